@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/bench/gpupack"
-	"github.com/tvmffi-go/tvmffi/internal/consumer"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // emptyRoot returns a command that runs in dir as its whole file system, which a user without rights does in a

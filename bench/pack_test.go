@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // TestNoLogWithoutGPU: the command that logs what a GPU did refuses where there is none.

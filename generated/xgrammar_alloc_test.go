@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
-	"github.com/tvmffi-go/tvmffi/internal/consumer"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // report is the part of the report of the tool that the tests read.

@@ -5,7 +5,7 @@ package native_test
 import (
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // TestCUDA_package compiles with the nvcc of Python packages, which is found as in the

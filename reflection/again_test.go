@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
 	"github.com/tvmffi-go/tvmffi/schema"

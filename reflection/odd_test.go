@@ -3,7 +3,7 @@ package reflection_test
 import (
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -80,7 +80,7 @@ func TestBacktraceOfPassingError(t *testing.T) {
 	if _, err := runtimetest.Call("calls.apply_packed", f); err != error(own) || own.Backtrace != "" || len(own.Frames()) == 0 {
 		t.Errorf("the error came back as %+v, want the same pointer with frames", err)
 	}
-	if s := fmt.Sprintf("%+v", own); !strings.Contains(s, "in github.com/tvmffi-go/tvmffi/internal/runtimetest.Call\n") || !strings.HasSuffix(s, "\nMyOwnKind: outside\ncaused by: KeyError: inside") {
+	if s := fmt.Sprintf("%+v", own); !strings.Contains(s, "in github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest.Call\n") || !strings.HasSuffix(s, "\nMyOwnKind: outside\ncaused by: KeyError: inside") {
 		t.Errorf("%%+v prints %s, want the frames, and the cause at the end", s)
 	}
 	if !errors.Is(own, tvmffi.ErrKey) || !errors.Is(own, tvmffi.KindError("MyOwnKind")) {

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 )
 
 func newChild(con *console.Console) *cobra.Command {

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/report"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/files"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/files"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/packaging"
 	"github.com/tvmffi-go/tvmffi/gen"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/packaging"
 )
 
 // exportOptions are the flags of export.

@@ -5,10 +5,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/files"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/packaging"
 	"github.com/tvmffi-go/tvmffi/gen"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/packaging"
 )
 
 // sources is a folder with files for the compiler of another language, and the library.

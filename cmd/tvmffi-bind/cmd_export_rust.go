@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/packaging"
 	"github.com/tvmffi-go/tvmffi/gen"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/packaging"
 )
 
 // exportRust writes the crate for x and builds the library of the main package into it.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/files"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/project"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/pynames"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/files"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/pynames"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 

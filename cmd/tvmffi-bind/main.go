@@ -5,7 +5,7 @@
 // found, the called function failed), and 2 when a command could not run.
 //
 // This folder holds main.go and one cmd_*.go for each command. What a command is made of
-// belongs to internal/bindtool.
+// belongs to cmd/tvmffi-bind/internal.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/console"
-	"github.com/tvmffi-go/tvmffi/internal/bindtool/probe"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 )
 
 // The exit codes of the tool.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/tvmffi-go/tvmffi/internal/scripttest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/scripttest"
 )
 
 func TestMain(m *testing.M) {

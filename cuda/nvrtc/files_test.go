@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 const usesV = "extern \"C\" __global__ void k(float* x) { x[0] = V; }\n"

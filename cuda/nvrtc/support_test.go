@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // A process looks for NVRTC, headers and the driver once: tests of others start the test binary

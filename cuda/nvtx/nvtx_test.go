@@ -17,7 +17,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/nvtx"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // A process has one profiler at most: each test starts the test binary again.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/kernels"
 	"github.com/tvmffi-go/tvmffi/examples/cuda_saxpy/saxpylib"
-	"github.com/tvmffi-go/tvmffi/internal/consumer"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/examples/cute_dsl/cutekernels"

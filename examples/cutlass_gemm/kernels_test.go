@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
-	"github.com/tvmffi-go/tvmffi/internal/consumer"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/native"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // TestStubs reads a right program and a wrong one with mypy and pyright, and compares the

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/consumer"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // waits are the functions of testdata/waits.py, and what they print.

@@ -10,7 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/ffi"
 	"github.com/tvmffi-go/tvmffi/generated/ffi/json"
 	"github.com/tvmffi-go/tvmffi/generated/ffi/reflection"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )

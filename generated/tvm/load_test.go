@@ -21,7 +21,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/tvm/vm/builtin"
 	"github.com/tvmffi-go/tvmffi/generated/tvm/vm/builtin/memorymanager"
 	"github.com/tvmffi-go/tvmffi/generated/tvm/vm/builtin/tensorcache"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"github.com/tvmffi-go/tvmffi/internal/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
 )
 
 // TestConsumer_requirements makes a module that uses the runtime alone, as

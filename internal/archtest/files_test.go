@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 func repository(t *testing.T) string {
@@ -245,7 +245,7 @@ func cutLast(s string) (first, last string, ok bool) {
 }
 
 // TestCommandFiles keeps cmd/tvmffi-bind to its commands. What they consist of belongs to a package below
-// internal/bindtool.
+// cmd/tvmffi-bind/internal.
 func TestCommandFiles(t *testing.T) {
 	const dir = "cmd/tvmffi-bind"
 	commands := 0
@@ -258,7 +258,7 @@ func TestCommandFiles(t *testing.T) {
 		case command:
 			commands++
 		case base != "main.go" && base != "doc.go" && path.Ext(base) != ".tmpl":
-			t.Errorf("%s is not main.go, doc.go, cmd_*.go, a test or a template: move it to a package of internal/bindtool", f.path)
+			t.Errorf("%s is not main.go, doc.go, cmd_*.go, a test or a template: move it to a package of cmd/tvmffi-bind/internal", f.path)
 		}
 	}
 	if commands < 10 {

@@ -43,10 +43,10 @@ var rooms = []room{
 	{dir: "internal/locate", own: []string{"internal/nearest", "internal/wheel/sites"}},
 	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
-	{dir: "internal/consumer", own: []string{"internal/nativetest", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
-	{dir: "internal/scripttest", own: []string{"internal/consumer", "internal/nativetest", "internal/wheel"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
+	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/testkit/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/testkit/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
+	{dir: "internal/testkit/consumer", own: []string{"internal/testkit/nativetest", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
+	{dir: "internal/testkit/scripttest", own: []string{"internal/testkit/consumer", "internal/testkit/nativetest", "internal/wheel"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
 	{dir: "internal/english"},
 	{dir: "internal/archtest"},
 
@@ -84,19 +84,19 @@ var rooms = []room{
 	{dir: "gen/internal/rustface", own: []string{"gen/internal/face", "internal/docstring"}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
-	{dir: "cmd/tvmffi-bind", own: append(bindtool("console", "files", "project", "probe", "bindings", "packaging", "pynames", "report"),
+	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "project", "probe", "bindings", "packaging", "pynames", "report"),
 		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// What the commands of the tool consist of, from the ground up.
-	{dir: "internal/bindtool/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
-	{dir: "internal/bindtool/files", own: append(bindtool("console"), "internal/wheel/sites"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock"}},
-	{dir: "internal/bindtool/project", own: append(bindtool("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
-	{dir: "internal/bindtool/probe", own: append(bindtool("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
-	{dir: "internal/bindtool/bindings", own: append(bindtool("console", "files", "project", "probe"), "gen", "schema", "schema/hints")},
-	{dir: "internal/bindtool/pynames", own: append(bindtool("console"), "internal/wheel/sites", "schema", "schema/hints")},
-	{dir: "internal/bindtool/packaging", own: bindtool("console")},
-	{dir: "internal/bindtool/report", own: append(bindtool("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
+	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
+	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/wheel/sites"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock"}},
+	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
+	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
+	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe"), "gen", "schema", "schema/hints")},
+	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/wheel/sites", "schema", "schema/hints")},
+	{dir: "cmd/tvmffi-bind/internal/packaging", own: command("console")},
+	{dir: "cmd/tvmffi-bind/internal/report", own: append(command("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
@@ -112,10 +112,10 @@ func machine(more ...string) []string {
 	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec"}, more...)
 }
 
-// bindtool returns the folders of packages below the tool.
-func bindtool(names ...string) []string {
+// command returns the folders of packages below the command.
+func command(names ...string) []string {
 	for i := range names {
-		names[i] = "internal/bindtool/" + names[i]
+		names[i] = "cmd/tvmffi-bind/internal/" + names[i]
 	}
 	return names
 }
@@ -126,7 +126,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"schema", "schema/hints", "internal/english", "internal/dynlib", "internal/consumer", "internal/nativetest", "internal/runtimetest", "internal/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
+var testsMay = []string{"schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{
@@ -217,8 +217,8 @@ func TestImports_seesDefects(t *testing.T) {
 		{"runtime", self + "/internal/core", false, true},
 		{"runtime", self + "/schema", false, true},
 		{"runtime", self + "/reflection", false, false},
-		{"runtime", self + "/internal/nativetest", false, false},
-		{"runtime", self + "/internal/nativetest", true, true},
+		{"runtime", self + "/internal/testkit/nativetest", false, false},
+		{"runtime", self + "/internal/testkit/nativetest", true, true},
 		{"runtime", self + "/gen", false, false},
 		{"internal/core", self + "/runtime", false, false},
 		{"internal/abi", purego, false, false},
@@ -230,10 +230,10 @@ func TestImports_seesDefects(t *testing.T) {
 		{"gen/internal/emit", jennifer, false, true},
 		{"cmd/tvmffi-bind", jennifer, false, false},
 		{"cmd/tvmffi-bind", self + "/cuda", false, false},
-		{"cmd/tvmffi-bind", self + "/internal/bindtool/probe", false, true},
+		{"cmd/tvmffi-bind", self + "/cmd/tvmffi-bind/internal/probe", false, true},
 		{"cmd/tvmffi-bind", self + "/reflection", false, false},
-		{"internal/bindtool/console", self + "/internal/bindtool/files", false, false},
-		{"internal/bindtool/project", self + "/gen", false, false},
+		{"cmd/tvmffi-bind/internal/console", self + "/cmd/tvmffi-bind/internal/files", false, false},
+		{"cmd/tvmffi-bind/internal/project", self + "/gen", false, false},
 		{"generated/ffi", self + "/runtime/bindrt", false, true},
 		{"generated/ffi", self + "/internal/core", false, false},
 		{"generated/ffi", "unsafe", false, false},
@@ -290,7 +290,7 @@ func TestLinked(t *testing.T) {
 		// Every library made of a Go package links it: regexp alone would add 300 kB.
 		{root: "./runtime/exportrt", need: purego, never: []string{"regexp", "text/template", "net/http"}},
 		{root: "./schema", need: "encoding/json", within: []string{}},
-		{root: "./cmd/tvmffi-bind", need: purego, never: []string{self + "/cuda", self + "/internal/nativetest", "testing"}},
+		{root: "./cmd/tvmffi-bind", need: purego, never: []string{self + "/cuda", self + "/internal/testkit/nativetest", "testing"}},
 	} {
 		for _, goos := range []string{"linux", "darwin", "windows"} {
 			deps := linked(t, goos, c.root)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // TestCatchThrown_withoutMemory: the unwinder gets nothing if C has no memory.

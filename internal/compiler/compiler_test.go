@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 func TestFind(t *testing.T) {

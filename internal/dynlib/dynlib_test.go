@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 func TestOpen(t *testing.T) {

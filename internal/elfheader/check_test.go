@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/elfheader"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 

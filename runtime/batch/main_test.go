@@ -3,7 +3,7 @@ package batch_test
 import (
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 )
 
 func TestMain(m *testing.M) { runtimetest.Main(m) }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 )
 
 // TestDefineSpeed compares operations of C++ on a type made in Go and on a class with the

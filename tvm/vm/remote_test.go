@@ -7,7 +7,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
 	"github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/vm"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/nvjitlink"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // units are the files of a program: the kernel in the first one calls a function in the second one.

@@ -14,7 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/internal/cases"
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/model"
 	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/grammar"
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/model"
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/web"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 func header(t *testing.T, l *face.Library) string {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // TestFatbin_nvcc reads what nvcc and fatbinary write, in each way of compression.

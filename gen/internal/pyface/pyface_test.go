@@ -15,7 +15,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 	"github.com/tvmffi-go/tvmffi/gen/internal/pyface"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

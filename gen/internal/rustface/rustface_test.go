@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 

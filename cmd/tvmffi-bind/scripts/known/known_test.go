@@ -4,8 +4,8 @@ package known
 import (
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/scripttest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/scripttest"
 )
 
 func TestScripts(t *testing.T) {

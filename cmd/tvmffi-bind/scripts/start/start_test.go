@@ -4,7 +4,7 @@ package start
 import (
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/scripttest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/scripttest"
 )
 
 func TestScripts(t *testing.T) { scripttest.Run(t) }

@@ -6,8 +6,8 @@ package tvm
 import (
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/scripttest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/scripttest"
 )
 
 // TestScripts gets 230 MB once.

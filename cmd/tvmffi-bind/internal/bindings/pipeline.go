@@ -1,0 +1,218 @@
+package bindings
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/files"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/gen"
+	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
+)
+
+// Result is a Go package in memory: the outcome of a run of the generator.
+type Result struct {
+	Root       string          // the output folder
+	Module     *project.Module // around it
+	ImportPath string          // of the package there
+	Schema     schema.Schema
+	Files      map[string][]byte // the generated files by path relative to Root
+	Report     gen.Report
+	Kernels    int           // how many there are in place of a library
+	Output     *files.Output // what changes on disk: the files and the lock
+	Timings    []Timing
+
+	generated []gen.File
+	names     []hints.File
+	lock      *project.Lock
+	previous  *project.Lock // what the lock file holds, nil if there is none
+}
+
+// Generate runs every stage except the last, which writes. It changes nothing on disk.
+func Generate(ctx context.Context, p *probe.Prober, c *project.Config) (*Result, error) {
+	b := &Result{}
+	stages := []struct {
+		name, title string
+		run         func() error
+	}{
+		{"prepare", "", func() (err error) {
+			return b.prepare(ctx, c)
+		}},
+		{"read", "", func() (err error) { // load and read
+			if len(c.Kernels) > 0 {
+				return nil
+			}
+			b.Schema, err = p.Read(ctx, c)
+			return err
+		}},
+		{"generate", "generating", func() error { // classify, plan and emit
+			return b.generate(c)
+		}},
+		{"typecheck", "checking that it compiles", func() error { // verify
+			return b.verify()
+		}},
+		{"compare", "comparing with the files on disk", func() error {
+			return b.compare(c)
+		}},
+	}
+	for _, s := range stages {
+		took, err := p.Console.Step(s.title, s.run)
+		if err != nil {
+			return nil, err
+		}
+		b.Took(s.name, took)
+	}
+	return b, nil
+}
+
+// prepare finds the output folder, and refuses early what would fail at the end.
+func (b *Result) prepare(ctx context.Context, c *project.Config) (err error) {
+	if err := b.locate(c); err != nil {
+		return err
+	}
+	if err := b.Module.RequiresRuntime(ctx); err != nil {
+		return err
+	}
+	file, err := c.LockFile()
+	if err != nil {
+		return err
+	}
+	b.previous, err = project.ReadLock(file)
+	return err
+}
+
+// locate finds the output folder and the module around it.
+func (b *Result) locate(c *project.Config) (err error) {
+	if b.Root, err = c.Rooted(c.Out); err != nil {
+		return err
+	}
+	if b.Module, err = project.ModuleAround(b.Root); err != nil {
+		return err
+	}
+	b.ImportPath, err = b.Module.ImportPath(b.Root)
+	return err
+}
+
+// generate makes the Go files.
+func (b *Result) generate(c *project.Config) error {
+	if len(c.Kernels) > 0 {
+		return b.generateKernels(c)
+	}
+	conf, err := b.config(c)
+	if err != nil {
+		return &console.Refusal{Err: err}
+	}
+	if b.generated, b.Report, err = gen.Generate(b.Schema, conf); err != nil {
+		return &console.Refusal{Err: console.Problems(positioned(c, err))}
+	}
+	b.list()
+	return nil
+}
+
+// config says what to generate. Names that the user declares are left to the user.
+func (b *Result) config(c *project.Config) (gen.Config, error) {
+	conf := gen.NewConfig(c.Package, b.ImportPath)
+	conf.Root = c.Root
+	conf.Prefixes = c.Prefixes
+	conf.Packages = c.Packages
+	conf.Rename = c.Rename
+	conf.Functions = c.Functions
+	conf.Skip = c.Skip
+	conf.External = c.External
+	conf.ToolVersion = console.Release()
+	if c.Split != nil {
+		conf.Split = *c.Split
+	}
+	var err error
+	if b.names, err = c.ReadNames(); err != nil {
+		return conf, err
+	}
+	conf.Names = b.names
+	if conf.Imported, err = gen.Imported(b.Root, c.External); err != nil {
+		return conf, positioned(c, err)
+	}
+	conf.PackageNames = gen.PackageNames(b.Root, c.External)
+	maps.Copy(conf.PackageNames, gen.PackageNames(b.Root, conf.Imported))
+	if b.Root != "" {
+		conf.UserNames, err = gen.UserNames(b.Root)
+	}
+	return conf, err
+}
+
+func (b *Result) list() {
+	b.Files = map[string][]byte{}
+	for _, f := range b.generated {
+		b.Files[f.Path] = f.Content
+	}
+}
+
+// verify type-checks the files together with those of the user.
+func (b *Result) verify() error {
+	if err := gen.Verify(b.Root, b.generated); err != nil {
+		return console.Refuse("the bindings would not compile, so nothing was written:\n%s", console.FirstLines(err.Error()))
+	}
+	return nil
+}
+
+// compare finds out what changes on disk.
+func (b *Result) compare(c *project.Config) (err error) {
+	names := slices.Sorted(maps.Keys(b.Files))
+	b.lock = project.NewLock(b.Schema, names)
+	for _, f := range b.names {
+		b.lock.Names = append(b.lock.Names, f.Sources...)
+	}
+	var before []string
+	if b.previous != nil {
+		before = b.previous.Files
+		b.lock.Adopt(b.previous)
+	}
+	if b.Output, err = files.GoPackage(b.Root, b.Files, before, gen.IsGenerated); err != nil {
+		return err
+	}
+	data, err := b.lock.Encode()
+	if err != nil {
+		return err
+	}
+	file, err := c.LockFile()
+	if err != nil {
+		return err
+	}
+	if err := b.Output.Put(file, data, project.IsLock); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Count returns how many items of each kind a Go program can use now.
+func (b *Result) Count() map[gen.Kind]int {
+	n := map[gen.Kind]int{}
+	for _, e := range b.Report.Entries {
+		if e.Status == gen.Generated {
+			n[e.Kind]++
+		}
+	}
+	return n
+}
+
+// Timing is the time that one stage took.
+type Timing struct {
+	Stage   string  `json:"stage"`
+	Seconds float64 `json:"seconds"`
+}
+
+// LibraryChanges says how the libraries differ from those of the previous run.
+func (b *Result) LibraryChanges() []string { return b.lock.Changed(b.previous) }
+
+// SampleCall returns a call of the generated function that is easiest to call, or nil if
+// there is none.
+func (b *Result) SampleCall() (*project.Call, error) { return chooseCall(b.Files) }
+
+// Took records how long a stage took.
+func (b *Result) Took(stage string, d time.Duration) {
+	b.Timings = append(b.Timings, Timing{stage, d.Seconds()})
+}

@@ -1,0 +1,240 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+)
+
+// Write makes all changes or none, and removes the leftovers. It locks the folders and
+// compares them again, so that of several runs at the same time each finds either all
+// files of another run or none. First it writes the new files beside their targets,
+// which also shows that every folder can be written to; then it renames them. If a step
+// fails, the files that are replaced already get their old content back. Only a crash in
+// between leaves some files new and some old; each of them is whole, and the next run
+// completes them and removes the temporary files.
+func (o *Output) Write() (err error) {
+	tx, held := transaction{}, locks{}
+	defer held.unlock() // after the rollback
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, tx.rollback())
+		}
+	}()
+	if err := tx.lock(o, held); err != nil {
+		return err
+	}
+	now, err := o.again(held)
+	if err != nil {
+		return err
+	}
+	return tx.write(now)
+}
+
+// lock makes and locks the folders of o.
+func (tx *transaction) lock(o *Output, held locks) error {
+	for _, c := range o.Changes {
+		if dir := filepath.Dir(c.Path); c.New != nil {
+			if err := tx.makeFolder(dir); err != nil {
+				return unwritable(dir, err)
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(o.dirs)) {
+		if err := held.lock(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again compares once more, under the locks. A file that another run has written meanwhile
+// may be what this run wants, too. Any other change is refused: this run has decided
+// without knowing it.
+func (o *Output) again(held locks) (*Output, error) {
+	now := &Output{held: held}
+	for _, step := range o.steps {
+		if err := step(now); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range now.Changes {
+		i, known := o.find(c.Path)
+		if !known || !o.Changes[i].equal(c) {
+			return nil, console.Refuse("%s has changed while this command ran, perhaps by another run of it, so nothing was written: run it again", console.Shown(c.Path))
+		}
+	}
+	return now, nil
+}
+
+// write makes the changes of o. It also removes the leftovers, if it can: they harm nobody.
+func (tx *transaction) write(o *Output) error {
+	for _, file := range o.Leftover {
+		_ = os.Remove(file)
+	}
+	for _, c := range o.Changes {
+		if err := tx.stage(c); err != nil {
+			return err
+		}
+	}
+	for i := range tx.staged {
+		if err := tx.commit(&tx.staged[i]); err != nil {
+			return err
+		}
+	}
+	tx.removeEmptyFolders()
+	return nil
+}
+
+// transaction is a set of changes that are being written to the disk.
+type transaction struct {
+	staged  []stagedChange
+	created []string // folders, outermost first
+}
+
+type stagedChange struct {
+	Change
+	temp string // the new content, "" for a removal
+	done bool
+}
+
+// stage writes the new content of c to a temporary file in the target folder.
+func (tx *transaction) stage(c Change) error {
+	dir := filepath.Dir(c.Path)
+	temp, err := newFile(dir, c.New)
+	if err != nil {
+		return unwritable(dir, err)
+	}
+	tx.staged = append(tx.staged, stagedChange{Change: c, temp: temp})
+	return nil
+}
+
+// newFile writes data to the disk under a name of its own in dir, so that a rename can
+// put it in the place of another file. If that fails, there is no file.
+func newFile(dir string, data []byte) (name string, err error) {
+	f, err := os.CreateTemp(dir, temporaryPattern)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync() // a rename that survives a crash must not lead to an empty file
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+func unwritable(dir string, err error) error {
+	remedy := "change its permissions or choose another one"
+	if sites.DiskFull(err) {
+		remedy = "free some space"
+	}
+	return fmt.Errorf("cannot write to the folder %s: %w; %s (nothing was written)", console.Shown(dir), err, remedy)
+}
+
+// makeFolder is like os.MkdirAll, but remembers which folders it made.
+func (tx *transaction) makeFolder(dir string) error {
+	var missing []string
+	for d := dir; ; d = filepath.Dir(d) {
+		info, err := os.Stat(d)
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is not a folder", console.Shown(d))
+		}
+		if err == nil || d == filepath.Dir(d) {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		missing = append(missing, d)
+	}
+	for _, d := range slices.Backward(missing) {
+		err := os.Mkdir(d, 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			continue // another run was faster
+		}
+		if err != nil {
+			return err
+		}
+		tx.created = append(tx.created, d)
+	}
+	return nil
+}
+
+// commit makes a staged change. os.Rename replaces a file at once, on Windows too.
+func (tx *transaction) commit(c *stagedChange) error {
+	var err error
+	if c.New != nil {
+		err = os.Rename(c.temp, c.Path)
+	} else if err = os.Remove(c.temp); err == nil {
+		err = os.Remove(c.Path)
+	}
+	if err != nil {
+		verb, _ := c.words()
+		return fmt.Errorf("cannot %s %s: %w", verb, console.Shown(c.Path), err)
+	}
+	c.done = true
+	return nil
+}
+
+// rollback puts everything back as it was.
+func (tx *transaction) rollback() error {
+	var errs []error
+	for _, c := range slices.Backward(tx.staged) {
+		switch {
+		case !c.done:
+			errs = append(errs, ignoreMissing(os.Remove(c.temp)))
+		case c.Old == nil:
+			errs = append(errs, os.Remove(c.Path))
+		default:
+			errs = append(errs, restore(c.Path, c.Old))
+		}
+	}
+	for _, dir := range slices.Backward(tx.created) {
+		if err := os.Remove(dir); !errors.Is(err, fs.ErrExist) { // not if another run has written there
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// restore puts back the old content of a file that was replaced or removed.
+func restore(path string, data []byte) error {
+	temp, err := newFile(filepath.Dir(path), data)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// removeEmptyFolders removes the folders that lost their last file. os.Remove fails for
+// a folder that is not empty, as intended.
+func (tx *transaction) removeEmptyFolders() {
+	for _, c := range slices.Backward(tx.staged) {
+		if c.New == nil {
+			_ = os.Remove(filepath.Dir(c.Path))
+		}
+	}
+}

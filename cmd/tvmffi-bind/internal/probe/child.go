@@ -1,0 +1,201 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// Loading foreign code may kill the process, so it happens in a child: the tool
+// itself with the hidden command read-child. The request goes to its standard
+// input, the replies come through a pipe of their own, because libraries print.
+
+// childRequest says what the child has to do.
+type childRequest struct {
+	// Libraries are loaded in this order; the first is libtvm_ffi.
+	Libraries []Library `json:"libraries"`
+	// Call is a function to call instead of reading the registry.
+	Call *callRequest `json:"call,omitempty"`
+}
+
+// callRequest names a function and gives its arguments as a JSON array.
+type callRequest struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+// childReply is one message of the child; exactly one field is set.
+type childReply struct {
+	Doing  string          `json:"doing,omitempty"` // what comes next, such as "loading libgarden.so"
+	Schema json.RawMessage `json:"schema,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Thrown string          `json:"thrown,omitempty"` // the error of the called function
+	Error  string          `json:"error,omitempty"`  // why the request failed
+}
+
+var errTimeout = errors.New("timeout")
+
+// Prober finds libraries, and reads and calls them in a child process.
+type Prober struct {
+	Console *console.Console // for notes and progress
+	Offline bool             // never download
+	// Examines is set by doctor, to which what is missing is a finding.
+	Examines bool
+	Timeout  time.Duration // of the child process
+
+	hashes map[string]string // of files, by path
+}
+
+// ReadLibraries returns the schema of libs, the first of which is libtvm_ffi.
+func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Schema, error) {
+	var reply childReply
+	_, err := p.Console.Step("reading the libraries", func() (err error) {
+		reply, err = p.inChild(ctx, childRequest{Libraries: libs})
+		return err
+	})
+	var d *death
+	if errors.As(err, &d) {
+		return schema.Schema{}, p.blame(ctx, libs, d)
+	}
+	if err != nil {
+		return schema.Schema{}, err
+	}
+	return schema.Decode(reply.Schema)
+}
+
+// blame finds the library that kills the process, by loading one more each time.
+func (p *Prober) blame(ctx context.Context, libs []Library, d *death) error {
+	for n := 1; n < len(libs); n++ {
+		var earlier *death
+		if _, err := p.inChild(ctx, childRequest{Libraries: libs[:n]}); errors.As(err, &earlier) {
+			earlier.doing = "loading " + libs[n-1].Path
+			return earlier
+		}
+	}
+	d.doing = "loading " + libs[len(libs)-1].Path
+	return d
+}
+
+// inChild runs one request in a child process and returns its last reply.
+func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply, error) {
+	for _, lib := range request.Libraries {
+		if err := checkFile(lib.Path); err != nil {
+			return childReply{}, err
+		}
+	}
+	input, err := json.Marshal(request)
+	if err != nil {
+		return childReply{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, errTimeout)
+	defer cancel()
+	words := &lastWords{}
+	cmd, replies, err := startChild(ctx, input, words, coreOf(request.Libraries))
+	if err != nil {
+		return childReply{}, fmt.Errorf("cannot start a process to load libraries in: %w", err)
+	}
+	defer replies.Close()
+	reply, doing, readErr := readReplies(replies)
+	err = cmd.Wait()
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return childReply{}, fmt.Errorf("the process that loads libraries was still %s after %s: a library hangs while it is loaded; give it more time with --timeout, or load it alone to find the culprit", doing, p.Timeout)
+	case ctx.Err() != nil:
+		return childReply{}, context.Cause(ctx)
+	case reply.Error != "":
+		return childReply{}, errors.New(reply.Error)
+	case err != nil:
+		return childReply{}, newDeath(doing, err, words)
+	case reply.Schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
+		return childReply{}, newDeath(doing, errors.New("it ended without an answer"), words)
+	case readErr != nil:
+		return childReply{}, fmt.Errorf("the process that loads libraries sent an invalid answer while %s: %w", doing, readErr)
+	}
+	return reply, nil
+}
+
+// startChild starts the child with a request. What it prints goes to words, what it
+// answers comes out of replies.
+func startChild(ctx context.Context, input []byte, words io.Writer, core string) (cmd *exec.Cmd, replies *os.File, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	replies, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer w.Close()
+	cmd = exec.CommandContext(ctx, exe, ChildCommand)
+	cmd.Stdin = bytes.NewReader(input)
+	cmd.Stdout = words
+	cmd.Stderr = words
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Env = append(os.Environ(), "GOTRACEBACK=none")
+	if core != "" {
+		cmd.Env = append(cmd.Env, "TVMFFI_LIBRARY="+core)
+	}
+	cmd.Args = append(cmd.Args, passPipe(cmd, w))
+	if err := cmd.Start(); err != nil {
+		replies.Close()
+		return nil, nil, err
+	}
+	return cmd, replies, nil
+}
+
+// coreOf is the path of libtvm_ffi, the first of the libraries of a request.
+func coreOf(libs []Library) string {
+	if len(libs) == 0 {
+		return ""
+	}
+	return libs[0].Path
+}
+
+// Call calls the function with this name in the registry or in one of libs, with a JSON
+// array of arguments. It returns the result as JSON, or the error that the function
+// threw. Err means that the call was not made or ended the process.
+func (p *Prober) Call(ctx context.Context, libs []Library, name string, args []byte) (result []byte, thrown string, err error) {
+	reply, err := p.inChild(ctx, childRequest{Libraries: libs, Call: &callRequest{Name: name, Args: args}})
+	return reply.Result, reply.Thrown, err
+}
+
+// checkFile returns an error for a file that this machine cannot load. The error says
+// more than the loader's.
+func checkFile(path string) error {
+	file, err := symbols.Read(path)
+	if err != nil {
+		return err
+	}
+	return file.CheckHost(runtime.GOOS, runtime.GOARCH)
+}
+
+// readReplies reads until the child closes its end. It returns the last answer
+// and what the child was doing when it gave it or ended.
+func readReplies(r io.Reader) (reply childReply, doing string, err error) {
+	doing = "starting"
+	d := json.NewDecoder(r)
+	for {
+		var next childReply
+		if err := d.Decode(&next); errors.Is(err, io.EOF) {
+			return reply, doing, nil
+		} else if err != nil {
+			return reply, doing, err
+		}
+		if next.Doing != "" {
+			doing = next.Doing
+			continue
+		}
+		reply = next
+	}
+}

@@ -1,0 +1,188 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// Inputs are the flags that name the libraries that a command reads.
+type Inputs struct {
+	Config string
+	Libs   []string
+	Deps   []string
+	From   string
+}
+
+// Register defines the flags of a command that reads libraries.
+func (in *Inputs) Register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&in.Config, "config", "", "configuration file (default "+project.ConfigName+" here or above if there is no --lib and no --from)")
+	f.StringArrayVar(&in.Libs, "lib", nil, "library file, the same as FILE before the other arguments; may be repeated")
+	f.StringArrayVar(&in.Deps, "dep", nil, "library file to load first but not to read; may be repeated")
+	f.StringVar(&in.From, "from", "", "schema file written by dump, instead of libraries")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	_ = cmd.MarkFlagFilename("from", "json")
+	_ = cmd.MarkFlagFilename("lib")
+	_ = cmd.MarkFlagFilename("dep")
+	cmd.MarkFlagsMutuallyExclusive("config", "lib")
+	cmd.MarkFlagsMutuallyExclusive("config", "from")
+	cmd.MarkFlagsMutuallyExclusive("lib", "from")
+}
+
+// Take records the files at the start of args and returns the rest. A library counts
+// like one with --lib, a schema like one with --from.
+func (in *Inputs) Take(args []string) ([]string, error) {
+	for len(args) > 0 && NamesFile(args[0]) {
+		file := args[0]
+		args = args[1:]
+		switch {
+		case in.Config != "":
+			return nil, fmt.Errorf("%s: --config already names the libraries: remove --config or the file", file)
+		case IsSchemaName(file) && in.From == "" && len(in.Libs) == 0:
+			in.From = file
+		case IsSchemaName(file) || in.From != "":
+			return nil, fmt.Errorf("%s: a schema cannot be combined with other inputs: name one schema, or libraries", file)
+		default:
+			in.Libs = append(in.Libs, file)
+		}
+	}
+	return args, nil
+}
+
+// TakeAll is like Take, for a command that takes files only.
+func (in *Inputs) TakeAll(args []string) error {
+	rest, err := in.Take(args)
+	if err == nil && len(rest) > 0 {
+		err = NotLibrary(rest[0])
+	}
+	return err
+}
+
+// NotLibrary returns the error for an argument that should name a library file.
+func NotLibrary(arg string) error {
+	return fmt.Errorf("%s is not a library file: name one that ends in .so, .dylib or .dll, or a path", arg)
+}
+
+// IsSchemaName reports whether an argument names a schema file.
+func IsSchemaName(arg string) bool { return strings.EqualFold(filepath.Ext(arg), ".json") }
+
+// NamesFile reports whether arg names a file. The name of a function or type has no
+// slash and no such ending.
+func NamesFile(arg string) bool {
+	return NamesLibrary(arg) || IsSchemaName(arg) || strings.ContainsAny(arg, "/"+string(filepath.Separator))
+}
+
+// NamesLibrary reports whether arg is named like a library.
+func NamesLibrary(arg string) bool {
+	switch strings.ToLower(filepath.Ext(arg)) {
+	case ".so", ".dylib", ".dll":
+		return true
+	}
+	return strings.Contains(filepath.Base(arg), ".so.")
+}
+
+// completionTimeout limits how long a shell waits for the names in a library.
+const completionTimeout = 3 * time.Second
+
+// Names returns a completion of names: of files until there is one, then of what the
+// libraries have. kept selects the names of a schema. A library that cannot be read, or not soon,
+// has no names. Nothing is downloaded or printed.
+func (in *Inputs) Names(p *Prober, kept func(schema.Schema) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		rest, err := in.Take(args)
+		if err != nil || len(rest) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		c, err := in.Source()
+		if err != nil || len(c.Libraries) == 0 && c.From == "" || strings.ContainsAny(begun, "/"+string(filepath.Separator)) {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		quiet := *p
+		quiet.Console, quiet.Offline, quiet.Timeout = &console.Console{Out: io.Discard, Err: io.Discard}, true, min(p.Timeout, completionTimeout)
+		s, err := quiet.Read(cmd.Context(), c)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		names := slices.DeleteFunc(kept(s), func(name string) bool { return !strings.HasPrefix(name, begun) })
+		return names, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// FromFlags reports whether the flags name the input, so that no configuration is read.
+func (in *Inputs) FromFlags() bool { return len(in.Libs) > 0 || in.From != "" }
+
+// Source returns a configuration with the input that the flags or the configuration
+// file name. If there is neither, it is empty, which means libtvm_ffi alone.
+func (in *Inputs) Source() (*project.Config, error) {
+	if in.FromFlags() {
+		c := project.NewConfig(".", "")
+		c.From = in.From
+		for _, f := range in.Libs {
+			c.Libraries = append(c.Libraries, project.LibrarySpec{File: f})
+		}
+		for _, f := range in.Deps {
+			c.Deps = append(c.Deps, project.LibrarySpec{File: f})
+		}
+		return c, nil
+	}
+	if in.Config != "" {
+		return project.ReadConfig(in.Config)
+	}
+	file, err := project.FindConfig()
+	if err != nil {
+		return project.NewConfig(".", ""), nil
+	}
+	return project.ReadConfig(file)
+}
+
+// Read returns the schema of the libraries of c, or the saved schema that c names.
+func (p *Prober) Read(ctx context.Context, c *project.Config) (schema.Schema, error) {
+	if c.From != "" {
+		path, err := c.Rooted(c.From)
+		if err != nil {
+			return schema.Schema{}, err
+		}
+		return readSchema(path)
+	}
+	libs, err := p.Locate(ctx, c)
+	if err != nil {
+		return schema.Schema{}, err
+	}
+	if len(libs) == 1 {
+		libs[0].Identity.Role = schema.RoleBound // read libtvm_ffi itself
+	}
+	return p.ReadLibraries(ctx, libs)
+}
+
+// maxSchemaLen bounds the file that readSchema reads into memory. Package schema has a lower
+// limit, and the error for a schema above that one.
+const maxSchemaLen = 1 << 30
+
+// readSchema reads a file that dump wrote.
+func readSchema(path string) (schema.Schema, error) {
+	data, err := project.ReadFile(path, maxSchemaLen)
+	if errors.Is(err, fs.ErrNotExist) {
+		return schema.Schema{}, fmt.Errorf("there is no schema at %s: write one with \"%s dump --lib FILE -o %s\"", console.Shown(path), console.Command(), console.Shown(path))
+	}
+	if err != nil {
+		return schema.Schema{}, err
+	}
+	s, err := schema.Decode(data)
+	if err != nil {
+		return schema.Schema{}, fmt.Errorf("%s: %w", console.Shown(path), err)
+	}
+	return s, nil
+}

@@ -1,0 +1,178 @@
+package project
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"runtime"
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
+)
+
+// LockName is the name of the lock of a configuration with the usual name.
+const LockName = "tvmffi.lock"
+
+const lockFormat = 1
+
+// Lock records what a run of gen has read and written. It belongs in version
+// control, beside the configuration.
+type Lock struct {
+	Comment   string          `json:"comment"`
+	Format    int             `json:"format"`
+	Libraries []lockedLibrary `json:"libraries,omitempty"`
+	// Names are the Python distributions that names files were read from.
+	Names []hints.Source `json:"names,omitempty"`
+	// Interface is the fingerprint of everything that was bound.
+	Interface string `json:"interface"`
+	// Files lists the generated files, relative to the output folder.
+	Files []string `json:"files"`
+}
+
+// lockedLibrary identifies one library.
+type lockedLibrary struct {
+	File          string      `json:"file"`
+	Role          schema.Role `json:"role"`
+	Package       string      `json:"package,omitempty"`
+	Version       string      `json:"version,omitempty"`
+	PathInPackage string      `json:"path_in_package,omitempty"`
+	// SHA256 is the hash of the file by platform, such as linux/amd64: runs on
+	// several platforms add up, as long as the interface stays the same.
+	SHA256 map[string]string `json:"sha256,omitempty"`
+	// Interface is the fingerprint of what this library adds.
+	Interface string `json:"interface"`
+}
+
+const lockComment = "Written by tvmffi-bind. Commit this file; change it with tvmffi-bind gen."
+
+// Platform returns the system and processor of this machine, such as linux/amd64.
+func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
+
+// NewLock returns the lock of s and of the files generated from it.
+func NewLock(s schema.Schema, files []string) *Lock {
+	l := &Lock{Comment: lockComment, Format: lockFormat, Interface: s.Fingerprint(), Files: files}
+	for i, lib := range s.Libraries {
+		locked := lockedLibrary{
+			File: lib.File, Role: lib.Role,
+			Package: lib.Package, Version: lib.PackageVersion, PathInPackage: lib.PathInPackage,
+			Interface: s.LibraryFingerprint(lib.File),
+		}
+		if i == 0 { // libtvm_ffi: where it came from differs between machines, and does not matter
+			locked.Package, locked.PathInPackage = "", ""
+			locked.Version = fmt.Sprintf("%d.%d.%d", s.ABI.Major, s.ABI.Minor, s.ABI.Patch)
+		}
+		if lib.SHA256 != "" {
+			locked.SHA256 = map[string]string{Platform(): lib.SHA256}
+		}
+		l.Libraries = append(l.Libraries, locked)
+	}
+	return l
+}
+
+// Adopt copies the hashes of other platforms from the previous lock, for the libraries
+// that have not changed. A library that does not come from a package keeps its hash for
+// this platform too: each machine that builds it gets a different hash, and the bindings
+// stay the same.
+func (l *Lock) Adopt(previous *Lock) {
+	for i := range l.Libraries {
+		now := &l.Libraries[i]
+		was := previous.library(now.File)
+		if was == nil || was.Interface != now.Interface || was.Version != now.Version {
+			continue
+		}
+		merged := maps.Clone(was.SHA256)
+		if merged == nil {
+			merged = map[string]string{}
+		}
+		for on, hash := range now.SHA256 {
+			if merged[on] == "" || now.Package != "" {
+				merged[on] = hash
+			}
+		}
+		now.SHA256 = merged
+	}
+}
+
+// library returns the entry of a file, or nil.
+func (l *Lock) library(file string) *lockedLibrary {
+	if l == nil {
+		return nil
+	}
+	i := slices.IndexFunc(l.Libraries, func(x lockedLibrary) bool { return x.File == file })
+	if i < 0 {
+		return nil
+	}
+	return &l.Libraries[i]
+}
+
+// Changed returns sentences that say how the libraries of l differ from those of previous.
+func (l *Lock) Changed(previous *Lock) []string {
+	if previous == nil {
+		return nil
+	}
+	var notes []string
+	for i := range l.Libraries {
+		now := &l.Libraries[i]
+		was := previous.library(now.File)
+		switch {
+		case was == nil:
+			notes = append(notes, fmt.Sprintf("%s is new", now.File))
+		case was.Interface != now.Interface:
+			notes = append(notes, fmt.Sprintf("%s changed its interface since the bindings were generated", describe(was, now)))
+		case was.SHA256[Platform()] != "" && was.SHA256[Platform()] != now.SHA256[Platform()]:
+			notes = append(notes, fmt.Sprintf("%s is another build with the same interface", describe(was, now)))
+		}
+	}
+	for _, was := range previous.Libraries {
+		if l.library(was.File) == nil {
+			notes = append(notes, fmt.Sprintf("%s is gone", was.File))
+		}
+	}
+	return notes
+}
+
+func describe(was, now *lockedLibrary) string {
+	if was.Version != now.Version {
+		return fmt.Sprintf("%s (%s, was %s)", now.File, now.Version, was.Version)
+	}
+	return now.File
+}
+
+// Encode returns the content of the lock file.
+func (l *Lock) Encode() ([]byte, error) {
+	data, err := json.MarshalIndent(l, "", "  ")
+	return append(data, '\n'), err
+}
+
+// ReadLock reads a lock file. If there is none, it returns nil and no error.
+func ReadLock(file string) (*Lock, error) {
+	data, err := ReadFile(file, maxLockLen)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the lock: %w", err)
+	}
+	l := &Lock{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err = d.Decode(l)
+	if err == nil && l.Format != lockFormat {
+		err = fmt.Errorf("its format is %d, not %d", l.Format, lockFormat)
+	}
+	if err != nil {
+		return nil, console.Refuse("%s is not a lock file of this version of tvmffi-bind (%w): remove it and run gen again", console.Shown(file), err)
+	}
+	return l, nil
+}
+
+// IsLock reports whether data is a lock file that may be replaced.
+func IsLock(data []byte) bool {
+	var l Lock
+	return json.Unmarshal(data, &l) == nil && l.Format > 0 && l.Comment == lockComment
+}

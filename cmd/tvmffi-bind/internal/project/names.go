@@ -1,0 +1,51 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
+)
+
+// ReadNames reads the names files of c, in their order. An error starts with the position of
+// the file in c.
+func (c *Config) ReadNames() ([]hints.File, error) {
+	var all []hints.File
+	for i, name := range c.Names {
+		f, err := c.readNames(name)
+		if err != nil {
+			return nil, &console.Refusal{Err: fmt.Errorf("%s: %w", c.Where(fmt.Sprintf("$.names[%d]", i)), err)}
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func (c *Config) readNames(name string) (hints.File, error) {
+	data, err := c.readBeside(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return hints.File{}, fmt.Errorf("there is no names file %s: write it with \"%s names\", or remove the line", name, console.Command())
+	}
+	if err != nil {
+		return hints.File{}, err
+	}
+	f, err := hints.Decode(data)
+	if err != nil {
+		return hints.File{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return f, nil
+}
+
+// readBeside reads a names file.
+func (c *Config) readBeside(name string) ([]byte, error) {
+	if c.beside != nil {
+		return fs.ReadFile(c.beside, name)
+	}
+	file, err := c.Rooted(name)
+	if err != nil {
+		return nil, err
+	}
+	return ReadFile(file, hints.MaxLen)
+}
