@@ -72,7 +72,7 @@ var readTree = sync.OnceValues(func() (tree, error) {
 			}
 			return err
 		}
-		if !d.Type().IsRegular() {
+		if !d.Type().IsRegular() || d.Name() == ".git" { // a file in a second work tree
 			return nil
 		}
 		text, err := os.ReadFile(name)
@@ -154,9 +154,8 @@ func goFiles(t *testing.T) []file {
 	return files
 }
 
-// TestText keeps files short, finished, and free of the machine they were written on.
+// TestText keeps files finished, and free of the machine they were written on.
 func TestText(t *testing.T) {
-	const most = 700
 	// The patterns are put together here so that this file does not match them.
 	forbidden := []struct{ what, pattern string }{
 		{"a path of one machine", `(^|[\s"'=:(` + "`" + `])/(wo` + `rk|ro` + `ot|ho` + `me|Us` + `ers)/[A-Za-z0-9._-]`},
@@ -164,14 +163,9 @@ func TestText(t *testing.T) {
 		{"the address of a registry", `(?i)(py` + `pi\.org|python` + `hosted\.org|proxy\.go` + `lang\.org|sum\.go` + `lang\.org|crates` + `\.io/)`},
 		{"an unfinished note", `\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`},
 	}
-	long := map[string]bool{".go": true, ".s": true, ".cc": true, ".h": true, ".tmpl": true, ".html": true, ".md": true, "": true}
 	checked := 0
 	for _, f := range allFiles(t) {
 		checked++
-		lines := bytes.Count(f.text, []byte("\n"))
-		if !f.generated && long[path.Ext(f.path)] && lines > most {
-			t.Errorf("%s has %d lines, more than %d", f.path, lines, most)
-		}
 		if path.Base(f.path) == "go.sum" {
 			continue
 		}

@@ -1,6 +1,9 @@
 package archtest
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,26 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
-
-// The caps on the exported top-level names of a package. A package that is not listed has
-// otherNames. A cap is raised only with a reason in the commit that raises it.
-var mostNames = map[string]int{
-	"runtime":            190,
-	"runtime/structural": 60,
-	"runtime/define":     40,
-	"internal/core":      200,
-	"internal/codec":     110,
-	// Numbers, codes and options of CUDA are most of these.
-	"cuda":                 260,
-	"cuda/internal/driver": 200,
-}
-
-const (
-	otherNames = 130
-	mostFiles  = 45  // Go files of a package, without tests and generated ones
-	mostLines  = 500 // of a Go file, without tests and generated ones
-	mostOfFunc = 60  // lines of a function, without tests and generated code
 )
 
 // parsed is a hand-written Go file that is not a test.
@@ -58,8 +41,8 @@ func product(t *testing.T) []parsed {
 		}
 		list = append(list, parsed{f, path.Dir(f.path), tree, fset})
 	}
-	if len(list) < 300 {
-		t.Fatalf("%d files were parsed, want 300 at least", len(list))
+	if len(list) < 100 {
+		t.Fatalf("%d files were parsed, want 100 at least", len(list))
 	}
 	return list
 }
@@ -94,14 +77,20 @@ func exportedNames(tree *ast.File) []string {
 	return names
 }
 
-// TestSizes caps what a reader of a package has to look through.
+// TestSizes prints the largest of everything that a reader has to look through. It refuses
+// nothing: a room is divided where data changes its form, not where a count is reached.
 func TestSizes(t *testing.T) {
-	names, files := map[string]map[string]bool{}, map[string]int{}
-	for _, f := range product(t) {
-		files[f.dir]++
-		if lines := strings.Count(string(f.text), "\n"); lines > mostLines {
-			t.Errorf("%s has %d lines, want %d at most: split it by subject", f.path, lines, mostLines)
+	texts, code, functions, files := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	names := map[string]map[string]bool{}
+	for _, f := range allFiles(t) {
+		if !f.generated && slices.Contains(strings.Fields(".go .s .cc .h .tmpl .html .md"), path.Ext(f.path)) {
+			texts[f.path] = bytes.Count(f.text, []byte("\n"))
 		}
+	}
+	for _, f := range product(t) {
+		code[f.path] = texts[f.path]
+		delete(texts, f.path)
+		files[f.dir]++
 		if names[f.dir] == nil {
 			names[f.dir] = map[string]bool{}
 		}
@@ -109,26 +98,31 @@ func TestSizes(t *testing.T) {
 			names[f.dir][name] = true
 		}
 		for _, d := range f.tree.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			if lines := f.fset.Position(fn.End()).Line - f.line(fn) + 1; lines > mostOfFunc {
-				t.Errorf("%s:%d: function %s has %d lines, want %d at most", f.path, f.line(fn), fn.Name.Name, lines, mostOfFunc)
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				functions[fmt.Sprintf("%s:%d %s", f.path, f.line(fn), fn.Name.Name)] = f.fset.Position(fn.End()).Line - f.line(fn) + 1
 			}
 		}
 	}
-	for _, dir := range slices.Sorted(maps.Keys(files)) {
-		if files[dir] > mostFiles {
-			t.Errorf("%s has %d files, want %d at most", dir, files[dir], mostFiles)
+	exported := map[string]int{}
+	for dir, set := range names {
+		exported[dir] = len(set)
+	}
+	for _, list := range []struct {
+		what  string
+		count map[string]int
+	}{
+		{"lines of a Go file", code},
+		{"lines of a test, a text, or a file in another language", texts},
+		{"lines of a function", functions},
+		{"Go files of a package", files},
+		{"exported top-level names of a package", exported},
+	} {
+		largest := slices.SortedFunc(maps.Keys(list.count), func(a, b string) int { return cmp.Or(list.count[b]-list.count[a], strings.Compare(a, b)) })
+		text := &strings.Builder{}
+		for _, name := range largest[:min(8, len(largest))] {
+			fmt.Fprintf(text, "\n%6d %s", list.count[name], name)
 		}
-		most, ok := mostNames[dir]
-		if !ok {
-			most = otherNames
-		}
-		if n := len(names[dir]); n > most {
-			t.Errorf("%s exports %d top-level names, want %d at most", dir, n, most)
-		}
+		t.Logf("%s, the largest:%s", list.what, text)
 	}
 }
 
@@ -261,59 +255,7 @@ func TestPathsInStrings(t *testing.T) {
 			return true
 		})
 	}
-	if checked < 500 {
-		t.Errorf("%d strings were checked, want 500 at least", checked)
-	}
-}
-
-// TestFilesAreListed asks of every package with more than ten files a doc.go that lists
-// them by task, under the heading Files. A list may have patterns, such as cmd_*.go.
-func TestFilesAreListed(t *testing.T) {
-	const few = 10
-	word := regexp.MustCompile(`\b[a-z][\w*]*(?:\.go\b|_\*|\*)`)
-	folders, docs := map[string][]string{}, map[string]string{}
-	for _, f := range goFiles(t) {
-		if f.test || f.generated {
-			continue
-		}
-		dir, base := path.Split(f.path)
-		if base == "doc.go" || dir == "cmd/tvmffi-bind/" { // TestCommandFiles has its names
-			docs[dir] = string(f.text)
-			continue
-		}
-		folders[dir] = append(folders[dir], base)
-	}
-	checked := 0
-	for _, dir := range slices.Sorted(maps.Keys(folders)) {
-		if len(folders[dir]) <= few {
-			continue
-		}
-		checked++
-		_, list, ok := strings.Cut(docs[dir], "# Files\n")
-		if !ok {
-			t.Errorf("%sdoc.go lists no files, want all %d by task", dir, len(folders[dir]))
-			continue
-		}
-		patterns := word.FindAllString(list, -1)
-		used := map[string]bool{}
-		for _, base := range folders[dir] {
-			found := false
-			for _, p := range patterns {
-				if ok, err := path.Match(strings.TrimSuffix(p, ".go"), strings.TrimSuffix(base, ".go")); err == nil && ok {
-					found, used[p] = true, true
-				}
-			}
-			if !found {
-				t.Errorf("%sdoc.go does not list %s", dir, base)
-			}
-		}
-		for _, p := range patterns {
-			if !used[p] && strings.HasSuffix(p, ".go") {
-				t.Errorf("%sdoc.go lists %s, and no file matches it", dir, p)
-			}
-		}
-	}
-	if checked < 10 {
-		t.Errorf("%d packages were checked, want 10 at least", checked)
+	if checked < 100 {
+		t.Errorf("%d strings were checked, want 100 at least", checked)
 	}
 }
