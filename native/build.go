@@ -104,7 +104,7 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 	temp, err := os.MkdirTemp(filepath.Dir(file), ".native-")
 	if err != nil {
 		if in, ok := errors.AsType[*fs.PathError](err); ok {
-			err = in.Err // the path is that of the temporary folder
+			err = in.Err // the path is in the temporary folder
 		}
 		dir, remedy := filepath.Dir(file), "choose another folder"
 		if _, missing := os.Stat(dir); missing != nil {

@@ -35,7 +35,7 @@
 //
 // [Walk] ranges over all that can be reached from an object, through fields and
 // containers, with the [Path] of each value, such as <root>.layers[2]["bias"]. It
-// ends where there are cycles, and its stack is not that of the goroutine.
+// ends where there are cycles, and it does not run on the goroutine's stack.
 // [Value.Fields] ranges over the fields of one object, as the attribute visitor of
 // TVM does.
 //

@@ -115,7 +115,7 @@ func TypeOf(x tvmffi.ObjectRef) *Type {
 }
 
 // TypeByKey returns the type of a key, such as "garden.Rose". The error is of kind
-// ErrInternal, as that of the library, if nothing has registered it.
+// ErrInternal, as in the library, if nothing has registered it.
 func TypeByKey(key string) (*Type, error) {
 	if err := tvmffi.Load(); err != nil {
 		return nil, err

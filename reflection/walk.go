@@ -56,7 +56,7 @@ func Walk(root tvmffi.ObjectRef, options ...WalkOption) *Walker {
 // Skip keeps the loop from what is below the value of this step.
 func (w *Walker) Skip() { w.skip = true }
 
-// Err returns the error that ended the last loop, such as that of a getter, or
+// Err returns the error that ended the last loop, such as a getter's error, or
 // nil.
 func (w *Walker) Err() error { return w.err }
 

@@ -87,7 +87,7 @@
 // path that was tried. The library is never unloaded.
 //
 // A generated package has a Load for its library. If the process has already loaded a
-// library of that name, by whatever way ([LoadLibrary], another generated package, another
+// library of that name, however it was loaded ([LoadLibrary], another generated package, another
 // library that needs it, or the program around a Go library), the package uses that one.
 // If it is another version, each function and type is still compared when it is first used.
 // The LoadChecked of a generated package compares all of them at once, so that a server

@@ -14,7 +14,7 @@ import (
 
 // Call calls the function with args, which may be of any types that have a counterpart in
 // TVM-FFI. The caller owns the reference of an object in the result. An argument that
-// cannot be converted is an error of kind ErrType; otherwise the error is that of the
+// cannot be converted is an error of kind ErrType; otherwise the error comes from the
 // function. Call does not check args against the parameters of the function: a packed
 // function that gets too few arguments may read beyond them.
 func (f *Function) Call(args ...any) (Any, error) {

@@ -131,7 +131,7 @@ func (a *Any) UnmarshalJSON(text []byte) error {
 // of its own, or name the field.
 func (o *Object) MarshalJSON() ([]byte, error) { return marshalObject(o.TVMFFIObject()) }
 
-// UnmarshalJSON refuses: the fields of an object that is there need not be writable, and
+// UnmarshalJSON refuses: fields of existing objects may be read-only, and
 // JSON does not name the type that a new one should have. A constructor, [jsongraph.Unmarshal] or
 // [As] with a Go struct is the way.
 func (o *Object) UnmarshalJSON([]byte) error {

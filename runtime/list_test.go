@@ -146,7 +146,7 @@ func TestListAliases(t *testing.T) {
 	d.Release()
 }
 
-// Values that contain themselves are errors, by whatever way they do.
+// A value that contains itself, directly or not, is an error.
 func TestValuesInThemselves(t *testing.T) {
 	runtimetest.Balanced(t)
 	slice := []any{1, nil}

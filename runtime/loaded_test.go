@@ -97,7 +97,7 @@ func init() {
 // envSteps lists what the child "steps" does.
 const envSteps = "TEST_STEPS"
 
-// A library that the process has, by whatever way, is the one that its bindings use.
+// Bindings use a library that is already loaded, however it was loaded.
 func TestBindingsUseWhatIsLoaded(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the test library is not built on Windows")

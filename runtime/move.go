@@ -14,7 +14,7 @@ type Moved struct{ object ObjectRef }
 // Move returns an argument that passes x as an RValueRef, like std::move in C++. The call
 // takes the reference of x over: x ends when the call is made, as after Release. If that
 // was the only reference, the callee may change the object in place instead of copying it.
-// Move is for parameters of type Any, and for those of type RValueRef in a call by name, such
+// Move is for parameters of type Any, and for parameters of type RValueRef in a call by name, such
 // as [Function.Call]: a generated func has an object type there. Other parameters of C++
 // functions return an error of kind ErrType. A Go func gets a moved argument as an object
 // that is borrowed, like all its arguments. It may move it on.

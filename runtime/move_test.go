@@ -35,7 +35,7 @@ static int PlusSelf(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* res
   result->v_int64 = args[0].v_int64 + *static_cast<int64_t*>(self);
   return 0;
 }
-// Says that the host has the error. What lies in the slot is not that one.
+// Says that the host has the error. The slot holds another one.
 static int WithHost(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
   if (n == 1) TVMFFIErrorSetRaisedFromCStr("ValueError", "left behind");
   return -2;

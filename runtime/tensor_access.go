@@ -33,7 +33,7 @@ func Slice[T Element](t *Tensor) ([]T, error) {
 }
 
 // ReadSlice is like [Slice], but t may be read-only. The program must not write to the
-// slice. For a tensor on a device, such as that of an RPC session, the slice is a copy, which
+// slice. For a tensor on a device, such as a device of an RPC session, the slice is a copy, which
 // the runtime of TVM makes as for [CopyTo].
 func ReadSlice[T Element](t *Tensor) ([]T, error) {
 	c, err := cellOf(t)
@@ -248,7 +248,7 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 // CopyTo copies the elements of t, in row-major order, to a slice of the same length. On the
 // host t may have any strides. [Slice] describes the possible types T.
 //
-// t may be on a device of the runtime of TVM, such as that of an RPC session, if that library
+// t may be on a device of the runtime of TVM, such as a device of an RPC session, if that library
 // is loaded. There it must be contiguous; otherwise the error is of kind ErrValue. CopyTo waits
 // for the copy. The copy takes as much memory again; [Copy] with a tensor of [FromSlice] does
 // not. Memory of CUDA is copied by package cuda.

@@ -11,7 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// The device API of TVM copies memory that the host cannot address, such as that of an RPC
+// The device API of TVM copies memory that the host cannot address, such as memory of an RPC
 // session. Each function is looked up until a library has registered it, and then held.
 var (
 	copyFromBytes = core.Func{Name: "runtime.TVMTensorCopyFromBytes"}
@@ -108,7 +108,7 @@ func deviceCall(f *core.Func, call *core.Call, t *Tensor) error {
 }
 
 // exchangeView is exchange for a view that begins later than its memory, on a device of an RPC
-// session. There TVM 0.27 replaces the offset of the view by that of the part of the tensor
+// session. There TVM 0.27 replaces the offset of the view by the offset of the part of the tensor
 // that it sends, and so would copy other elements. Copies on the device keep the offset, so
 // they bring the view to a tensor without one, and back.
 func (t *Tensor) exchangeView(f *core.Func, c *abi.DLTensor, host []byte) error {

@@ -17,7 +17,7 @@ import (
 type Variant struct {
 	// value is the value, unless given is set. An object that Go gave is the caller's.
 	value Any
-	// given is a *holder of Go values that become a value for each call, such as those of
+	// given is a *holder of Go values that become a value for each call, such as
 	// Of, and of funcs.
 	given givenValue
 }

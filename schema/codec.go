@@ -11,7 +11,7 @@ import (
 )
 
 // maxSchemaLen bounds the JSON that Decode reads. The largest known schema,
-// that of the whole TVM compiler, is below 8 MB.
+// the schema of the whole TVM compiler, is below 8 MB.
 const maxSchemaLen = 256 << 20
 
 // Encode returns the JSON form of s, indented and in canonical order: equal

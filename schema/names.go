@@ -84,7 +84,7 @@ func checkArity(name string, n int) error {
 // IsFunction reports whether t is a function type, typed or packed.
 func (t TypeSchema) IsFunction() bool { return t.Name == nameFunction || t.Name == nameStdFunction }
 
-// Normalized returns t with the names of the STL header replaced by those of
+// Normalized returns t with the names of the STL header replaced by the names of
 // the registry that mean the same (std::vector and std::array become ffi.Array,
 // std::string and str become ffi.String, and so on), without the length of a
 // std::array, and with containers of Any written without arguments. Parameter

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// cppNames translates the names of C++ messages into those of the registry.
+// cppNames translates the names of C++ messages into names of the registry.
 var cppNames = map[string]string{
 	"Array": nameArray, "List": nameList, "Map": nameMap, "Dict": nameDict,
 	"bytes": "ffi.Bytes", "BigInt": "ffi.BigInt", "void": nameNone, "AnyView": nameAny,

@@ -423,7 +423,7 @@ func (f Field) validate(totalSize int) error {
 	return checkMetadata(f.Metadata)
 }
 
-// validateAncestors checks that the ancestors of t are exactly those of its
+// validateAncestors checks that the ancestors of t are exactly the ancestors of its
 // parent and the parent, which also excludes cycles.
 func (t *Type) validateAncestors(types map[string]*Type) error {
 	if len(t.Ancestors) > maxAncestors {

@@ -71,7 +71,7 @@ them to a shared library. It passes the flags that "config" prints.`,
 	f.StringArrayVar(&code.CXXFlags, "cxxflag", nil, "flag of the C++ compiler; may be repeated")
 	f.StringArrayVar(&code.NVCCFlags, "nvccflag", nil, "flag of nvcc; may be repeated")
 	f.StringArrayVar(&code.LinkFlags, "ldflag", nil, "flag of the linker; may be repeated")
-	f.StringSliceVar(&code.Arch, "arch", nil, "CUDA architectures, such as 9.0a (default TVM_FFI_CUDA_ARCH_LIST, then that of the GPU)")
+	f.StringSliceVar(&code.Arch, "arch", nil, "CUDA architectures, such as 9.0a (default TVM_FFI_CUDA_ARCH_LIST, then the GPU's)")
 	f.BoolVar(&verbose, "verbose", false, "show the command lines and what the compilers print")
 	_ = cmd.MarkFlagDirname("include")
 	return cmd

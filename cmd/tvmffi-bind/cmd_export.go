@@ -91,7 +91,7 @@ func newExport(con *console.Console) *cobra.Command {
 	f.BoolVar(&o.editable, "editable", false, "build, and install in the active Python a package that warns when the Go files change")
 	f.StringVar(&o.target, "target", "", "platform of the library, GOOS/GOARCH (default this one); CC names the C compiler")
 	f.StringVar(&o.dist, "dist-name", "", "name of the wheel for pip (default the name of the library)")
-	f.StringVar(&o.version, "version", "", "version of the wheel (default that of the tag in git, or 0.0.0.dev0) and of the C++ package (default 0.0.0)")
+	f.StringVar(&o.version, "version", "", "version of the wheel (default the tag in git, or 0.0.0.dev0) and of the C++ package (default 0.0.0)")
 	f.StringVar(&o.cpp, "cpp", "", "build, and write a C++ header with a CMake package into this folder, with the library in it")
 	f.StringVar(&o.rust, "rust", "", "build, and write a crate for Rust into this folder, with the library in it")
 	o.preview.flags(cmd)

@@ -38,7 +38,7 @@ every file in the cache with the hash that its wheel names, and downloads a dama
 wheel again. Programs need no Python afterwards.
 
 With the name of a known package, setup does the same for its libraries and for the
-libtvm_ffi that fits them. A program that imports committed bindings, such as those of
+libtvm_ffi that fits them. A program that imports committed bindings, such as the bindings of
 generated/xgrammar, finds them there. Known packages are
 ` + strings.Join(project.KnownNames(), ", ") + `.`,
 		Example: `  tvmffi-bind setup
@@ -49,7 +49,7 @@ generated/xgrammar, finds them there. Known packages are
 		},
 		RunE: func(cmd *cobra.Command, packages []string) error {
 			if len(packages) > 0 && version != "" {
-				return fmt.Errorf("--version is that of libtvm_ffi; the package %s decides which one it needs: leave the flag out", packages[0])
+				return fmt.Errorf("--version is the version of libtvm_ffi; the package %s decides which one it needs: leave the flag out", packages[0])
 			}
 			if err := repairCache(cmd.Context(), p); err != nil {
 				return err

@@ -24,7 +24,7 @@ type room struct {
 }
 
 // rooms is the table of DESIGN and docs/ARCHITECTURE.md, the first match counts.
-// A package that no line describes is an error: whoever adds one decides its place.
+// A package that no line describes is an error: its author adds a line.
 var rooms = []room{
 	{dir: "internal/abi"},
 	{dir: "internal/ccall", own: []string{"internal/abi"}, other: []string{purego}},

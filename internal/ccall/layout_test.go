@@ -27,7 +27,7 @@ var (
 )
 
 // TestNumbers keeps bare numbers out of the assembly: every offset, index and size is a
-// name of go_asm.h. What remains is 0, 1, and what asmAllowed lists.
+// name of go_asm.h. Only 0, 1 and the entries of asmAllowed may remain.
 func TestNumbers(t *testing.T) {
 	files, err := filepath.Glob("*.[sh]")
 	if err != nil || len(files) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// bigIntCodec is that of *big.Int: an int where it fits 64 bits, otherwise a BigInt
+// bigIntCodec converts *big.Int: an int where it fits 64 bits, otherwise a BigInt
 // object, which older libraries lack; nil is None.
 func bigIntCodec() *Codec {
 	return &Codec{

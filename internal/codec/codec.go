@@ -285,7 +285,7 @@ func EncodeObject(o *objects.Object) (core.AnyView, error) {
 	return core.AnyView{Value: o.View(), Keep: o}, nil
 }
 
-// optionalCodec is that of *T for a scalar, a string or a small struct: nil is
+// optionalCodec converts *T for a scalar, a string or a small struct: nil is
 // None.
 func optionalCodec(t reflect.Type) *Codec {
 	name := t.String()
@@ -331,7 +331,7 @@ func optionalCodec(t reflect.Type) *Codec {
 	})
 }
 
-// numberCodec is that of the other number types and of named basic types, with
+// numberCodec converts the other number types and of named basic types, with
 // a check of the range.
 func numberCodec(t reflect.Type) *Codec {
 	switch t.Kind() {

@@ -208,7 +208,7 @@ const (
 	longString    = 256
 )
 
-// Read reads a value, the first of so many that are left.
+// Read reads the next value; left counts it too.
 func (r *stringReader[T]) Read(v *abi.Any, left int, from objects.Reading) (x T, err error) {
 	if r.isString {
 		if t, ok := capi.BorrowString(v); ok {

@@ -140,7 +140,7 @@ func countFields(info *abi.TypeInfo) int32 {
 }
 
 // FieldsOf returns the readers of the fields of a type, those of its ancestors
-// first. index must be that of a live object.
+// first. index must belong to a live object.
 func FieldsOf(index abi.TypeIndex) []core.FieldReader {
 	if l, ok := fieldLists.Load(index); ok {
 		if l := l.(*fieldList); l.count == countFields(l.info) {

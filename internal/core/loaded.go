@@ -16,7 +16,7 @@ import (
 // each. The Registry guards it.
 var opened []string
 
-// loadedFiles lists the files of the libraries in the process, whoever loaded them.
+// loadedFiles lists the files of all libraries in the process, however they were loaded.
 func loadedFiles() []string { return append(slices.Clone(opened), dynlib.Images()...) }
 
 // loadedCopy returns the file of a loaded library that is the file at path or a copy of

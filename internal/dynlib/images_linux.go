@@ -10,8 +10,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Images returns the files of the libraries that the process has loaded, by whatever
-// way, and of the executable. The file of a path may have been removed or replaced since.
+// Images returns the files of all shared libraries in the process, and of the executable.
+// The file of a path may have been removed or replaced since.
 // It returns nil where the system does not say.
 func Images() []string {
 	maps, err := os.ReadFile("/proc/self/maps")

@@ -18,7 +18,7 @@ func signalAction(set, old *sigaction) bool {
 }
 
 // saveSignalAction remembers the SIGSEGV action; restore puts it back if a
-// handler of libtvm_ffi has replaced it. Handlers of other libraries stay: that of a Go
+// handler of libtvm_ffi has replaced it. Handlers of other libraries stay: the handler of a Go
 // library forwards to ours, and removing it would break that library.
 func saveSignalAction() (restore func()) {
 	var before sigaction

@@ -182,7 +182,7 @@ func nativeBacktrace(cell *abi.ErrorCell) string {
 	return capi.GoString(cell.Backtrace)
 }
 
-// Raise puts err into the error slot of this thread, which must be that of the
+// Raise puts err into the error slot of this thread, which must be the thread of the
 // callback that failed.
 func Raise(err error) int64 {
 	handle, made := NativeError(err)

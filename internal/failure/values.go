@@ -13,7 +13,7 @@ import (
 
 // NewValue makes an object of the type go.Value and returns its only reference. The object
 // holds a Go value until its last reference ends. Another Go runtime in the process, such
-// as that of a Go library, has a type of its own, because the key is unique.
+// as the one of a Go library, has a type of its own, because the key is unique.
 func NewValue(value any) (uintptr, error) {
 	index, err := ValueType()
 	if err != nil {

@@ -21,7 +21,7 @@ const arrayBody = ccall.ArrayOffset + unsafe.Sizeof(arrayObject{})
 
 // NewArray makes an Array object of n elements in C memory, and returns its only
 // reference and the elements, which the caller sets to owned values. The memory
-// is that of malloc: the elements hold garbage. The result is 0 where arrays
+// comes from malloc: the elements hold garbage. The result is 0 where arrays
 // cannot be built in place.
 func NewArray(n int) (uintptr, []abi.Any) {
 	deleter := ccall.ReleaseArray()

@@ -92,7 +92,7 @@ func OwnByFunc(handle uintptr) *Object {
 
 // RetainFunc returns the closure of a func like function, which Bind got with a Function that
 // it captures, that calls handle and has a reference of its own. It returns nil for other
-// funcs. The closure is made as the compiler makes that of a func which captures one pointer.
+// funcs. The closure has the layout that the compiler gives a func which captures one pointer.
 func RetainFunc(function unsafe.Pointer, handle uintptr) unsafe.Pointer {
 	c := (*closure)(function)
 	if known := bound.capturing.Load(); known == nil || !has(*known, c.code) {

@@ -161,7 +161,7 @@ type held struct {
 	value any
 	// origin is the code of the Go func behind a callback, for backtraces.
 	origin uintptr
-	// region is that of large memory of Go under a tensor.
+	// region is large memory of Go under a tensor.
 	region *region
 }
 

@@ -30,7 +30,7 @@ type recentShard struct {
 	_     [64]byte // the next shard is of another cache line
 }
 
-// recentWrapper has a copy of the handle, because the owner may write that of the
+// recentWrapper has a copy of the handle, because the owner may write the handle of the
 // wrapper at any time.
 type recentWrapper struct {
 	object *Object

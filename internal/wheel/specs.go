@@ -36,7 +36,7 @@ var pinned = []Spec{
 	{"nvidia-nvtx", "13.5.25", "linux", "amd64", olderAMD64, python, "f72f21bd338c531afb3f802d03c569e9f7c324739ac332c672a431734d0b5c41"},
 	// One NVRTC of CUDA 12 does not serve both uses. bench/gpu -pack takes 12.9, because 12.4 does not compile for sm_100 and
 	// sm_120. The tests take 12.4, which stands below with what belongs to it: a driver of CUDA 12.4 refuses PTX of 12.9, and
-	// nvJitLink 12.4, whose results have other numbers than those of 12.6 and newer, refuses cubins of 12.9.
+	// nvJitLink 12.4, whose results have other numbers than 12.6 and newer give, refuses cubins of 12.9.
 	{"nvidia-cuda-nvrtc-cu12", "12.9.86", "linux", "amd64", "manylinux_2_12_x86_64", python, "210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4"},
 	{"nvidia-cuda-runtime", "13.5.37", "linux", "amd64", "manylinux_2_17_x86_64", python, "df2b79a8852f10d1fef8c848489c49eebb5754051bf870202a862831412b179d"},
 	{"nvidia-cuda-crt", "13.5.37", "linux", "amd64", "manylinux_2_17_x86_64", python, "e898b7f73d3035fa89915a3f7bf3b54a73e90249746111aed295822c4729bb29"},

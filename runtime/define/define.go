@@ -10,7 +10,7 @@ import (
 )
 
 // Type is an object type made in Go: other languages construct, read, write,
-// copy, compare and print its objects as those of a C++ class, without entering
+// copy, compare and print its objects like objects of a C++ class, without entering
 // Go. [Object] makes one.
 type Type[T any] struct{ d *definition }
 

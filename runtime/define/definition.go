@@ -23,7 +23,7 @@ type definition struct {
 	taken   *definition // what the struct defines already, nil if that is d
 	opaque  bool        // Opaque made it: handle is a pointer to the struct
 
-	// What the options say; read once, under the Registry.
+	// The parsed options, set once with the registry locked.
 	doc        string
 	parentType *core.Type
 	final      bool

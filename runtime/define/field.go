@@ -36,7 +36,7 @@ func (f *recordField) String() string { return f.owner.key + "." + f.Name }
 // in returns the address of the field in a struct.
 func (f *recordField) in(record unsafe.Pointer) unsafe.Pointer { return unsafe.Add(record, f.at) }
 
-// plain reports whether the bytes of a field are those of its Go value.
+// plain reports whether a field has the bytes of its Go value.
 func (f *recordField) plain() bool {
 	return f.Accept.Kind != core.KindAnyValue && f.Accept.Kind != core.KindObjectRef
 }

@@ -56,7 +56,7 @@ func DefaultFunc[V any](field string, make func() V) TypeOption {
 	return typeOption(func(d *definition) { d.setDefault(field, reflect.ValueOf(make), true) })
 }
 
-// Converter lets a field be set to other values than those of its type: each
+// Converter lets a field be set to values of other types: each
 // setter calls convert with the value and stores the result. Setting such a field
 // enters Go. It needs libtvm_ffi 0.1.11 or newer.
 func Converter[V any](field string, convert func(value tvmffi.Any) (V, error)) TypeOption {
@@ -66,7 +66,7 @@ func Converter[V any](field string, convert func(value tvmffi.Any) (V, error)) T
 // Method adds a method. The first parameter of f is the object: *Instance[T], or T
 // to get its fields, so that a Go method of the struct serves: Point.Norm. With a
 // first parameter *T the fields that f changes are set when it returns without an
-// error: (*Point).Move. The signature is that of f, as for [tvmffi.Register], whose
+// error: (*Point).Move. The signature is f's, as for [tvmffi.Register], whose
 // options apply.
 func Method(name string, f any, options ...tvmffi.RegisterOption) TypeOption {
 	return typeOption(func(d *definition) { d.addMethod(name, f, options, false) })

@@ -13,7 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
-// TypeField is a field of a type made in Go, for use without the others.
+// TypeField accesses one field of a type made in Go.
 type TypeField[T, V any] struct{ f *fieldHandle }
 
 // FieldOf returns the field of a type that the func points to:

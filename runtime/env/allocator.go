@@ -62,7 +62,7 @@ func GoAllocator(spec TensorSpec) (*tvmffi.Tensor, error) {
 
 var _ Allocator = GoAllocator
 
-// allocators holds the allocators of threads, which WithAllocator sets, and that of the
+// allocators holds the allocators of threads, which WithAllocator sets, and the allocator of the
 // process.
 var allocators struct {
 	sync.RWMutex

@@ -59,7 +59,7 @@ func Close[T any](a *bindrt.Args, class, method string, f func(*T) error) error 
 }
 
 // Constructor returns the option of define.StaticMethod with the code of a constructor, whose
-// name is that of the class. defaults returns those of the last parameters that have one, in
+// name is the name of the class. defaults returns the defaults of the last parameters that have one, in
 // their order; it is nil if there are none. The constructor takes positional arguments, then the object KWARGS of the
 // library, and pairs of names and values.
 func Constructor(f Function, defaults func() []any) tvmffi.RegisterOption {

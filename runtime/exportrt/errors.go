@@ -168,7 +168,7 @@ func setField(field reflect.Value, value tvmffi.Any) error {
 	if err != nil {
 		return err
 	}
-	// The field is part of a variable, so its address is that of Go memory that lives on.
+	// The field is part of a variable, so it is in Go memory that lives on.
 	err = codec.Of(field.Type()).Decode(view.Value, objects.ReadOwned(), unsafe.Pointer(field.UnsafeAddr()))
 	codec.ReleaseTemp(view)
 	runtime.KeepAlive(value)
@@ -182,7 +182,7 @@ func fieldValues(v reflect.Value) (map[string]tvmffi.Any, error) {
 		if f.tag.Optional && f.value.IsZero() {
 			continue
 		}
-		// The address is that of Go memory that v keeps alive.
+		// The address is in Go memory that v keeps alive.
 		view, err := codec.Of(f.value.Type()).Encode(unsafe.Pointer(f.value.UnsafeAddr()))
 		if err != nil {
 			return nil, failure.Annotate("field "+f.tag.Name, err)
@@ -223,7 +223,7 @@ func (l *Exports) errorFunctions() []Function {
 	return []Function{
 		{
 			Name: "_error_new", Params: []string{"kind", "fields", "message"},
-			Doc:  "Makes the error of a kind with the given fields. The message is that of Go if it is None.",
+			Doc:  "Makes the error of a kind with the given fields. Go makes the message if it is None.",
 			Func: func(string, map[string]tvmffi.Any, *string) *tvmffi.Error { return nil },
 			Call: func(a *bindrt.Args) error { return newError(a, types) },
 		},

@@ -238,7 +238,7 @@ func (f *Function) origin() uintptr {
 }
 
 // Method returns the option of define.Method with the code that reads the arguments of a
-// method. f.Name has the name of the type before that of the method, such as Point.move.
+// method. f.Name has the names of the type and the method, such as Point.move.
 func Method(f Function) tvmffi.RegisterOption {
 	about := f.about()
 	about.Method = true

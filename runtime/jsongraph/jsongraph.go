@@ -111,7 +111,7 @@ func MaxDepth(n int) Option { return func(l *graphLimits) { l.depth = min(n, cod
 // Unmarshal reads what [Marshal] of any language wrote, as a T: *P for an
 // object, a container, [tvmffi.Any]. The text may come from a stranger: it is checked
 // before the library sees it, because the library follows references without end or
-// out of range. What it may make is any registered type that has fields; the hooks
+// out of range. It can create objects of any registered type with fields; the hooks
 // of a type that reads its own data get that data as it is. Members of enums are
 // the registered ones again, since libtvm_ffi 0.1.14. Errors of the form are
 // ErrValue, those of types ErrType, or ErrRuntime where nothing of a type can be made.
@@ -162,7 +162,7 @@ func Metadata(data []byte) (json.RawMessage, error) {
 	return found, nil
 }
 
-// Graph is a value that is written to JSON, and to binary forms such as that of
+// Graph is a value that is written to JSON, and to binary forms such as the form of
 // encoding/gob, as a JSON graph:
 //
 //	type Checkpoint struct {
@@ -177,7 +177,7 @@ type Graph[T any] struct{ Value T }
 // MarshalJSON returns [Marshal] of the value.
 func (g Graph[T]) MarshalJSON() ([]byte, error) { return Marshal(g.Value, nil) }
 
-// UnmarshalJSON sets the value to that of [Unmarshal].
+// UnmarshalJSON sets the value to the result of [Unmarshal].
 func (g *Graph[T]) UnmarshalJSON(data []byte) (err error) {
 	x, err := Unmarshal[T](data)
 	if err == nil {

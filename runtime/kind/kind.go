@@ -1,4 +1,4 @@
-// Package kind holds the kinds of errors for which Python has a class, beside those of package
+// Package kind holds the kinds of errors for which Python has a class and which are not in package
 // tvmffi, such as [tvmffi.ErrValue]. An exception of a Python callback has its kind in Go, and
 // an error of one of these kinds becomes an exception of that class in a Python package that
 // tvmffi-bind export writes:

@@ -17,8 +17,8 @@ import (
 
 var deepCopy = codec.NewLibraryFunc("ffi.DeepCopy", "0.1.9")
 
-// DeepCopy copies x and all that it refers to. What is shared within x is shared
-// within the copy, and what contains itself does so in the copy; strings, shapes
+// DeepCopy copies x and all that it refers to. Objects shared within x are shared
+// within the copy, and cycles stay cycles; strings, shapes
 // and members of enums stay the same objects. nil stays nil. It fails with
 // ErrInternal if something in x cannot be copied, such as a function or a tensor.
 func DeepCopy[T any](x T) (T, error) {

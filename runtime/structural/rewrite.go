@@ -53,8 +53,8 @@ func owned(x any, err error) (abi.Any, error) {
 }
 
 // Rewrite returns root with the values replaced that the rules fit, the first rule
-// that fits for each; root stays as it is. What holds a replaced value is copied,
-// what does not is shared with root. In PreOrder a rule sees a value before, in
+// that fits for each; root stays as it is. Objects that contain a
+// replaced value are copied, all others are shared with root. In PreOrder a rule sees a value before, in
 // PostOrder after, the values inside it were replaced. An error of a callback ends
 // it and comes back, as from [Walk]. It needs libtvm_ffi 0.1.14.
 func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
@@ -86,7 +86,7 @@ func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
 // MutateRule is a callback of [Mutate] for values of one type, made by [OnMutate].
 type MutateRule struct{ rule }
 
-// OnMutate makes a rule that replaces values of type T, as [On] names them. What it
+// OnMutate makes a rule that replaces values of type T; see [On]. The value that f
 // returns is not gone into again: f replaces the parts of x by methods of m.
 func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
 	c := codec.For[T]()
@@ -105,8 +105,8 @@ func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
 }
 
 // Mutate returns root with values replaced as [Rewrite] does, but a rule decides
-// what inside its value is replaced. What no rule fits is gone into. It needs
-// libtvm_ffi 0.1.14.
+// what inside its value is replaced. If no rule fits a value, Mutate goes into its parts.
+// It needs libtvm_ffi 0.1.14.
 func Mutate[T any](root T, rules ...MutateRule) (T, error) {
 	var none T
 	w := &traversal{rewrites: true}

@@ -107,8 +107,8 @@ func FirstMismatch(x, y any, options ...Option) (*Mismatch, error) {
 //	key, err := structural.KeyOf(function)
 //	seen[key]++
 //
-// The zero key is that of no value. What a key holds must not change: a List or
-// Dict inside it could then equal another. As an argument of a function or a key
+// The zero key equals no value's key. The value of a key must not change, because
+// a List or Dict inside it could then equal another. As an argument of a function or a key
 // of a Map it is an ffi.StructuralKey. Keys may be used by many goroutines.
 type Key struct{ entry *keyEntry }
 

@@ -50,8 +50,8 @@ func OnVisit[T any](f func(x T, v *Visitor) error) VisitRule {
 }
 
 // Visit goes through root as [Walk] does, but a rule decides what inside its
-// value is visited, and in which order. What no rule fits is gone into. It needs
-// libtvm_ffi 0.1.14.
+// value is visited, and in which order. If no rule fits a value, Visit goes into
+// its parts. It needs libtvm_ffi 0.1.14.
 func Visit(root any, rules ...VisitRule) error {
 	w := &traversal{}
 	defer w.Close()

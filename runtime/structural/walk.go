@@ -83,7 +83,7 @@ func OnIn[T any](f func(x T, r DefRegion) error) WalkRule {
 
 // Walk goes through root and all values inside it: elements, values of maps,
 // and fields that take part in structural comparison. For each value it calls the
-// first rule that fits; None is passed over. What is shared is visited at each place where it stands.
+// first rule that fits; None is passed over. Shared values are visited once per reference.
 // The callback may return [SkipChildren] or [SkipAll]; any other error ends the
 // walk and comes back, so that errors.Is finds it, and [ErrorPaths] tells where it
 // was. A callback must not change a List or a Dict that is being gone through: the library
@@ -164,7 +164,7 @@ func (w *traversal) begin(f *codec.LibraryFunc, root any) (abi.Any, error) {
 	return w.PackBounded(root)
 }
 
-// split makes the two lists of callbacks that the library takes. It tries those of
+// split makes the two lists of callbacks that the library takes. It tries the callbacks of
 // the first list first: if rules of both forms are mixed, all go into the second.
 func (w *traversal) split(rules []rule) (plain, regional abi.Any, err error) {
 	mixed := false
@@ -340,7 +340,7 @@ func (f *visitFailure) Error() string { return failure.Message(f.err) }
 // Unwrap returns what failed.
 func (f *visitFailure) Unwrap() error { return f.err }
 
-// typeIndexFor returns the index of the values that become a T: that of the type
+// typeIndexFor returns the index of the values that become a T: the index of the type
 // for an object, TypeAny for any and Any.
 func typeIndexFor[T any]() (abi.TypeIndex, error) {
 	if class := codec.ClassFor[T](); class != nil {

@@ -39,7 +39,7 @@ type File struct {
 
 // Source is a Python distribution.
 type Source struct {
-	// Package and Version are those of the distribution; a folder has no version.
+	// Package and Version name the distribution; a folder has no version.
 	Package string `json:"package"`
 	Version string `json:"version,omitempty"`
 	// SHA256 is the hash of the wheel in lower-case hexadecimal digits, "" for a folder.

@@ -226,7 +226,7 @@ func (s *Session) Sync(ctx context.Context) error {
 }
 
 // askAll runs a command on the workers and lets read read the result of each. If a worker has
-// ended, the results are those of the workers before it.
+// ended, only the workers before it have results.
 func askAll[T any](ctx context.Context, s *Session, command string, read func(v tvmffi.Any, worker int) (T, error)) ([]T, error) {
 	results := make(chan T, s.workers) // read may still run after ask, if ctx has ended
 	err := s.ask(ctx, commandPrefix+command, nil, func(r *generated.DRef) error {

@@ -60,7 +60,7 @@ func (s *Session) do(name string, args ...any) error {
 	return err
 }
 
-// Empty makes a tensor on each worker, on the device of the worker. What it holds is undefined.
+// Empty makes a tensor on each worker, on the device of the worker. Its contents are undefined.
 func (s *Session) Empty(dtype tvmffi.DataType, shape ...int64) (*DRef, error) {
 	return s.empty(dtype, false, shape)
 }
@@ -91,7 +91,7 @@ func (s *Session) CopyToWorker0(host *tvmffi.Tensor, to *DRef) error {
 }
 
 // CopyFromWorker0 copies the tensor on worker 0 to a tensor of this process, and waits for that.
-// Its error is that of this copy or of the call that made the tensor.
+// Its error comes from this copy or from the call that made the tensor.
 func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from *DRef) error {
 	number := lend(s.id, host)
 	d, err := s.command("take", number, from)
@@ -107,7 +107,7 @@ func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from
 // The collective operations below work on tensors in the memory of the CPU, on all workers at
 // once: all together if inGroup is false, and otherwise each group for itself, with its first
 // worker in place of worker 0. They do not wait, and fail in Sync. The numbers go from worker to
-// worker directly, and not through the controller. What a tensor holds after a failure is undefined.
+// worker directly, and not through the controller. After a failure the tensor's contents are undefined.
 
 // Broadcast copies a tensor of this process to each worker, and returns those. It does not wait:
 // host must not be changed before the next Sync has returned.
@@ -135,7 +135,7 @@ func (s *Session) Scatter(host *tvmffi.Tensor) (*DRef, error) {
 }
 
 // from0 copies host to worker 0 and from there, by the command, to the tensor to. Its result is
-// that of the command: the same tensor, or the failure.
+// the result of the command: the same tensor, or the failure.
 func (s *Session) from0(host *tvmffi.Tensor, to *DRef, command string) (*DRef, error) {
 	defer to.Release()
 	from, err := s.EmptyOnWorker0(host.DataType(), host.Shape()...)

@@ -41,12 +41,12 @@
 // [Sockets] waits for nodes, which [Join] makes of other processes of the same program, mostly on
 // other hosts. Who takes part in a session may run any function of the program, and load files of
 // code. So a node must know the secret of the session, and a listener should not be reachable from
-// everywhere. What goes over the network is not encrypted.
+// everywhere. Network traffic is not encrypted.
 //
 // # What ends
 //
-// [Session.Close] ends everything that a session has begun. A worker ends by itself when the
-// controller has ended, by whatever way: at once if it waits for a call, and otherwise a second later.
+// [Session.Close] ends everything that a session has begun. A worker exits when its
+// controller exits: at once if idle, otherwise within a second.
 //
 // Disco needs libtvm_runtime_extra, and Linux without the build tag tvmffi_portable. Elsewhere the error is
 // errors.ErrUnsupported.

@@ -136,7 +136,7 @@ func (e *ExitError) Error() string {
 var (
 	// ErrClosed is the error of everything that is done with a session after its Close.
 	ErrClosed = errors.New("the session is closed")
-	// ErrRefused is the error of a node whose secret is another than that of the controller, or
+	// ErrRefused is the error of a node whose secret differs from the controller's, or
 	// of a peer that does not speak the protocol of this package.
 	ErrRefused = errors.New("the peer is refused")
 )

@@ -86,7 +86,7 @@ func (l *link) sendJSON(kind byte, x any) {
 	_ = l.send(kind, text)
 }
 
-var errNoLoopback = errors.New("a listener that other hosts can reach needs Options.Secret, because whoever takes part in a session may run any function of the program")
+var errNoLoopback = errors.New("set Options.Secret: other hosts can reach the listener, and participants of a session can call any function of this program")
 
 // needSecret returns an error for a listener that other hosts can reach without a secret.
 func needSecret(a net.Addr, secret string) error {

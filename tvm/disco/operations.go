@@ -8,7 +8,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// transfer is an operation that copies from the tensor of one or more workers to those of others.
+// transfer is an operation that copies the tensors of some workers to the tensors of others.
 // A worker that only gives or only takes may have no tensor for the other part.
 type transfer func(g *group, inGroup bool, from, to *tvmffi.Tensor) error
 

@@ -69,7 +69,7 @@ type Session struct {
 	nodes   []*node         // the other hosts of a socket session
 	output  sync.Mutex
 
-	turn   chan struct{} // holds a token that whoever uses handle has
+	turn   chan struct{} // holds the token that the user of handle takes
 	closed chan struct{}
 	once   sync.Once
 	err    error // of Close

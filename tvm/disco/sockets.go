@@ -160,11 +160,11 @@ func (s *Session) assemble(ctx context.Context, nodes, perNode int) error {
 		var err error
 		s.handle, err = generated.NewSocketSession(int64(nodes), int64(perNode), int64(s.options.Groups), place, int64(port))
 		made <- err
-		close(made) // s.handle is set, for whoever did not get err
+		close(made) // s.handle is set, for callers that did not get err
 	}()
 	address := net.JoinHostPort(place, fmt.Sprint(port))
 	for i, n := range s.nodes {
-		// Disco numbers the nodes as they call. What it sends shows that it has taken the call.
+		// Disco numbers nodes in connection order; its first message confirms the connection.
 		local, early, err := callDisco(ctx, address, made)
 		if err != nil {
 			for range s.nodes[i:] { // or Disco would wait forever

@@ -15,7 +15,7 @@ func limitMemory(n int64) error {
 }
 
 // endGroup waits until a process of ownGroup has ended, and kills what is left of its group: processes
-// that a kernel has started. The process is not waited for yet, so its number, which is that of the
+// that a kernel has started. The process is not waited for yet, so its number, which is the number of the
 // group, belongs to nobody else.
 func endGroup(cmd *exec.Cmd) {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {

@@ -181,7 +181,7 @@ func short(err error) error {
 func (s *Session) Module() *tvmffi.Module { return s.module }
 
 // stuck reports whether err says that the server took no bytes for the time it has. The rest
-// of the request is then still to be sent, so the next answer would be that of another call.
+// of the request is then still to be sent, so the next answer would belong to another call.
 func stuck(err error) bool {
 	return errors.Is(err, tvmffi.KindError("InternalError")) && strings.Contains(err.Error(), "SockChannel::")
 }

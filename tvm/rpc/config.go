@@ -69,7 +69,7 @@ type Config struct {
 	// must then be set. A client then needs the key that the tracker gives for each session.
 	Tracker string
 	// Advertise is the host that the tracker gives to clients, by default the one that the
-	// tracker sees. The port is that of the server.
+	// tracker sees. The port is the server's.
 	Advertise string
 }
 

@@ -1,6 +1,6 @@
 // Package rpc runs functions on other machines by the RPC of TVM: a server, a client and a
-// tracker in Go, which work with those of TVM's Python package too. A server executes code for
-// whoever reaches its port: see Security.
+// tracker in Go, which also work with the ones of TVM's Python package. A server runs code for
+// anyone who can reach its port: see Security.
 //
 // # Start here
 //

@@ -15,7 +15,7 @@ import (
 type TrackerClient struct {
 	// Addr is the address of the tracker, "host:port".
 	Addr string
-	// Options are those of the sessions. The tracker gives the key.
+	// Options apply to the sessions. The tracker gives the key.
 	Options DialOptions
 }
 
@@ -49,7 +49,7 @@ type ServerInfo struct {
 	Addr [2]any `json:"addr"`
 }
 
-// attempts is how often a request is made until its error is that of the caller.
+// attempts is how often a request is made before the caller gets its error.
 const attempts = 5
 
 // Request waits for a free server with the key and begins a session. Of the clients that wait,

@@ -146,7 +146,7 @@ func (f *Function) at(index []int) []any {
 	return args
 }
 
-// Tensors returns the tensors of a result, in order, also those of tuples in tuples. The
+// Tensors returns the tensors of a result, in order, including tensors of nested tuples. The
 // caller owns each of them, and still owns the result.
 func Tensors(result tvmffi.Any) ([]*tvmffi.Tensor, error) {
 	if x, err := tvmffi.As[*tvmffi.Tensor](result); err == nil {

@@ -33,7 +33,7 @@ type Machine struct {
 
 // NewMachine makes a machine. Kernels run on the devices; without one, on the CPU. The
 // machine computes shapes on the CPU, which it adds at the end if another device is there.
-// For an executable on the other side of an RPC session, the devices are those of that side
+// For an executable on the other side of an RPC session, the devices belong to that side
 // or those of the session. The caller closes the machine.
 func (e *Executable) NewMachine(allocator Allocator, devices ...tvmffi.Device) (*Machine, error) {
 	if allocator != Naive && allocator != Pooled {

@@ -26,7 +26,7 @@ type Param struct {
 
 // Tensor returns the data type and the dimensions of a tensor, which are numbers or names.
 // Parameters of the same function with the same name have the same size there. It reports
-// false if the type of the parameter is not that of a tensor, or has no shape.
+// false if the parameter is not a tensor, or its type has no shape.
 func (p Param) Tensor() (dtype tvmffi.DataType, dims []string, ok bool) {
 	match := tensorType.FindStringSubmatch(p.Type)
 	if match == nil {

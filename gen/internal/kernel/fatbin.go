@@ -13,7 +13,7 @@ import (
 //	entry   0 kind, 4 size of the header, 8 size of what follows, 16 compressed size,
 //	        40 flags, 56 size before compression
 //
-// Numbers are little endian. What follows is padded: the compressed size is that
+// Numbers are little endian. The data after it is padded: the compressed size is that
 // without the padding, and 0 if nothing is compressed.
 const (
 	fatMagic  = 0xBA55ED50

@@ -199,7 +199,7 @@ func (w *writer) container(t *face.Type, d direction, name, abstract string) str
 	return base + "[" + strings.Join(all, ", ") + "]"
 }
 
-// callable writes the type of a function. What a callback gets is not converted.
+// callable writes the type of a function. The arguments of a callback are not converted.
 func (w *writer) callable(t *face.Type, d direction) string {
 	params, result := raw, given
 	if d != given {

@@ -147,7 +147,7 @@ func (u *unit) parse(fset *token.FileSet, c build.Context, mode parser.Mode) ([]
 }
 
 // imports notes what each unit imports, and returns what is not a unit. It chooses files
-// without the go command. What only other files import is missing later.
+// without the go command. Packages that only other files import are missing later.
 func (q *quickCheck) imports() ([]string, error) {
 	others := map[string]bool{}
 	for from, u := range q.units {

@@ -50,7 +50,7 @@ func (g GoNames) Of(kind gen.Kind, name string) GoItem { return g[goKey{kind, na
 const placeholder = "bindings.invalid"
 
 // NamesInGo returns the declarations that gen would make for c. If c is nil or names no package,
-// the name of the package is made from that of the first library.
+// the name of the package is made from the name of the first library.
 func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 	b := &Result{Schema: s, ImportPath: placeholder}
 	if c == nil || c.Package == "" {

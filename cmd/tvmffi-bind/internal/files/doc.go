@@ -1,5 +1,5 @@
 // Package files compares what a run of tvmffi-bind wants on disk with what is there, shows the difference, and makes
 // all changes or none, one run at a time.
 //
-// What the files contain, and which of them the tool may replace, is decided by its callers.
+// Its callers decide what the files contain and which of them the tool may replace.
 package files

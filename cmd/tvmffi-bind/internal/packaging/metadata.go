@@ -8,7 +8,7 @@ import (
 
 // Metadata is what a wheel says about itself.
 type Metadata struct {
-	// Name and Version are those of the distribution. Version is in normal form.
+	// Name and Version name the distribution. Version is in normal form.
 	Name, Version string
 	// Summary is one line.
 	Summary string

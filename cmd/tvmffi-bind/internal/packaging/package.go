@@ -21,7 +21,7 @@ type Package struct {
 	Python func(version string) ([]File, error)
 	// Requires is what the package requires, as in Requires-Dist.
 	Requires string
-	// Distribution is the name for pip; it defaults to Name. Version defaults to that of [VersionOf].
+	// Distribution is the name for pip; it defaults to Name. Version defaults to the result of [VersionOf].
 	Distribution, Version string
 	// Debug keeps the symbols in the library.
 	Debug     bool

@@ -21,7 +21,7 @@ import (
 
 // Project is a Go package that becomes a Python package.
 type Project struct {
-	// Dir is the folder of the Go package, Main that of the main package of the library.
+	// Dir is the folder of the Go package, Main the folder of the library's main package.
 	Dir, Main string
 	// Doc is the doc comment of the Go package.
 	Doc    string

@@ -244,7 +244,7 @@ func (c *Config) LockFile() (string, error) {
 	return c.Rooted(strings.TrimSuffix(base, filepath.Ext(base)) + ".lock")
 }
 
-// PackageName makes the name of a Go package from that of a library:
+// PackageName makes the name of a Go package from the name of a library:
 // libtvm_ffi_testing.so becomes tvmffitesting.
 func PackageName(file string) string {
 	base, _, _ := strings.Cut(filepath.Base(file), ".")

@@ -110,7 +110,7 @@ func (l *Lock) library(file string) *lockedLibrary {
 	return &l.Libraries[i]
 }
 
-// Changed returns sentences that say how the libraries of l differ from those of previous.
+// Changed returns sentences that say how the libraries of l differ from the libraries of previous.
 func (l *Lock) Changed(previous *Lock) []string {
 	if previous == nil {
 		return nil

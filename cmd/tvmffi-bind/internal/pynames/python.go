@@ -100,7 +100,7 @@ func parse(ctx context.Context, sources []source, timeout time.Duration) ([]fact
 	return all, nil
 }
 
-// hung adds the remedy to an error if it is that of a timeout.
+// hung adds the remedy to a timeout error.
 func hung(err error, timeout time.Duration) error {
 	if errors.Is(err, errTimeout) {
 		return fmt.Errorf("%w of %s: allow more time with --timeout", err, timeout)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// scalars maps the types of Python that are certain to those of the registry. A tensor is not among them: it
+// scalars maps the types of Python that are certain to types of the registry. A tensor is not among them: it
 // may be of numpy or torch.
 var scalars = map[string]string{"bool": "bool", "int": "int", "float": "float", "str": "ffi.String", "bytes": "ffi.Bytes"}
 

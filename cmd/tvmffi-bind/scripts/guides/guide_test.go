@@ -20,7 +20,7 @@ import (
 //   - Lines that are indented by four spaces are commands. They succeed, or the last one fails if the
 //     paragraph before them has the word "fails".
 //   - A fence without a language after commands is the output of the last one. "..." in it stands for
-//     anything. What is shown of a command that succeeds is its standard output.
+//     anything. A command that succeeds shows its standard output.
 //   - A line that is the name of a file, in backquotes, comes before a fence with its content.
 //   - A line that ends in "replace the line with `this` of `file` by" comes before a fence with one line.
 //
