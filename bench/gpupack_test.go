@@ -146,12 +146,6 @@ func packedFiles(t *testing.T, dir string) {
 			}
 			want = append(want, dir+name+".compute_75.ptx")
 		}
-		for _, name := range []string{"linked", "linked_first", "linked_second"} {
-			for _, arch := range linkWheels[0].architectures {
-				want = append(want, dir+name+"."+arch+".cubin")
-			}
-			want = append(want, dir+name+".compute_75.ptx")
-		}
 	}
 	var got []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

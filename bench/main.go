@@ -52,7 +52,7 @@ func main() {
 	flag.StringVar(&o.parts, "parts", "", "with -pack, only these parts, separated by commas: "+strings.Join(packParts, ", "))
 	flag.BoolVar(&o.libraries, "libraries", false, "with -pack, also the parts with kernels of libraries: "+strings.Join(libraryParts, ", ")+"; their compilers have 2 GB")
 	flag.StringVar(&o.images, "images", "", "compile -source for all architectures into this folder and do nothing else; -pack does this")
-	flag.StringVar(&o.source, "source", "", "with -images, the file in CUDA C++, or several that are linked, separated by commas")
+	flag.StringVar(&o.source, "source", "", "with -images, the file in CUDA C++")
 	flag.Parse()
 	if o.times < 1 || o.times > 1 && !o.check {
 		fmt.Fprintln(os.Stderr, "bench: -times needs -check and a number of 1 or more")

@@ -416,20 +416,12 @@ func (p *packer) launch(ctx context.Context) error {
 }
 
 // images compiles the kernels of a folder for all architectures, once for drivers of CUDA 12 and once for those of CUDA
-// 13. Files whose names begin with linked are linked, once for both.
+// 13.
 func (p *packer) images(ctx context.Context, folder string) error {
 	sources, err := filepath.Glob(filepath.Join(folder, "*.cu"))
 	if err != nil {
 		return err
 	}
-	var units []string
-	sources = slices.DeleteFunc(sources, func(s string) bool {
-		unit := strings.HasPrefix(filepath.Base(s), "linked")
-		if unit {
-			units = append(units, s)
-		}
-		return unit
-	})
 	for _, w := range nvrtcWheels {
 		dir, err := p.at(gpupack.ImagesFor(1000*w.major) + "/x")
 		if err != nil {
@@ -439,9 +431,6 @@ func (p *packer) images(ctx context.Context, folder string) error {
 			if err := p.compileImages(ctx, w, s, filepath.Dir(dir)); err != nil {
 				return err
 			}
-		}
-		if err := p.linkImages(ctx, units, filepath.Dir(dir)); err != nil {
-			return err
 		}
 	}
 	return nil

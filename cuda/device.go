@@ -336,8 +336,7 @@ func (d Device) Synchronize() (err error) {
 
 // StartProfiler tells a profiler that was started with the program, such as Nsight
 // Systems with --capture-range=cudaProfilerApi, to collect from here on. Without one, and
-// a second time, it does nothing. Package cuda/nvtx names the parts of a program in a
-// profile.
+// a second time, it does nothing.
 func (d Device) StartProfiler() error { return d.profiler(driver.ProfilerStart) }
 
 // StopProfiler ends what [Device.StartProfiler] began. Kernels that are still queued may

@@ -128,11 +128,7 @@
 //	green contexts                   SMs, NewGreenContext            SMResource, Context            -
 //	UUID of a MIG instance           Properties.UUID                 Device.uuid, no prefix         properties, no prefix
 //	profiler on and off              StartProfiler, StopProfiler     -                              cuda.profiler
-//	ranges in profiles               package cuda/nvtx               the package nvtx               cuda.nvtx, no domains
 //	compile CUDA C++                 package cuda/nvrtc              Program                        RawModule, RawKernel
-//	link PTX and cubins              Link, package cuda/nvjitlink    Linker                         LinkState, no cubins
-//	link LTO IR                      package cuda/nvjitlink          Linker                         -
-//	versions for the driver          CompileFor, LinkFor             Linker                         -
 //	graphs of captured work          Stream.Capture                  GraphBuilder                   Stream.begin_capture
 //	graphs of single nodes           Device.NewGraph                 GraphDefinition                -
 //	captured work as one node        GraphPlace.Capture              GraphBuilder.embed             -
@@ -159,7 +155,7 @@
 //	settings of a device           schedule.go, limit.go
 //	graphs of single nodes         graphbuild.go, graphnode.go, graphcopy.go, graphmem.go, conditional.go, dot.go
 //	kernels                        image.go, module.go, kernel.go, launch.go, args.go
-//	forms of code, linking         imagekind.go, link.go
+//	forms of code                  imagekind.go
 //	kernels for other languages    packed.go
 //	errors                         error.go
 package cuda

@@ -117,3 +117,26 @@ func TestImageOnce(t *testing.T) {
 	_, err := broken.Kernel(0, "nothing")
 	wantDriverError(t, err, cuda.ErrInvalidImage, "cuModuleLoadDataEx")
 }
+
+func TestKindOf(t *testing.T) {
+	for image, want := range map[string]cuda.ImageKind{
+		"": cuda.ImageUnknown, "x": cuda.ImageUnknown, ptx: cuda.ImagePTX, ptx + "\x00": cuda.ImagePTX, ".version\x00more": cuda.ImageUnknown,
+		"\x7fELF" + strings.Repeat("\x00", 14) + "\xbe\x00": cuda.ImageCubin, "\x7fELF" + strings.Repeat("\x00", 14) + "\x3e\x00": cuda.ImageUnknown, "\x7fELF": cuda.ImageUnknown,
+		"\x50\xed\x55\xba": cuda.ImageFatbin, "\xed\x43\x4e\x7f": cuda.ImageLTOIR,
+	} {
+		if got := cuda.KindOf([]byte(image)); got != want {
+			t.Errorf("%.10q is %s, want %s", image, got, want)
+		}
+	}
+	if s := cuda.ImageKind(99).String(); s != "code of an unknown form" {
+		t.Error(s)
+	}
+}
+
+// TestLTOIR is refused before the driver sees it.
+func TestLTOIR(t *testing.T) {
+	load(t)
+	_, err := cuda.Device(0).LoadModule([]byte("\xed\x43\x4e\x7f" + strings.Repeat("x", 100)))
+	wantDriverError(t, err, cuda.ErrInvalidImage, "cuModuleLoadDataEx")
+	wantError(t, err, nil, "the image is LTO IR, which the driver does not load: compile it without -dlto, or link it first")
+}

@@ -9,16 +9,13 @@ import (
 // ImageKind is the form of compiled code.
 type ImageKind int
 
-// The forms of code. LoadModule takes PTX, cubins and fatbins. The others are for a linker:
-// [Device.Link] and package nvjitlink.
+// The forms of code. LoadModule takes PTX, cubins and fatbins, and no LTO IR: that is for a linker.
 const (
 	ImageUnknown ImageKind = iota
 	ImagePTX               // text that the driver compiles
-	ImageCubin             // machine code for one architecture, perhaps with symbols that are not resolved
+	ImageCubin             // machine code for one architecture
 	ImageFatbin            // several cubins and PTX in one file
 	ImageLTOIR             // code for optimisation by the linker
-	ImageObject            // an object file of the host with a fatbin in it
-	ImageLibrary           // an archive of such object files
 )
 
 // String names the form for messages, with its article.
@@ -29,14 +26,13 @@ func (k ImageKind) String() string {
 	return kindNames[k]
 }
 
-var kindNames = [...]string{"code of an unknown form", "PTX", "a cubin", "a fatbin", "LTO IR", "an object file", "a library"}
+var kindNames = [...]string{"code of an unknown form", "PTX", "a cubin", "a fatbin", "LTO IR"}
 
 // The beginnings of files, by which their form is known.
 var (
-	elfMagic     = []byte("\x7fELF")
-	fatbinMagic  = []byte("\x50\xed\x55\xba")
-	ltoMagic     = []byte("\xed\x43\x4e\x7f")
-	libraryMagic = []byte("!<arch>\n")
+	elfMagic    = []byte("\x7fELF")
+	fatbinMagic = []byte("\x50\xed\x55\xba")
+	ltoMagic    = []byte("\xed\x43\x4e\x7f")
 )
 
 const machineCUDA = 190 // e_machine of a cubin
@@ -48,13 +44,10 @@ func KindOf(image []byte) ImageKind {
 		if len(image) >= 20 && binary.LittleEndian.Uint16(image[18:]) == machineCUDA {
 			return ImageCubin
 		}
-		return ImageObject
 	case bytes.HasPrefix(image, fatbinMagic):
 		return ImageFatbin
 	case bytes.HasPrefix(image, ltoMagic):
 		return ImageLTOIR
-	case bytes.HasPrefix(image, libraryMagic):
-		return ImageLibrary
 	case bytes.IndexByte(bytes.TrimRight(image, "\x00"), 0) < 0 && bytes.Contains(image, []byte(".version")):
 		return ImagePTX
 	}

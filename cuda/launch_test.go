@@ -71,7 +71,7 @@ func TestModules(t *testing.T) {
 	wantError(t, cuda.CopyOut(got, table), tvmffi.ErrValue, "is closed")
 }
 
-// TestVariables finds the variables of PTX, and of a cubin that is linked of it.
+// TestVariables finds the variables of PTX.
 func TestVariables(t *testing.T) {
 	load(t)
 	const source = `.version 8.0
@@ -98,27 +98,24 @@ func TestVariables(t *testing.T) {
 		"address": make([]byte, 8), "last": {1, 0, 2, 0, 3, 0},
 	}
 	for d := range cuda.Device(2) {
-		linked := must[[]byte](t)(d.Link([]cuda.LinkInput{{Data: []byte(source)}}))
-		for _, image := range [][]byte{[]byte(source), linked} {
-			m := must[*cuda.Module](t)(d.LoadModule(image))
-			for name, want := range variables {
-				v := must[*cuda.Memory](t)(m.Global(name))
-				got := make([]byte, len(want))
-				if v.Size() != int64(len(want)) {
-					t.Errorf("%s has %d bytes, want %d", name, v.Size(), len(want))
-					continue
-				}
-				ok(t, cuda.CopyOut(got, v))
-				if !slices.Equal(got, want) {
-					t.Errorf("%s is %v, want %v", name, got, want)
-				}
+		m := must[*cuda.Module](t)(d.LoadModule([]byte(source)))
+		for name, want := range variables {
+			v := must[*cuda.Memory](t)(m.Global(name))
+			got := make([]byte, len(want))
+			if v.Size() != int64(len(want)) {
+				t.Errorf("%s has %d bytes, want %d", name, v.Size(), len(want))
+				continue
 			}
-			for _, name := range []string{"comment", "comment2", "elsewhere", "p", "tile"} {
-				_, err := m.Global(name)
-				wantDriverError(t, err, cuda.ErrNotFound, "cuModuleGetGlobal")
+			ok(t, cuda.CopyOut(got, v))
+			if !slices.Equal(got, want) {
+				t.Errorf("%s is %v, want %v", name, got, want)
 			}
-			ok(t, m.Close())
 		}
+		for _, name := range []string{"comment", "comment2", "elsewhere", "p", "tile"} {
+			_, err := m.Global(name)
+			wantDriverError(t, err, cuda.ErrNotFound, "cuModuleGetGlobal")
+		}
+		ok(t, m.Close())
 	}
 }
 
@@ -224,9 +221,6 @@ info: .b8 95 ; .b8 0 }
 				t.Errorf("%v does not say %q", err, want)
 			}
 		}
-		_, err := cuda.Device(0).Link([]cuda.LinkInput{{Data: []byte(text)}})
-		wantDriverError(t, err, cuda.ErrInvalidPTX, "cuLinkAddData")
-		wantError(t, err, nil, want)
 	}
 }
 

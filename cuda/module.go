@@ -158,13 +158,13 @@ func checkImage(image []byte) error {
 		return broken("the image is empty: pass the bytes of a cubin, a fatbin or PTX")
 	case bytes.HasPrefix(image, elfMagic):
 		if KindOf(image) != ImageCubin || size < elfHeader || image[4] != 2 {
-			return broken("the image is an ELF file and not a cubin: compile with nvcc -cubin, or link object files by Device.Link")
+			return broken("the image is an ELF file and not a cubin: compile with nvcc -cubin")
 		}
 		if !wholeCubin(image) {
 			return broken("the image is a cubin that was cut off: read or embed the whole file")
 		}
 	case bytes.HasPrefix(image, ltoMagic):
-		return broken("the image is LTO IR, which the driver does not load: link it first, with package nvjitlink, or compile it without -dlto")
+		return broken("the image is LTO IR, which the driver does not load: compile it without -dlto, or link it first")
 	case bytes.HasPrefix(image, fatbinMagic):
 		if !wholeFatbin(image) {
 			return broken("the image is a fatbin that was cut off: read or embed the whole file")

@@ -1,5 +1,5 @@
 // Package nvrtc compiles CUDA C++ while the program runs, to PTX or to a cubin
-// that cuda.Device.LoadModule takes, or to LTO IR for package nvjitlink. It needs the library
+// that cuda.Device.LoadModule takes, or to LTO IR for a linker. It needs the library
 // NVRTC, and neither a GPU nor a driver nor a toolkit.
 //
 //	code, err := nvrtc.CompileFor(device, nvrtc.Program{Source: text})

@@ -16,7 +16,6 @@
 #include "device.h"
 #include "graph.h"
 #include "graph_more.h"
-#include "link.h"
 #include "memory.h"
 #include "memory_more.h"
 #include "memory_shared.h"
@@ -105,7 +104,7 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** out, int asked, uint64_t
       {"cuMemcpy2DAsync", 3020}, {"cuMemcpy3DAsync", 3020}, {"cuMemHostRegister", 6050}, {"cuMemHostGetDevicePointer", 3020},
       {"cuMemGetAddressRange", 3020}, {"cuIpcOpenMemHandle", 11000},
       {"cuStreamDestroy", 4000}, {"cuStreamBeginCapture", 10010}, {"cuEventDestroy", 4000}, {"cuModuleGetGlobal", 3020},
-      {"cuDeviceGetUuid", 11040}, {"cuLinkCreate", 6050}, {"cuLinkAddData", 6050},
+      {"cuDeviceGetUuid", 11040},
       {"cuGraphAddDependencies", 12030}, {"cuGraphGetEdges", 12030},
   };
   auto v = second.find(name);

@@ -193,12 +193,6 @@ const (
 	GreenCtxDestroy
 	GreenCtxStreamCreate
 
-	// Linking.
-	LinkCreate
-	LinkAddData
-	LinkComplete
-	LinkDestroy
-
 	functions int = iota
 )
 
@@ -393,12 +387,6 @@ var table = [functions]entry{
 	GreenCtxCreate:                  {"cuGreenCtxCreate", "", 12040},
 	GreenCtxDestroy:                 {"cuGreenCtxDestroy", "", 12040},
 	GreenCtxStreamCreate:            {"cuGreenCtxStreamCreate", "", 12050},
-
-	// Linking.
-	LinkCreate:   {"cuLinkCreate", "cuLinkCreate_v2", 6050},
-	LinkAddData:  {"cuLinkAddData", "cuLinkAddData_v2", 6050},
-	LinkComplete: {"cuLinkComplete", "", 5050},
-	LinkDestroy:  {"cuLinkDestroy", "", 5050},
 }
 
 // All returns the functions of the table.

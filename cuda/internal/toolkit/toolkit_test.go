@@ -41,16 +41,16 @@ func TestRoots(t *testing.T) {
 }
 
 // TestCandidates has a wheel in the cache and a toolkit, for both kinds of systems. The names of the
-// files are those of the wheels of nvJitLink 13.5.37 for Linux and Windows.
+// files are those of the wheels of NVRTC 13.5.37 for Linux and Windows.
 func TestCandidates(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the folders of toolkits are those of Linux")
 	}
 	cache := t.TempDir()
-	wheel := filepath.Join(cache, "wheels", "nvidia-nvjitlink-13.5.37-0")
+	wheel := filepath.Join(cache, "wheels", "nvidia-cuda-nvrtc-13.5.37-0")
 	library := Library{
-		Name: "nvJitLink", Variable: "TVMFFI_NVJITLINK_LIBRARY", Windows: []string{"nvJitLink_130_0.dll"}, Others: []string{"libnvJitLink.so.13"}, File: "libnvJitLink.so",
-		Packages: []Package{{Distribution: "nvidia-nvjitlink", File: "nvidia/cu13/lib/libnvJitLink.so.13", DLL: "nvidia/cu13/bin/x86_64/nvJitLink_130_0.dll"}},
+		Name: "NVRTC", Variable: "TVMFFI_NVRTC_LIBRARY", Windows: []string{"nvrtc64_130_0.dll"}, Others: []string{"libnvrtc.so.13"}, File: "libnvrtc.so",
+		Packages: []Package{{Distribution: "nvidia-cuda-nvrtc", File: "nvidia/cu13/lib/libnvrtc.so.13", DLL: "nvidia/cu13/bin/x86_64/nvrtc64_130_0.dll"}},
 	}
 	file, dll := filepath.Join(wheel, library.Packages[0].File), filepath.Join(wheel, library.Packages[0].DLL)
 	for _, path := range []string{filepath.Join(wheel, ".tvmffi-complete"), file, dll} {
@@ -65,8 +65,8 @@ func TestCandidates(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	for goos, want := range map[string][]string{
-		"linux":   {"libnvJitLink.so.13", file, "/opt/cuda/lib64/libnvJitLink.so", "/usr/local/cuda/lib64/libnvJitLink.so"},
-		"windows": {"nvJitLink_130_0.dll", dll, "/opt/cuda/bin/x64/nvJitLink_130_0.dll", "/opt/cuda/bin/nvJitLink_130_0.dll"},
+		"linux":   {"libnvrtc.so.13", file, "/opt/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"},
+		"windows": {"nvrtc64_130_0.dll", dll, "/opt/cuda/bin/x64/nvrtc64_130_0.dll", "/opt/cuda/bin/nvrtc64_130_0.dll"},
 	} {
 		if got, refused := library.candidates(goos); !slices.Equal(got, want) || len(refused) > 0 {
 			t.Errorf("%s: %q, %v, want %q", goos, got, refused, want)

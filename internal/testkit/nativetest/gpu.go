@@ -46,12 +46,6 @@ func NVRTC(t testing.TB, driver int) {
 	pinnedCUDA(t, "TVMFFI_NVRTC_LIBRARY", driver, "nvidia-cuda-nvrtc", "nvidia/cu13/lib/libnvrtc.so.13", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12")
 }
 
-// NVJitLink gives the test nvJitLink in the same way. It links what that NVRTC compiles.
-func NVJitLink(t testing.TB, driver int) {
-	t.Helper()
-	pinnedCUDA(t, "TVMFFI_NVJITLINK_LIBRARY", driver, "nvidia-nvjitlink", "nvidia/cu13/lib/libnvJitLink.so.13", "nvidia/nvjitlink/lib/libnvJitLink.so.12")
-}
-
 // pinnedCUDA sets a variable that names a library of CUDA to the one of a wheel, which has another name for CUDA 12.
 func pinnedCUDA(t testing.TB, variable string, driver int, pkg, file, older string) {
 	t.Helper()

@@ -1,5 +1,0 @@
-//go:build race
-
-package nvtx_test
-
-const raceEnabled = true
