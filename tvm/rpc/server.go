@@ -43,6 +43,11 @@ func Listen(config Config) (*Server, error) {
 			return nil, err
 		}
 	}
+	return listen(c)
+}
+
+// listen opens the port of a server with a complete config.
+func listen(c Config) (*Server, error) {
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {
 		return nil, err

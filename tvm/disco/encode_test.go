@@ -1,0 +1,238 @@
+package disco
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// load loads libtvm_ffi.
+func load(t *testing.T) {
+	t.Helper()
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sent returns what the controller receives when a worker sends v.
+func sent(t *testing.T, v any) tvmffi.Any {
+	t.Helper()
+	value, err := tvmffi.AnyOf(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := tvmffi.AnyOf(encode(value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return form
+}
+
+// TestEncode: each kind of value arrives as it was sent, and a failure as its error.
+func TestEncode(t *testing.T) {
+	load(t)
+	for _, v := range []any{nil, true, int64(-7), 2.5, "", "a string that is longer than a header", []byte{}, []byte("bytes\x00")} {
+		got, err := decode(sent(t, v), 3)
+		if err != nil || fmt.Sprint(got.Value()) != fmt.Sprint(v) {
+			t.Errorf("%v (%T) arrives as %v, %v", v, v, got, err)
+		}
+	}
+	x, err := tvmffi.FromSlice([]int16{1, -2, 3, 4, 5, 6}, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decode(sent(t, x), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := tvmffi.As[*tvmffi.Tensor](got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements, err := tvmffi.Slice[int16](y)
+	if err != nil || y.DataType() != tvmffi.Int16 || !slices.Equal(y.Shape(), []int64{2, 3}) || !slices.Equal(elements, []int16{1, -2, 3, 4, 5, 6}) {
+		t.Errorf("the tensor arrives as %v of shape %v: %v, %v", y.DataType(), y.Shape(), elements, err)
+	}
+	if got, err = decode(sent(t, []any{"a", int64(1), nil}), 3); err != nil || got.TypeKey() != "ffi.Array" || got.String() == "" {
+		t.Errorf("an array arrives as %v, %v", got, err)
+	}
+	function, err := tvmffi.FuncOf(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = decode(sent(t, function), 3)
+	if e, ok := errors.AsType[*WorkerError](err); !ok || e.Worker != 3 || !errors.Is(err, tvmffi.ErrType) || !strings.Contains(err.Error(), "a value of type ffi.Function cannot be sent to the controller") {
+		t.Errorf("a function: %v", err)
+	}
+}
+
+// TestDecode_hostile: bytes that no worker sends are an error. A tensor needs all its bytes and
+// no more.
+func TestDecode_hostile(t *testing.T) {
+	load(t)
+	x, err := tvmffi.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensor, ok := sent(t, x).Value().([]byte)
+	if !ok {
+		t.Fatal("a tensor is not sent as bytes")
+	}
+	from := func(b []byte) error {
+		v, err := tvmffi.AnyOf(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = decode(v, 2)
+		return err
+	}
+	if err := from(tensor); err != nil {
+		t.Fatal(err)
+	}
+	for n := range tensor {
+		if err := from(tensor[:n]); err == nil {
+			t.Errorf("%d bytes of %d are a tensor", n, len(tensor))
+		}
+	}
+	if err := from(append(slices.Clone(tensor), 0)); err == nil || !strings.Contains(err.Error(), "it has 24 bytes, and 25 came") {
+		t.Errorf("one byte too many: %v", err)
+	}
+	for text, want := range map[string]string{
+		"short":                    "worker 2 sent 5 bytes without a header",
+		"x1234567":                 `worker 2 sent bytes of the unknown kind 'x'`,
+		"e1234567{":                "worker 2 sent a failure that is not JSON",
+		"g1234567{":                "Expecting a string",
+		"t1234567\x02\x20\x01\x00": "buffer too small",
+	} {
+		if err := from([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 { // any change of the header and the shape is an error or a tensor of the same size
+		b := slices.Clone(tensor)
+		b[headerSize+r.IntN(20)] ^= byte(1 << r.IntN(8))
+		_ = from(b)
+	}
+}
+
+// TestDecodeFailures reads the failures that a worker has collected.
+func TestDecodeFailures(t *testing.T) {
+	load(t)
+	value := func(v any) tvmffi.Any {
+		a, err := tvmffi.AnyOf(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	all := []failure{failed("f", tvmffi.NewError("ValueError", "no")), failed("g", errors.New("other"))}
+	errs, err := decodeFailures(value(encodeFailures(all)), 1)
+	if err != nil || len(errs) != 2 || !errors.Is(errs[0], tvmffi.ErrValue) || errs[1].Error() != "worker 1: g: RuntimeError: other" {
+		t.Errorf("the failures are %v, %v", errs, err)
+	}
+	for v, want := range map[any]string{
+		1:          "worker 1 sent a int, a list of failures was expected",
+		"f1234567": "worker 1 sent a ffi.String, a list of failures was expected",
+	} {
+		if _, err := decodeFailures(value(v), 1); err == nil || err.Error() != want {
+			t.Errorf("%v: %v, want %s", v, err, want)
+		}
+	}
+	if _, err := decodeFailures(value([]byte("f1234567[")), 1); err == nil || !strings.Contains(err.Error(), "not JSON") {
+		t.Errorf("half a list: %v", err)
+	}
+}
+
+// reduceAll lets three workers reduce a tensor each, and returns the results by rank.
+func reduceAll[T tvmffi.Element](t *testing.T, op ReduceOp, dtype tvmffi.DataType, parts [][]T) [][]T {
+	t.Helper()
+	groups := meetAll(t, len(parts), "tcp", "127.0.0.1:0%.0d", 20*time.Second)
+	results := make([][]T, len(parts))
+	var all sync.WaitGroup
+	for rank, part := range parts {
+		all.Go(func() {
+			from, err := tvmffi.NewTensor(dtype, int64(len(part)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			to, err := tvmffi.NewTensor(dtype, int64(len(part)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			source, err := tvmffi.Slice[T](from)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			copy(source, part)
+			if err := groups[rank].allreduce(op, false, from, to); err != nil {
+				t.Errorf("%v of %v on worker %d: %v", op, dtype, rank, err)
+			}
+			if results[rank], err = tvmffi.Slice[T](to); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	return results
+}
+
+// TestReduce: three workers reduce numbers, of which each reduces a part. All get the same result.
+func TestReduce(t *testing.T) {
+	load(t)
+	parts := [][]int32{{1, 2, 3, -4, 5}, {2, -3, 4, 5, 6}, {7, 8, -9, 1, 2}}
+	for op, want := range map[ReduceOp][]int32{
+		Sum: {10, 7, -2, 2, 13}, Product: {14, -48, -108, -20, 60}, Min: {1, -3, -9, -4, 2}, Max: {7, 8, 4, 5, 6}, Average: {3, 2, 0, 0, 4},
+	} {
+		for rank, got := range reduceAll(t, op, tvmffi.Int32, parts) {
+			if !slices.Equal(got, want) {
+				t.Errorf("the %v on worker %d is %v, want %v", op, rank, got, want)
+			}
+		}
+	}
+	half := make([][]tvmffi.BF16, 3)
+	for rank := range half {
+		half[rank] = []tvmffi.BF16{tvmffi.ToBF16(float32(rank + 1)), tvmffi.ToBF16(0.5)}
+	}
+	for rank, got := range reduceAll(t, Average, tvmffi.BFloat16, half) {
+		if got[0].Float32() != 2 || got[1].Float32() != 0.5 {
+			t.Errorf("the average on worker %d is %v and %v, want 2 and 0.5", rank, got[0].Float32(), got[1].Float32())
+		}
+	}
+}
+
+// TestReduce_refused: tensors and operators that do not fit are refused before anything is sent.
+func TestReduce_refused(t *testing.T) {
+	load(t)
+	g := &group{peers: make([]*peer, 1), groups: 1}
+	tensor := func(d tvmffi.DataType, n int64) *tvmffi.Tensor {
+		x, err := tvmffi.NewTensor(d, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for want, err := range map[string]error{
+		"ReduceOp(9) is not an operator":                                   g.allreduce(9, false, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 2)),
+		"the worker has no tensor for the source":                          g.allreduce(Sum, false, nil, tensor(tvmffi.Int8, 2)),
+		"the worker has no tensor for the result":                          g.allreduce(Sum, false, tensor(tvmffi.Int8, 2), nil),
+		"the source is 2 bytes of int8, and the result 3 bytes of int8":    g.allreduce(Sum, false, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 3)),
+		"the source is 4 bytes of int32, and the result 4 bytes of uint32": g.allreduce(Sum, false, tensor(tvmffi.Int32, 1), tensor(tvmffi.Uint32, 1)),
+		"numbers of type bool cannot be reduced":                           g.allreduce(Sum, false, tensor(tvmffi.Bool, 2), tensor(tvmffi.Bool, 2)),
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

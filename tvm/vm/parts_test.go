@@ -1,0 +1,138 @@
+package vm
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// values loads libtvm_ffi and returns Go values as a machine passes them.
+func values(t *testing.T, list ...any) []tvmffi.Any {
+	t.Helper()
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+	args := make([]tvmffi.Any, len(list))
+	for i, v := range list {
+		var err error
+		if args[i], err = tvmffi.AnyOf(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return args
+}
+
+// TestHook: the func of a hook receives the event, its action goes back, and arguments that no
+// machine passes are errors.
+func TestHook(t *testing.T) {
+	h := new(hook)
+	good := values(t, "matmul", "matmul", true, nil, 1, 2)
+	if action, err := h.call(good); action != int(Continue) || err != nil {
+		t.Errorf("without a func: %v, %v", action, err)
+	}
+	stop := errors.New("stop")
+	var got Event
+	h.set(func(e Event) (Action, error) { got = e; return Skip, stop })
+	if action, err := h.call(good); action != int(Skip) || !errors.Is(err, stop) {
+		t.Errorf("the action is %v, %v", action, err)
+	}
+	if got.Function != "matmul" || !got.Before || len(got.Args) != 2 || got.Args[1].Value() != int64(2) || got.Result.TypeKey() != "None" {
+		t.Errorf("the event is %+v", got)
+	}
+	for name, bad := range map[string][]tvmffi.Any{
+		"the hook of the machine got 0 arguments, expected 4 or more": nil,
+		"the hook of the machine got 3 arguments, expected 4 or more": good[:3],
+		"expected str":  values(t, "matmul", 1, true, nil),
+		"expected bool": values(t, "matmul", "matmul", "before", nil),
+	} {
+		if _, err := h.call(bad); err == nil || errors.Is(err, stop) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v: %v, want %s", bad, err, name)
+		}
+	}
+	h.set(nil)
+	if action, err := h.call(good); action != int(Continue) || err != nil {
+		t.Errorf("after the func was taken away: %v, %v", action, err)
+	}
+}
+
+// TestSignature reads types and names from the texts that an executable gives of itself.
+func TestSignature(t *testing.T) {
+	const stats = `Constant pool [2]: "ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((n, T.int64(4)), dtype=\"float32\"))", ` +
+		`"ErrorContext(fn=main, loc=return, annotation=R.Tuple(R.Shape([n]), R.Object))"` + "\n" + `"ErrorContext(fn=open, loc=return, annotation=R.Tensor((` + "\n"
+	stripped := strings.ReplaceAll(stats, `\"`, `"`)
+	x := annotation(stripped, "ErrorContext(fn=main, loc=param[0], param=x, annotation=")
+	if x != `R.Tensor((n, 4), dtype="float32")` {
+		t.Errorf("the type of x is %s", x)
+	}
+	result := annotation(stripped, "ErrorContext(fn=main, loc=return, annotation=")
+	if result != "R.Tuple(R.Shape([n]), R.Object)" {
+		t.Errorf("the type of the result is %s", result)
+	}
+	for _, begin := range []string{"ErrorContext(fn=open, loc=return, annotation=", "ErrorContext(fn=other"} {
+		if got := annotation(stripped, begin); got != "" {
+			t.Errorf("%s has the type %q", begin, got)
+		}
+	}
+	s := Signature{"main", []Param{{"x", x}, {"w", ""}}, result}
+	if got := s.String(); got != `main(x: R.Tensor((n, 4), dtype="float32"), w) -> R.Tuple(R.Shape([n]), R.Object)` {
+		t.Errorf("the signature is %s", got)
+	}
+	if dtype, dims, ok := s.Params[0].Tensor(); dtype != tvmffi.Float32 || !slices.Equal(dims, []string{"n", "4"}) || !ok {
+		t.Errorf("the tensor is %v %q, %v", dtype, dims, ok)
+	}
+	if dtype, dims, ok := (Param{Type: `R.Tensor((), dtype="int64")`}).Tensor(); dtype != tvmffi.Int64 || dims == nil || len(dims) != 0 || !ok {
+		t.Errorf("a tensor without dimensions is %v %q, %v", dtype, dims, ok)
+	}
+	for _, other := range []string{"", "R.Object", `R.Tensor(dtype="float32", ndim=2)`, `R.Tensor((n,), dtype="float99x")`} {
+		if _, _, ok := (Param{Type: other}).Tensor(); ok {
+			t.Errorf("%q is a tensor", other)
+		}
+	}
+	if names := functionNames("@main:\n  call f\n@matmul packed_func;\n @init:\nmain:\n"); !slices.Equal(names, []string{"main", "init"}) {
+		t.Errorf("the functions are %q", names)
+	}
+	f := &Function{signature: s}
+	if err := f.count("call", []any{1}); err == nil || err.Error() != "vm: call main: got 1 arguments, expected 2 (x, w)" {
+		t.Errorf("one argument of two: %v", err)
+	}
+	if err := f.count("call", []any{1, 2}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTensors takes results apart: a tensor, tuples in a tuple, and one with something else in it.
+func TestTensors(t *testing.T) {
+	values(t)
+	x, err := tvmffi.FromSlice([]int32{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := tvmffi.FromSlice([]int32{3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		result any
+		want   []int64 // lengths
+	}{
+		"one": {x, []int64{2}}, "nested": {[]any{x, []any{y, []any{}}, x}, []int64{2, 1, 2}}, "none": {[]any{}, nil},
+	} {
+		all, err := Tensors(values(t, c.result)[0])
+		var lengths []int64
+		for _, tensor := range all {
+			lengths = append(lengths, tensor.Len())
+			tensor.Release()
+		}
+		if err != nil || !slices.Equal(lengths, c.want) {
+			t.Errorf("%s: %v, %v, want %v", name, lengths, err, c.want)
+		}
+	}
+	all, err := Tensors(values(t, []any{x, []any{"text"}})[0])
+	if all != nil || err == nil || err.Error() != "vm: take apart result: it is ffi.String, neither a tensor nor a tuple" {
+		t.Errorf("a text in a tuple: %v, %v", all, err)
+	}
+}
