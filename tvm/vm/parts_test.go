@@ -46,8 +46,8 @@ func TestHook(t *testing.T) {
 	for name, bad := range map[string][]tvmffi.Any{
 		"the hook of the machine got 0 arguments, expected 4 or more": nil,
 		"the hook of the machine got 3 arguments, expected 4 or more": good[:3],
-		"expected str":  values(t, "matmul", 1, true, nil),
-		"expected bool": values(t, "matmul", "matmul", "before", nil),
+		"expected ffi.String": values(t, "matmul", 1, true, nil),
+		"expected bool":       values(t, "matmul", "matmul", "before", nil),
 	} {
 		if _, err := h.call(bad); err == nil || errors.Is(err, stop) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v: %v, want %s", bad, err, name)
