@@ -1,7 +1,6 @@
-// Package elfheader reads the header and the program headers of ELF files, and says before a
-// library is loaded whether its file is whole. It is part of every program, so it does not
-// import debug/elf, which brings decompressors and DWARF. The files may come from anywhere:
-// every offset and count is checked.
+// Package elfheader reads the header of ELF files, and says before a library is loaded whether
+// its file is whole. It is part of every program, so it does not import debug/elf, which brings
+// decompressors and DWARF. The files may come from anywhere: every offset and count is checked.
 package elfheader
 
 import (
@@ -11,27 +10,14 @@ import (
 	"io"
 )
 
-// Header is what the headers of an ELF file say.
+// Header is what the header of an ELF file says.
 type Header struct {
-	Order    binary.ByteOrder
-	Is64     bool
-	OSABI    byte
-	Type     uint16
-	Machine  uint16
-	Segments []Segment
+	Order   binary.ByteOrder
+	Is64    bool
+	OSABI   byte
+	Type    uint16
+	Machine uint16
 }
-
-// Segment is a program header.
-type Segment struct {
-	Kind                  uint32
-	Offset, Address, Size uint64 // of the part in the file
-}
-
-// The kinds of segments that matter here.
-const (
-	Load    = 1 // is mapped
-	Dynamic = 2
-)
 
 // ErrTruncated is the error for a file that lacks a part that its headers name.
 var ErrTruncated = errors.New("the file is truncated or malformed")
@@ -39,12 +25,14 @@ var ErrTruncated = errors.New("the file is truncated or malformed")
 const (
 	magic       = "\x7fELF"
 	maxSegments = 512
+	segmentSize = 56
+	load        = 1 // the kind of a segment that is mapped
 )
 
-// Read reads the headers of an ELF file of the given size. If only the program headers are
-// wrong, it returns what the header says, and the error.
+// Read reads the header of an ELF file of the given size, and checks that the file holds the
+// segments of a library of 64 bits. If only the segments are wrong, it returns the header and the error.
 func Read(r io.ReaderAt, size uint64) (*Header, error) {
-	head, err := part(r, size, 0, 52)
+	head, err := part(r, size, 0, 64)
 	if err != nil {
 		return nil, err
 	}
@@ -56,51 +44,38 @@ func Read(r io.ReaderAt, size uint64) (*Header, error) {
 	default:
 		return nil, fmt.Errorf("unknown ELF byte order %d", data)
 	}
+	h.OSABI, h.Type, h.Machine = head[7], h.Order.Uint16(head[16:]), h.Order.Uint16(head[18:])
 	switch class := head[4]; class {
 	case 1:
+		return h, nil
 	case 2:
 		h.Is64 = true
-		if head, err = part(r, size, 0, 64); err != nil {
-			return nil, err
-		}
+		return h, checkSegments(r, size, h.Order, head)
 	default:
 		return nil, fmt.Errorf("unknown ELF class %d", class)
 	}
-	h.OSABI, h.Type, h.Machine = head[7], h.Order.Uint16(head[16:]), h.Order.Uint16(head[18:])
-	return h, h.readSegments(r, size, head)
 }
 
-func (h *Header) readSegments(r io.ReaderAt, size uint64, head []byte) error {
-	entry, want := h.Order.Uint16(head[42:]), uint16(32)
-	count, offset := uint64(h.Order.Uint16(head[44:])), uint64(h.Order.Uint32(head[28:]))
-	if h.Is64 {
-		entry, want = h.Order.Uint16(head[54:]), 56
-		count, offset = uint64(h.Order.Uint16(head[56:])), h.Order.Uint64(head[32:])
-	}
-	switch {
+func checkSegments(r io.ReaderAt, size uint64, order binary.ByteOrder, head []byte) error {
+	count := uint64(order.Uint16(head[56:]))
+	switch entry := order.Uint16(head[54:]); {
 	case count == 0:
 		return errors.New("it has no program headers, so it cannot be loaded")
 	case count > maxSegments:
 		return fmt.Errorf("%d program headers, the limit is %d", count, maxSegments)
-	case entry != want:
+	case entry != segmentSize:
 		return fmt.Errorf("%w: program headers of %d bytes", ErrTruncated, entry)
 	}
-	table, err := part(r, size, offset, count*uint64(entry))
+	table, err := part(r, size, order.Uint64(head[32:]), count*segmentSize)
 	if err != nil {
 		return fmt.Errorf("program headers: %w", err)
 	}
-	h.Segments = make([]Segment, 0, count)
-	for ; len(table) > 0; table = table[entry:] {
-		s := Segment{h.Order.Uint32(table), uint64(h.Order.Uint32(table[4:])), uint64(h.Order.Uint32(table[8:])), uint64(h.Order.Uint32(table[16:]))}
-		if h.Is64 {
-			s = Segment{s.Kind, h.Order.Uint64(table[8:]), h.Order.Uint64(table[16:]), h.Order.Uint64(table[32:])}
-		}
-		if s.Kind == Load {
-			if err := Holds(size, "segments", s.Offset, s.Size); err != nil {
+	for ; len(table) > 0; table = table[segmentSize:] {
+		if order.Uint32(table) == load {
+			if err := Holds(size, "segments", order.Uint64(table[8:]), order.Uint64(table[32:])); err != nil {
 				return err
 			}
 		}
-		h.Segments = append(h.Segments, s)
 	}
 	return nil
 }

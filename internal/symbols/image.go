@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -16,59 +17,65 @@ const (
 	maxNeeded = 1 << 12
 )
 
-// image is a file, or the part of a fat file for one architecture.
-type image struct {
-	r    io.ReaderAt
-	base uint64
-	size uint64
+// image is a file, or the part of a fat file for one architecture. The functions that read it
+// end by fail, and parse returns the error.
+type image struct{ *io.SectionReader }
+
+// failure is the panic of fail.
+type failure struct{ error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// check fails if there is an error.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
 }
 
-// read returns n bytes from an offset; all of them must lie in the image.
-func (im image) read(offset, n uint64) ([]byte, error) {
-	if offset > im.size || n > im.size-offset {
-		return nil, fmt.Errorf("%w: %d bytes at offset %d of %d are missing", ErrTruncated, n, offset, im.size)
+func (im image) size() uint64 { return uint64(im.Size()) }
+
+// part returns n bytes from an offset as an image; all of them must lie in the image.
+func (im image) part(what string, offset, n uint64) image {
+	if offset > im.size() || n > im.size()-offset {
+		fail("%s: %w: %d bytes at offset %d of %d are missing", what, ErrTruncated, n, offset, im.size())
 	}
+	return image{io.NewSectionReader(im, int64(offset), int64(n))}
+}
+
+// read returns n bytes from an offset.
+func (im image) read(what string, offset, n uint64) []byte {
+	part := im.part(what, offset, n)
 	if n > maxTable {
-		return nil, fmt.Errorf("a table has %d bytes, the limit is %d", n, maxTable)
+		fail("%s: it has %d bytes, the limit is %d", what, n, maxTable)
 	}
 	b := make([]byte, n)
-	if _, err := im.r.ReadAt(b, int64(im.base+offset)); err != nil { // the offset is within maxFileSize
-		return nil, fmt.Errorf("read %d bytes at offset %d: %w", n, im.base+offset, err)
-	}
-	return b, nil
+	_, err := io.ReadFull(part, b)
+	check(err)
+	return b
 }
 
-// part returns a part of the image.
-func (im image) part(offset, n uint64) (image, error) {
-	if offset > im.size || n > im.size-offset {
-		return image{}, fmt.Errorf("%w: %d bytes at offset %d of %d are missing", ErrTruncated, n, offset, im.size)
-	}
-	return image{r: im.r, base: im.base + offset, size: n}, nil
+// table reads n structs of a format, as debug/elf, debug/macho or debug/pe declare them. Their
+// parsers would copy the name of every symbol, also if many symbols share one long name.
+func table[T any](im image, what string, order binary.ByteOrder, offset uint64, n uint32) []T {
+	b := im.read(what, offset, uint64(n)*uint64(binary.Size(*new(T))))
+	list := make([]T, n)
+	_, err := binary.Decode(b, order, list)
+	check(err)
+	return list
 }
 
 // cstring returns the text at an offset of a string table, up to its zero byte.
-func cstring(table []byte, offset uint64) (string, error) {
-	if offset >= uint64(len(table)) {
-		return "", fmt.Errorf("%w: a name lies outside its table", ErrTruncated)
-	}
-	b := table[offset:]
+func cstring(table []byte, offset uint64) string {
+	b := table[min(offset, uint64(len(table))):]
 	end := bytes.IndexByte(b[:min(len(b), maxNameLen+1)], 0)
 	switch {
 	case end < 0 && len(b) > maxNameLen:
-		return "", fmt.Errorf("a name is longer than %d bytes", maxNameLen)
+		fail("a name is longer than %d bytes", maxNameLen)
 	case end < 0:
-		return "", fmt.Errorf("%w: a name has no end", ErrTruncated)
+		fail("%w: a name has no end", ErrTruncated)
 	case !utf8.Valid(b[:end]):
-		return "", fmt.Errorf("the name %q is not valid UTF-8", b[:end])
+		fail("the name %q is not valid UTF-8", b[:end])
 	}
-	return string(b[:end]), nil
-}
-
-// peek returns the start of the text at an offset, enough for wanted.
-func peek(table []byte, offset uint64) string {
-	if offset >= uint64(len(table)) {
-		return ""
-	}
-	b := table[offset:]
-	return string(b[:min(len(b), len(functionPrefix))])
+	return string(b[:end])
 }

@@ -1,12 +1,14 @@
-// Package symbols reads which TVM-FFI functions a shared library exports. It
-// reads the file like the dynamic loader of its platform (ELF, Mach-O or PE), loads
-// nothing, and works for libraries of other platforms. The files may
-// come from anywhere: every offset and count is checked.
+// Package symbols reads which TVM-FFI functions a shared library exports (ELF, Mach-O or PE). It
+// loads nothing, and works for libraries of other platforms. The files may come from anywhere:
+// every offset and count is checked.
 package symbols
 
 import (
+	"bytes"
+	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,35 +106,35 @@ func read(path string) (File, error) {
 		return File{}, err
 	}
 	defer file.Close()
-	f, err := parse(image{r: file, size: uint64(info.Size())})
+	f, err := parse(image{io.NewSectionReader(file, 0, info.Size())})
 	f.Name = filepath.Base(path)
 	return f, err
 }
 
 // parse reads a library from any reader.
 func parse(im image) (f File, err error) {
-	// The readers check what they use, so this is a second net.
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			f, err = File{}, p.error
+		default: // the readers check what they use, so this is a second net
 			f, err = File{}, fmt.Errorf("malformed file: %v", p)
 		}
 	}()
-	if im.size == 0 {
-		return File{}, fmt.Errorf("%w: it is empty", ErrTruncated)
+	if im.Size() == 0 {
+		fail("%w: it is empty", ErrTruncated)
 	}
-	head, err := im.read(0, min(im.size, 64))
-	if err != nil {
-		return File{}, err
-	}
+	head := im.read("header", 0, min(im.size(), 64))
 	switch text := string(head); {
-	case strings.HasPrefix(text, "\x7fELF"):
-		return readELF(im)
+	case strings.HasPrefix(text, elf.ELFMAG):
+		return readELF(im), nil
 	case strings.HasPrefix(text, "MZ"):
-		return readPE(im)
-	case isMachO(head):
-		return readMachO(im)
+		return readPE(im), nil
+	case machoOrder(head) != nil:
+		return readMachO(im, machoOrder(head)), nil
 	case isFat(head):
-		return readFat(im)
+		return readFat(im), nil
 	}
 	return File{}, notALibrary(head)
 }
@@ -145,6 +147,7 @@ func notALibrary(head []byte) error {
 		{"!<thin>\n", "this is a static archive; link it into a shared library first"},
 		{"PK\x03\x04", "this is a zip archive, perhaps a Python wheel; unpack it and name the library in it"},
 		{"\x1f\x8b", "this is a gzip archive; unpack it and name the library in it"},
+		{"\xca\xfe\xba\xbf\x00\x00\x00", "this is a fat Mach-O file of 64 bits; take the part of one architecture with lipo -thin"},
 		{"\x00asm", "this is a WebAssembly module, which has no native code"},
 		{"BC\xc0\xde", "this is LLVM bitcode; compile and link it into a shared library first"},
 		{"#!", "this is a script, not a shared library"},
@@ -182,9 +185,11 @@ func (f File) CheckHost(goos, goarch string) error {
 		f.Name, f.GOOS, strings.Join(f.Archs, "+"), goos, goarch, goos, goarch)
 }
 
-// wanted reports whether a symbol name matters here. It receives the start of the name.
-func wanted(name string) bool {
-	return strings.HasPrefix(name, functionPrefix) || strings.HasPrefix(name, apiPrefix)
+// need adds the name of a library that the loader loads too.
+func (f *File) need(name string) {
+	if f.Needed = append(f.Needed, name); len(f.Needed) > maxNeeded {
+		fail("more than %d needed libraries", maxNeeded)
+	}
 }
 
 // symbol is an exported symbol.
@@ -193,17 +198,24 @@ type symbol struct {
 	data bool // known to be data, not code
 }
 
-// add appends a symbol, within the limit.
-func add(list []symbol, s symbol) ([]symbol, error) {
-	const limit = 1 << 17
-	if len(list) == limit {
-		return nil, fmt.Errorf("more than %d symbols of TVM-FFI", limit)
+// symbolList holds the exported symbols that matter here.
+type symbolList []symbol
+
+// add appends the symbol with the name at an offset of a string table, if it matters.
+func (l *symbolList) add(table []byte, offset uint64, data bool) {
+	start := table[min(offset, uint64(len(table))):]
+	if !bytes.HasPrefix(start, []byte(functionPrefix)) && !bytes.HasPrefix(start, []byte(apiPrefix)) {
+		return
 	}
-	return append(list, s), nil
+	const limit = 1 << 17
+	if len(*l) == limit {
+		fail("more than %d symbols of TVM-FFI", limit)
+	}
+	*l = append(*l, symbol{cstring(start, 0), data})
 }
 
 // collect sorts the symbols into f.
-func (f *File) collect(symbols []symbol) {
+func (f *File) collect(symbols symbolList) {
 	functions := map[string]*Function{}
 	reserved := map[string]bool{}
 	for _, s := range symbols {
