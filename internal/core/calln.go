@@ -112,6 +112,47 @@ func (c *CallN) narrow(f *Field, i int) {
 // Next is the index of the value of the keyword that was packed last.
 func (c *CallN) Next() int { return c.keywords - 1 }
 
+// narrowArgument is an argument of a constructor for a field that may change it.
+type narrowArgument struct {
+	field *Field
+	index int
+}
+
+// value returns the argument as it was packed.
+func (a narrowArgument) value(c *Call) abi.Any {
+	return abi.Any{TypeIndex: abi.TypeIndex(uint32(*c.word(2 * uint32(a.index)))), Bits: *c.word(2*uint32(a.index) + 1)}
+}
+
+// checkNumbers returns an error if an argument cannot fit its field.
+func (c *Call) checkNumbers(narrow []narrowArgument) error {
+	for _, a := range narrow {
+		if err := a.field.Fits(a.value(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMade releases the new object and returns an error if a field of it has another
+// number than the argument.
+func (c *Call) checkMade(narrow []narrowArgument) error {
+	made := c.head.Res
+	if len(narrow) == 0 || !made.TypeIndex.IsObject() || made.Bits == 0 {
+		return nil
+	}
+	if info, err := c.fn.Owner.Info(); err != nil || !capi.Derives(made.TypeIndex, info) {
+		return err
+	}
+	for _, a := range narrow {
+		if err := a.field.Holds(uintptr(made.Bits), a.value(c)); err != nil {
+			objects.DecRef(uintptr(made.Bits))
+			c.head.Res = abi.Any{}
+			return err
+		}
+	}
+	return nil
+}
+
 // Apply calls a Function object with any number of packed values, borrowed, and
 // returns its result, owned. fn and what the values refer to must be kept alive.
 func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {

@@ -97,12 +97,10 @@ func (f *Field) otherInt(o *objects.Object) int64 {
 
 // mismatch reports a value of the wrong type, which is owned, and releases it.
 func (f *Field) mismatch(v abi.Any, want string) error {
-	c := Call{head: ccall.Head{Res: v}, fn: f.asFunc()}
-	return c.mismatch(want)
+	defer objects.ReleaseValue(v)
+	err := failure.Errorf(failure.KindType, "expected %s, got %s", want, capi.KeyOf(v.TypeIndex))
+	return failure.Errorf(failure.KindType, "%s: result: %w", f, err)
 }
-
-// asFunc names the field in the errors of result methods.
-func (f *Field) asFunc() *Func { return &Func{Owner: f.Owner, Name: f.Name} }
 
 // Float reads a float field.
 func (f *Field) Float(o *objects.Object) float64 {
@@ -152,12 +150,14 @@ func (f *Field) Text(o *objects.Object) string {
 			return capi.GoString(*capi.PointerTo[abi.ByteArray](uintptr(v.Bits) + abi.ObjectSize))
 		}
 	}
-	c := Call{head: ccall.Head{Res: f.Get(o)}, fn: f.asFunc()}
-	v, err := c.StringResult()
-	if err != nil {
-		panic(err)
+	v := f.Get(o)
+	switch v.TypeIndex {
+	case abi.TypeSmallStr:
+		return string((*[8]byte)(unsafe.Pointer(&v.Bits))[:v.Small])
+	case abi.TypeStr:
+		return objects.TakeString(v)
 	}
-	return v
+	panic(f.mismatch(v, "ffi.String"))
 }
 
 // Get reads a field of any type as an owned value. It panics like the other
@@ -177,17 +177,20 @@ func (f *Field) Get(o *objects.Object) abi.Any {
 // Object reads an object field of type t; None is nil.
 func (f *Field) Object(o *objects.Object, t *Type) *objects.Object {
 	v := f.Get(o)
-	if v.TypeIndex.IsObject() && v.Bits != 0 {
-		if ok, err := t.Accepts(v.TypeIndex); ok && err == nil {
+	if v.TypeIndex == abi.TypeNone {
+		return nil
+	}
+	if v.TypeIndex.IsObject() {
+		ok, err := t.Accepts(v.TypeIndex)
+		if err != nil {
+			objects.ReleaseValue(v)
+			panic(err)
+		}
+		if ok {
 			return objects.Own(uintptr(v.Bits))
 		}
 	}
-	c := Call{head: ccall.Head{Res: v}, fn: f.asFunc()}
-	none, err := c.ObjectResult(t)
-	if err != nil {
-		panic(err)
-	}
-	return none
+	panic(f.mismatch(v, t.Key))
 }
 
 // Set writes a field. A number that the field cannot hold is an error, and the

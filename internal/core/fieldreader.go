@@ -170,10 +170,10 @@ func (r *FieldReader) narrow(at uintptr) (v int64, ok bool) {
 	return v, v >= 0
 }
 
-// Reader returns the reader of a field that holds an object or any value.
-func (f *DefinedField) Reader() FieldReader {
-	r := FieldReader{Name: f.Name, offset: uintptr(f.Offset), encoding: encodingObject, size: int32(SizeOf(f.Accept.Kind))}
-	if f.Accept.Kind == KindAnyValue {
+// ReaderAt makes the reader of a field that holds an object, or any value, at an offset.
+func ReaderAt(name string, offset int64, anyValue bool) FieldReader {
+	r := FieldReader{Name: name, offset: uintptr(offset), encoding: encodingObject}
+	if anyValue {
 		r.encoding = encodingAny
 	}
 	return r

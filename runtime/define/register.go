@@ -164,7 +164,7 @@ func (d *definition) prepare() error {
 		align := min(size, 8)
 		at = (at + align - 1) / align * align
 		f.Offset = at
-		f.reader = f.Reader()
+		f.reader = core.ReaderAt(f.Name, f.Offset, f.Accept.Kind == core.KindAnyValue)
 		at += size
 		switch f.Accept.Kind {
 		case core.KindAnyValue:
