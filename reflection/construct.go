@@ -62,7 +62,7 @@ func (t *Type) create() (uintptr, error) {
 	if v, ok := objects.Attribute(t.info.TypeIndex, AttrNew); ok {
 		defer objects.ReleaseValue(v)
 		if v.TypeIndex == abi.TypeFunction {
-			made, err := core.Apply(uintptr(v.Bits), nil)
+			made, err := failure.Apply(uintptr(v.Bits), nil)
 			if err != nil {
 				return 0, err
 			}
@@ -248,7 +248,7 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 			}
 		}
 	}
-	made, err := core.Apply(stateOf(c.fn).Handle(), p.values)
+	made, err := failure.Apply(stateOf(c.fn).Handle(), p.values)
 	if err != nil && !c.Automatic && c.Params != nil && len(args) != len(c.Params) {
 		return nil, failure.Explain(err, "%s() takes %d arguments, but %d were given", what, len(c.Params), len(args))
 	}

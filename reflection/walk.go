@@ -6,7 +6,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -144,7 +143,7 @@ func (r *run) fieldsOf(index abi.TypeIndex) *fieldList {
 // close ends the loop, wherever it is.
 func (r *run) close() {
 	r.loan.End()
-	releaser := core.NewReleaser()
+	releaser := objects.NewReleaser()
 	for i := range r.stack {
 		r.stack[i].drop(releaser)
 	}
@@ -158,14 +157,14 @@ func (r *run) close() {
 }
 
 // drop gives up the references of a frame.
-func (f *frame) drop(r *core.Releaser) {
+func (f *frame) drop(r *objects.Releaser) {
 	for i := min(f.next/2, len(f.entries)); i < len(f.entries); i++ {
 		f.entries[i].drop(r)
 	}
 	r.Release(f.handle)
 }
 
-func (e *entry) drop(r *core.Releaser) {
+func (e *entry) drop(r *objects.Releaser) {
 	if e.keyHandle != 0 {
 		r.Release(e.keyHandle)
 	}
@@ -359,7 +358,7 @@ func entriesOf(handle uintptr, path Path) ([]entry, error) {
 	if err == nil {
 		return entries, nil
 	}
-	releaser := core.NewReleaser()
+	releaser := objects.NewReleaser()
 	for _, e := range entries {
 		e.drop(releaser)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -40,7 +41,7 @@ func argument[T any](t *testing.T, v abi.Any) (got abi.Any, ok bool) {
 		return err
 	})
 	defer objects.DecRef(fn)
-	_, err := core.Apply(fn, []abi.Any{v})
+	_, err := failure.Apply(fn, []abi.Any{v})
 	return got, err == nil
 }
 

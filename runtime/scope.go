@@ -1,9 +1,6 @@
 package tvmffi
 
-import (
-	"github.com/tvmffi-go/tvmffi/internal/core"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
-)
+import "github.com/tvmffi-go/tvmffi/internal/objects"
 
 // Scope collects references to objects and releases them together:
 //
@@ -30,7 +27,7 @@ func (s *Scope) Release() {
 		all[len(all)-1-i] = objects.StateOf(x)
 	}
 	s.objects = nil
-	core.ReleaseAll(all)
+	objects.ReleaseAll(all)
 }
 
 // Len returns the number of objects in the scope.

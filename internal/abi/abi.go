@@ -20,6 +20,10 @@ type Any struct {
 	Bits uint64
 }
 
+// First returns the first word of v, where a C function whose result is a handle or another
+// pointer wrote it.
+func (v Any) First() uintptr { return uintptr(uint32(v.TypeIndex)) | uintptr(v.Small)<<32 }
+
 // TypeIndex is the run-time index of a type (TVMFFITypeIndex).
 type TypeIndex int32
 

@@ -110,3 +110,9 @@ func BorrowString(v *abi.Any) (text []byte, ok bool) {
 	}
 	return nil, false
 }
+
+// SafeCall returns the C function behind a Function object. To call it directly is what
+// TVMFFIFunctionCall does.
+func SafeCall(handle uintptr) uintptr {
+	return PointerTo[abi.FunctionCell](handle + abi.ObjectSize).SafeCall
+}

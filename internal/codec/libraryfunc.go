@@ -42,7 +42,7 @@ func (f *LibraryFunc) Call(values ...abi.Any) (abi.Any, error) {
 	if err != nil {
 		return abi.Any{}, err
 	}
-	return core.Apply(fn, values)
+	return failure.Apply(fn, values)
 }
 
 // PackedArgs are values of the caller, packed for one or more calls.

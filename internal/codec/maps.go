@@ -146,7 +146,7 @@ func retain(v abi.Any) {
 // eachOf calls each with owned entries and releases them.
 func eachOf(all []abi.MapEntry, each func(e *abi.MapEntry, left int) bool) {
 	defer func() {
-		r := core.NewReleaser()
+		r := objects.NewReleaser()
 		for _, e := range all {
 			r.ReleaseValue(e.Key)
 			r.ReleaseValue(e.Value)

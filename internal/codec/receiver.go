@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
@@ -57,7 +56,7 @@ func noReceiver(errorKind, kind string, o *objects.Object) error {
 			break
 		}
 	}
-	return core.NoReceiver(errorKind, method, o)
+	return failure.NoReceiver(errorKind, method, o)
 }
 
 // Ref returns the state behind p, a pointer to an object type, which may be nil:

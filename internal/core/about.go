@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -60,7 +61,7 @@ func (b *About) inArgument(i int, err error) error {
 	if f := failure.FailureOf(leaf); f != nil {
 		kind = f.Kind
 	}
-	place := b.Name + ": argument " + itoa(i) + path
+	place := b.Name + ": argument " + strconv.Itoa(i) + path
 	if name := b.parameter(i); name != "" {
 		place = b.Name + "(" + name + path + "=...)"
 	}
@@ -82,7 +83,7 @@ func (b *About) parameter(i int) string {
 	last := len(b.Params) - 1
 	switch {
 	case b.Variadic && i >= last && last >= 0:
-		return b.Params[last] + "[" + itoa(i-last) + "]"
+		return b.Params[last] + "[" + strconv.Itoa(i-last) + "]"
 	case i > last:
 		return ""
 	}
@@ -100,7 +101,7 @@ func (b *About) wrongCount(n int) error {
 	case most < 0:
 		takes = "at least " + arguments(least)
 	case least < most:
-		takes = itoa(least) + " to " + arguments(most)
+		takes = strconv.Itoa(least) + " to " + arguments(most)
 	case most > 0:
 		takes = arguments(most)
 	}
@@ -111,7 +112,7 @@ func (b *About) wrongCount(n int) error {
 		}
 		takes += ")"
 	}
-	text := b.Name + "() takes " + takes + ", got " + itoa(n)
+	text := b.Name + "() takes " + takes + ", got " + strconv.Itoa(n)
 	if n < least {
 		missing := b.Params[n:least]
 		verb := " is missing"
@@ -127,7 +128,7 @@ func arguments(n int) string {
 	if n == 1 {
 		return "1 argument"
 	}
-	return itoa(n) + " arguments"
+	return strconv.Itoa(n) + " arguments"
 }
 
 // plain puts the words of a codec into words that hold in every language:

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"unsafe"
 
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // lengths are those around the limits of small texts, of the blocks of the frames
@@ -171,7 +173,7 @@ func TestManyArguments(t *testing.T) {
 		for i := range values {
 			values[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i)}
 		}
-		if v, err := core.Apply(handleOfSum, values); err != nil || v != (abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n * (n - 1) / 2)}) {
+		if v, err := failure.Apply(handleOfSum, values); err != nil || v != (abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n * (n - 1) / 2)}) {
 			t.Errorf("%d values: %v, %v", n, v, err)
 		}
 	}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -123,7 +122,7 @@ func (v *Batch) begin(fn *objects.Object) uint64 {
 	}
 	v.start = v.used
 	v.serial = v.round | uint64(n+1)
-	v.nextRun(safeCall(v.handle))
+	v.nextRun(capi.SafeCall(v.handle))
 	return v.serial
 }
 
@@ -174,7 +173,7 @@ func (v *Batch) open() {
 // refuse is Begin for a function that is nil or has ended.
 func (v *Batch) refuse(fn *objects.Object) uint64 {
 	v.n = v.Len()
-	v.Fail(v.n, endedError("the function", fn))
+	v.Fail(v.n, failure.Ended("the function", fn))
 	v.serial, v.limit, v.fn = 0, 0, nil
 	return v.round | uint64(v.n+1)
 }
@@ -313,140 +312,4 @@ func (v *Batch) call() (done int, err error) {
 		}
 	}
 	return done, nil
-}
-
-// Releaser drops references, the last ones of objects many in one crossing. The
-// zero value is ready. It must lie on the heap.
-type Releaser struct {
-	head    ccall.Vector
-	records [releases]ccall.Record
-	n       int
-}
-
-const releases = 64
-
-var releasers = sync.Pool{New: func() any { return new(Releaser) }}
-
-// NewReleaser returns a Releaser, which Close gives back.
-func NewReleaser() *Releaser { return releasers.Get().(*Releaser) }
-
-// Release drops a strong reference, by Flush or Close at the latest.
-func (r *Releaser) Release(handle uintptr) {
-	if objects.TryDecRef(handle) {
-		return
-	}
-	if r.n == releases {
-		r.Flush()
-	}
-	r.records[r.n] = ccall.Record{Fn: capi.API.ObjectDecRef, Handle: handle, Calls: 1}
-	r.n++
-}
-
-// ReleaseValue drops the reference of an owned value, if it is an object.
-func (r *Releaser) ReleaseValue(v abi.Any) {
-	if v.TypeIndex.IsObject() {
-		r.Release(uintptr(v.Bits))
-	}
-}
-
-// Flush drops what waits.
-func (r *Releaser) Flush() {
-	if r.n == 0 {
-		return
-	}
-	for next, end := 0, r.n; next < end; next = end - int(r.head.Left) + 1 { // behind one that failed
-		r.n = 0
-		r.head.Records = uintptr(unsafe.Pointer(&r.records[next]))
-		r.head.SetResults(0, end-next) // which the function does not take
-		ccall.CallAll(&r.head)
-		objects.DropError(r.head.RC, r.head.Err)
-	}
-	runtime.KeepAlive(r)
-	if ccall.HasReleased() {
-		objects.Drain()
-	}
-}
-
-// Close drops what waits and gives r back.
-func (r *Releaser) Close() {
-	r.Flush()
-	releasers.Put(r)
-}
-
-// ReleaseAll ends the wrappers, in order, as Release does each.
-func ReleaseAll(objects []*objects.Object) {
-	r := NewReleaser()
-	for _, o := range objects {
-		if h := o.Detach(); h != 0 {
-			r.Release(h)
-		}
-	}
-	r.Close()
-}
-
-// EntriesAtOnce is the largest number of entries that a Cursor reads at once.
-const EntriesAtOnce = 64
-
-// Cursor reads the entries of a map through the iterator functor of the library,
-// which answers 0 with the key, 1 with the value, and 2 by advancing.
-type Cursor struct {
-	head    ccall.Vector
-	record  ccall.Record
-	results [3 * EntriesAtOnce]abi.Any
-	functor *objects.Object
-	left    int
-}
-
-var cursors = sync.Pool{New: func() any { return new(Cursor) }}
-
-// commands are the arguments of the functor, one for each call. C only reads them.
-var commands = func() (c [3 * EntriesAtOnce]abi.Any) {
-	for i := range c {
-		c[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i % 3)}
-	}
-	return c
-}()
-
-// NewCursor begins to read n entries through a functor. Close gives it back.
-func NewCursor(functor *objects.Object, n int) *Cursor {
-	c := cursors.Get().(*Cursor)
-	c.functor, c.left = functor, n
-	c.record = ccall.Record{Fn: safeCall(functor.Addr()), Handle: functor.Addr(), Args: uintptr(unsafe.Pointer(&commands)), N: 1}
-	return c
-}
-
-// Next reads the next entries: each is a key, a value, both owned, and a third
-// value without meaning. None are left when there are none.
-func (c *Cursor) Next() ([]abi.Any, error) {
-	n := min(c.left, EntriesAtOnce)
-	if n == 0 {
-		return nil, nil
-	}
-	c.left -= n
-	calls := 3 * n
-	if c.left == 0 {
-		calls-- // the last entry is not left behind
-	}
-	clear(c.results[:3*n])
-	c.record.Calls = uintptr(calls)
-	c.head.Records = uintptr(unsafe.Pointer(&c.record))
-	c.head.SetResults(uintptr(unsafe.Pointer(&c.results)), calls)
-	ccall.CallAll(&c.head)
-	runtime.KeepAlive(c)
-	if c.head.Left == 0 {
-		return c.results[:3*n], nil
-	}
-	for _, v := range c.results[:calls-int(c.head.Left)] {
-		if v.TypeIndex.IsObject() {
-			objects.DecRef(uintptr(v.Bits))
-		}
-	}
-	return nil, failure.OfCall(c.head.RC, c.head.Err)
-}
-
-// Close gives c back; what Next returned last must have been used.
-func (c *Cursor) Close() {
-	c.functor.Release()
-	c.functor = nil
-	cursors.Put(c)
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -68,13 +69,13 @@ func (c *Call) beginFunction(fn *objects.Object, n int, units uint32) {
 		handle = fn.Handle()
 	}
 	if handle == 0 {
-		c.fail(endedError("function", fn))
+		c.fail(failure.Ended("function", fn))
 		return
 	}
 	if elsewhere {
 		c.own(abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)})
 	}
-	c.head.Fn, c.head.Handle = safeCall(handle), handle
+	c.head.Fn, c.head.Handle = capi.SafeCall(handle), handle
 	c.keep(c.head.Units, unsafe.Pointer(fn))
 }
 
@@ -161,7 +162,7 @@ func (c *Call) refuse(o *objects.Object) {
 	if o == nil {
 		kind = failure.KindType
 	}
-	c.fail(NoReceiver(kind, c.fn.String(), o))
+	c.fail(failure.NoReceiver(kind, c.fn.String(), o))
 }
 
 // String packs a string: up to 7 bytes in the value, up to the rest of the block
@@ -273,20 +274,6 @@ func (c *Call) Bytes(i int, b []byte) {
 	c.keep(uint32(i), data)
 }
 
-// AnyView is a packed value for a call, and what it needs until the call has returned.
-type AnyView struct {
-	Value abi.Any
-	// Keep is kept alive.
-	Keep any
-	// Owned says that Value is an object whose reference the call releases.
-	Owned bool
-	// Scalars says that Value is a new Array that was built in place and holds no
-	// objects.
-	Scalars bool
-	// Moved says that the callee may take the reference of Value, which is Owned.
-	Moved bool
-}
-
 // Put packs a value that was encoded before.
 func (c *Call) Put(i int, t AnyView, err error) {
 	if uint(i) >= uint(c.head.Units) {
@@ -344,19 +331,11 @@ func (c *Call) fail(err error) {
 
 // argument names an argument in an error.
 func (c *Call) argument(i int) string {
-	name := "argument " + itoa(i)
+	name := "argument " + strconv.Itoa(i)
 	if c.fn != nil {
 		name += " of " + c.fn.String()
 	}
 	return name
-}
-
-func endedError(what string, o *objects.Object) error {
-	why, _ := o.Ended()
-	if o == nil {
-		why = "is nil"
-	}
-	return failure.Errorf(failure.KindRuntime, "%s: the object %s", what, why)
 }
 
 // Do makes the call. When it returns nil, exactly one of the result methods must
@@ -418,7 +397,7 @@ func (c *Call) resolve() {
 func (c *Call) finish() error {
 	if c.ended != 0 {
 		i := int(c.ended - 1)
-		c.fail(endedError(c.argument(i), *(**objects.Object)(c.slot(uint32(i)))))
+		c.fail(failure.Ended(c.argument(i), *(**objects.Object)(c.slot(uint32(i)))))
 	}
 	if c.extra == nil || c.extra.err == nil {
 		c.resolve()
@@ -460,41 +439,4 @@ func (c *Call) failed() error {
 		return failure.Thrown(c.fn.String(), c.head.Err)
 	}
 	return failure.OfCall(c.head.RC, c.head.Err)
-}
-
-// OwnArray wraps a new Array, of which t is the only reference.
-func OwnArray(t AnyView) *objects.Object {
-	o := objects.Own(uintptr(t.Value.Bits))
-	if t.Scalars {
-		o.SetScalars()
-	}
-	return o
-}
-
-// CheckEscape returns an error if the value is a tensor over memory that is borrowed until a
-// callback returns. A value that may outlive the callback must not hold such a tensor.
-func (t AnyView) CheckEscape() error {
-	if o, ok := t.Keep.(*objects.Object); ok && o.BorrowedMemory() {
-		return failure.Errorf(failure.KindRuntime, "the memory of the tensor is borrowed until the callback returns: keep a Clone")
-	}
-	return nil
-}
-
-// NoReceiver is the error of a method, or of the accessor of a field, of o, which is
-// nil or has ended.
-func NoReceiver(kind, method string, o *objects.Object) error {
-	why, _ := o.Ended()
-	switch {
-	case o == nil:
-		why = "is nil, which stands for None: compare it with nil first"
-	case o.Released():
-		why += ": release it after its last use, or use a tvmffi.Retain of it"
-	}
-	return failure.Errorf(kind, "%s: the receiver %s", method, why)
-}
-
-// safeCall returns the C function behind a Function object. To call it directly
-// is what TVMFFIFunctionCall does.
-func safeCall(handle uintptr) uintptr {
-	return capi.PointerTo[abi.FunctionCell](handle + abi.ObjectSize).SafeCall
 }

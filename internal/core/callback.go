@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -292,7 +293,7 @@ func (a *Args) InArgument(i int, err error) error {
 	if about := a.about(); about != nil {
 		return about.inArgument(i, err)
 	}
-	return failure.Annotate(a.function()+": argument "+itoa(i), err)
+	return failure.Annotate(a.function()+": argument "+strconv.Itoa(i), err)
 }
 
 // WrongResult returns the error of packing the result.

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"runtime"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -151,30 +150,4 @@ func (c *Call) checkMade(narrow []narrowArgument) error {
 		}
 	}
 	return nil
-}
-
-// Apply calls a Function object with any number of packed values, borrowed, and
-// returns its result, owned. fn and what the values refer to must be kept alive.
-func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
-	h := ccall.Head{Fn: safeCall(fn), Handle: fn, N: uintptr(len(values)), Mode: ccall.Value}
-	if len(values) == 0 {
-		values = make([]abi.Any, 1) // a callee may look at the address
-	}
-	h.Word = capi.Address(unsafe.SliceData(values))
-	ccall.Call(&h)
-	runtime.KeepAlive(values)
-	if h.RC != 0 {
-		return abi.Any{}, failure.OfCall(h.RC, h.Err)
-	}
-	return h.Res, nil
-}
-
-// Handle returns the Function object behind f, which f keeps.
-func (f *Func) Handle() (uintptr, error) {
-	if f.safeCall.Load() == 0 {
-		if err := f.Resolve(); err != nil {
-			return 0, err
-		}
-	}
-	return f.handle, nil
 }

@@ -15,7 +15,7 @@ import (
 // Default returns the default of a field, owned: its factory is called for it.
 func Default(info *abi.FieldInfo) (abi.Any, error) {
 	if info.Flags&abi.FieldDefaultFromFactory != 0 && info.Default.TypeIndex == abi.TypeFunction {
-		return Apply(uintptr(info.Default.Bits), nil)
+		return failure.Apply(uintptr(info.Default.Bits), nil)
 	}
 	return objects.Share(info.Default), nil
 }

@@ -48,6 +48,38 @@ func Owned(v abi.Any) (abi.Any, error) {
 	return v, nil
 }
 
+// AnyView is a packed value for a call, and what it needs until the call has returned.
+type AnyView struct {
+	Value abi.Any
+	// Keep is kept alive.
+	Keep any
+	// Owned says that Value is an object whose reference the call releases.
+	Owned bool
+	// Scalars says that Value is a new Array that was built in place and holds no
+	// objects.
+	Scalars bool
+	// Moved says that the callee may take the reference of Value, which is Owned.
+	Moved bool
+}
+
+// OwnArray wraps a new Array, of which t is the only reference.
+func OwnArray(t AnyView) *objects.Object {
+	o := objects.Own(uintptr(t.Value.Bits))
+	if t.Scalars {
+		o.SetScalars()
+	}
+	return o
+}
+
+// CheckEscape returns an error if the value is a tensor over memory that is borrowed until a
+// callback returns. A value that may outlive the callback must not hold such a tensor.
+func (t AnyView) CheckEscape() error {
+	if o, ok := t.Keep.(*objects.Object); ok && o.BorrowedMemory() {
+		return failure.Errorf(failure.KindRuntime, "the memory of the tensor is borrowed until the callback returns: keep a Clone")
+	}
+	return nil
+}
+
 // Own returns the value with a reference of its own, for one who may keep it. So a tensor
 // over memory that is borrowed is an error.
 func (t AnyView) Own() (abi.Any, error) {

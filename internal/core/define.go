@@ -308,7 +308,7 @@ func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		fn := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(first(out))}
+		fn := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(out.First())}
 		err = d.AddAttribute(name, fn)
 		objects.DecRef(uintptr(fn.Bits))
 		if err != nil {

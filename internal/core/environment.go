@@ -34,7 +34,7 @@ func DataTypeToString(t abi.DLDataType) (string, error) {
 // the one before. The goroutine must be pinned.
 func SetStream(d abi.DLDevice, stream uintptr) (uintptr, error) {
 	out, err := failure.Invoke(capi.API.EnvSetStream, uintptr(d.Type), uintptr(d.ID), stream)
-	return first(out), err
+	return out.First(), err
 }
 
 // Stream returns the current stream of a device on this thread.

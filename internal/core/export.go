@@ -10,7 +10,7 @@ import (
 )
 
 // Export returns what an exported C symbol calls to reach a Go func, as
-// safeCall(handle, args, n, result), on any thread. It lasts as long as the process.
+// capi.SafeCall(handle, args, n, result), on any thread. It lasts as long as the process.
 func Export(call func(*Args) error, origin uintptr, about *About) (safeCall, handle uintptr) {
 	return ccall.Unguarded(), objects.NewLastingNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, about)
 }
@@ -37,5 +37,5 @@ func CheckSignals() int32 {
 // which deleter, unless 0, gets when the last reference goes.
 func NewFunction(self, call, deleter uintptr) (uintptr, error) {
 	out, err := failure.Invoke(capi.API.FunctionCreate, self, call, deleter)
-	return first(out), err
+	return out.First(), err
 }

@@ -68,7 +68,7 @@ func (f *Field) find() (*FieldReader, error) {
 // or released receiver of a getter is a mistake of the programmer.
 func (f *Field) resolve(o *objects.Object) *FieldReader {
 	if o.Handle() == 0 {
-		panic(NoReceiver(failure.KindRuntime, "field "+f.String(), o))
+		panic(failure.NoReceiver(failure.KindRuntime, "field "+f.String(), o))
 	}
 	r, err := f.find()
 	if err != nil {
@@ -216,7 +216,7 @@ func (f *Field) set(o *objects.Object, t AnyView, err error, need int64) error {
 		return failure.Errorf(failure.KindRuntime, "field %s: %w", f, err)
 	}
 	if o.Handle() == 0 {
-		return NoReceiver(failure.KindRuntime, "field "+f.String(), o)
+		return failure.NoReceiver(failure.KindRuntime, "field "+f.String(), o)
 	}
 	r, err := f.find()
 	if err != nil {

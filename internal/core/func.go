@@ -75,8 +75,18 @@ func (f *Func) Resolve() error {
 		return nil
 	}
 	f.handle, f.narrow = handle, narrow
-	f.safeCall.Store(safeCall(handle))
+	f.safeCall.Store(capi.SafeCall(handle))
 	return nil
+}
+
+// Handle returns the Function object behind f, which f keeps.
+func (f *Func) Handle() (uintptr, error) {
+	if f.safeCall.Load() == 0 {
+		if err := f.Resolve(); err != nil {
+			return 0, err
+		}
+	}
+	return f.handle, nil
 }
 
 func (f *Func) find() (uintptr, error) {
@@ -213,7 +223,7 @@ func GlobalFunction(name string) (uintptr, error) {
 	key := capi.ByteArray(name)
 	out, err := failure.InvokeResult(capi.API.FunctionGetGlobal, capi.Address(key))
 	capi.KeepAlive(key, name)
-	return first(out), err
+	return out.First(), err
 }
 
 func (f *Func) findMethod() (uintptr, error) {

@@ -2,6 +2,8 @@ package core
 
 import (
 	"encoding/binary"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -203,7 +207,7 @@ func readableMap(n int) bool {
 			p.Int(int64(-i))
 			keys = append(keys, ScalarKey(abi.TypeInt, uint64(-i)))
 		} else {
-			text := strings.Repeat(string(rune('a'+i%26)), i%23) + itoa(i)
+			text := strings.Repeat(string(rune('a'+i%26)), i%23) + strconv.Itoa(i)
 			if p.String(text) != nil {
 				return false
 			}
@@ -226,7 +230,7 @@ func readableMap(n int) bool {
 		if !keys[i].is(&e.Key) || e.Value.Bits != uint64(i) || MapFind(handle, &keys[i]) != &e.Value {
 			return false
 		}
-		other := StringKey("none " + itoa(i))
+		other := StringKey("none " + strconv.Itoa(i))
 		if MapFind(handle, &other) != nil {
 			return false
 		}
@@ -259,4 +263,71 @@ func plausible(m *abi.MapObject, n uint64) bool {
 		slot = item.Next
 	}
 	return slot == ^uint64(0)
+}
+
+// EntriesAtOnce is the largest number of entries that a Cursor reads at once.
+const EntriesAtOnce = 64
+
+// Cursor reads the entries of a map through the iterator functor of the library,
+// which answers 0 with the key, 1 with the value, and 2 by advancing.
+type Cursor struct {
+	head    ccall.Vector
+	record  ccall.Record
+	results [3 * EntriesAtOnce]abi.Any
+	functor *objects.Object
+	left    int
+}
+
+var cursors = sync.Pool{New: func() any { return new(Cursor) }}
+
+// commands are the arguments of the functor, one for each call. C only reads them.
+var commands = func() (c [3 * EntriesAtOnce]abi.Any) {
+	for i := range c {
+		c[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i % 3)}
+	}
+	return c
+}()
+
+// NewCursor begins to read n entries through a functor. Close gives it back.
+func NewCursor(functor *objects.Object, n int) *Cursor {
+	c := cursors.Get().(*Cursor)
+	c.functor, c.left = functor, n
+	c.record = ccall.Record{Fn: capi.SafeCall(functor.Addr()), Handle: functor.Addr(), Args: uintptr(unsafe.Pointer(&commands)), N: 1}
+	return c
+}
+
+// Next reads the next entries: each is a key, a value, both owned, and a third
+// value without meaning. None are left when there are none.
+func (c *Cursor) Next() ([]abi.Any, error) {
+	n := min(c.left, EntriesAtOnce)
+	if n == 0 {
+		return nil, nil
+	}
+	c.left -= n
+	calls := 3 * n
+	if c.left == 0 {
+		calls-- // the last entry is not left behind
+	}
+	clear(c.results[:3*n])
+	c.record.Calls = uintptr(calls)
+	c.head.Records = uintptr(unsafe.Pointer(&c.record))
+	c.head.SetResults(uintptr(unsafe.Pointer(&c.results)), calls)
+	ccall.CallAll(&c.head)
+	runtime.KeepAlive(c)
+	if c.head.Left == 0 {
+		return c.results[:3*n], nil
+	}
+	for _, v := range c.results[:calls-int(c.head.Left)] {
+		if v.TypeIndex.IsObject() {
+			objects.DecRef(uintptr(v.Bits))
+		}
+	}
+	return nil, failure.OfCall(c.head.RC, c.head.Err)
+}
+
+// Close gives c back; what Next returned last must have been used.
+func (c *Cursor) Close() {
+	c.functor.Release()
+	c.functor = nil
+	cursors.Put(c)
 }

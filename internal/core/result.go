@@ -2,7 +2,6 @@ package core
 
 import (
 	"math"
-	"strconv"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -10,8 +9,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
-
-	"github.com/ebitengine/purego"
 )
 
 // Take takes the result of a call as it is, with its reference. It must not be
@@ -184,6 +181,21 @@ func (c *Call) StringResult() (string, error) {
 	return "", c.mismatch("ffi.String")
 }
 
+// TryString makes a call whose result may be a string. If it is not a string, isString is
+// false and Take takes the result.
+func (c *Call) TryString() (s string, isString bool, err error) {
+	c.wantString()
+	if err := c.Do(); err != nil {
+		return "", false, err
+	}
+	switch c.head.Res.TypeIndex {
+	case abi.TypeStr, abi.TypeSmallStr:
+		s, err = c.StringResult()
+		return s, true, err
+	}
+	return "", false, nil
+}
+
 // DoBytes makes a call whose result is bytes, and copies them.
 func (c *Call) DoBytes() ([]byte, error) {
 	if err := c.Do(); err != nil {
@@ -228,46 +240,3 @@ func (c *Call) ObjectResult(t *Type) (*objects.Object, error) {
 	}
 	return nil, c.mismatch(t.Key)
 }
-
-// NewString makes an owned string value.
-func NewString(s string) (abi.Any, error) { return newString(capi.API.StringFromByteArray, s) }
-
-// NewBytes makes an owned bytes value with a copy of b.
-func NewBytes(b []byte) (abi.Any, error) {
-	return newString(capi.API.BytesFromByteArray, unsafe.String(unsafe.SliceData(b), len(b)))
-}
-
-func newString(fn uintptr, s string) (abi.Any, error) {
-	array := capi.ByteArray(s)
-	v, err := failure.InvokeResult(fn, capi.Address(array))
-	capi.KeepAlive(array, s)
-	return v, err
-}
-
-// NewBigInt makes an owned integer of two's complement words, the least
-// significant byte first.
-func NewBigInt(words []byte) (abi.Any, error) {
-	if capi.API.BigIntFromByteArray == 0 {
-		return abi.Any{}, failure.Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond 64 bits: version 0.1.14 is the first")
-	}
-	return newString(capi.API.BigIntFromByteArray, string(words))
-}
-
-// BigIntContent copies the words of a BigInt object.
-func BigIntContent(v abi.Any) []byte {
-	p := &v
-	data, size, _ := purego.SyscallN(capi.API.BigIntContent, capi.Address(p))
-	content := []byte(capi.GoString(abi.ByteArray{Data: data, Size: size}))
-	capi.KeepValue(p)
-	return content
-}
-
-// DataTypeFromString parses the name of a data type.
-func DataTypeFromString(name string) (abi.DLDataType, error) {
-	array := capi.ByteArray(name)
-	out, err := failure.InvokeResult(capi.API.DataTypeFromString, capi.Address(array))
-	capi.KeepAlive(array, name)
-	return *(*abi.DLDataType)(unsafe.Pointer(&out)), err
-}
-
-func itoa(i int) string { return strconv.Itoa(i) }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Pack collects the arguments of a call with any number of them. It is pooled:
@@ -101,7 +103,7 @@ func (p *Pack) Apply(fn uintptr) (abi.Any, error) {
 			}
 		}
 	}
-	v, err := Apply(fn, p.values)
+	v, err := failure.Apply(fn, p.values)
 	runtime.KeepAlive(p)
 	return v, err
 }
@@ -109,7 +111,7 @@ func (p *Pack) Apply(fn uintptr) (abi.Any, error) {
 // Close releases what the values needed and gives p back.
 func (p *Pack) Close() {
 	if len(p.owned) > 0 {
-		r := NewReleaser()
+		r := objects.NewReleaser()
 		for _, v := range p.owned {
 			r.ReleaseValue(v)
 		}
@@ -122,19 +124,4 @@ func (p *Pack) Close() {
 	clear(p.moved)
 	p.values, p.text, p.keep, p.owned, p.moved = p.values[:0], p.text[:0], p.keep[:0], p.owned[:0], p.moved[:0]
 	packs.Put(p)
-}
-
-// TryString makes a call whose result may be a string. If it is not a string, isString is
-// false and Take takes the result.
-func (c *Call) TryString() (s string, isString bool, err error) {
-	c.wantString()
-	if err := c.Do(); err != nil {
-		return "", false, err
-	}
-	switch c.head.Res.TypeIndex {
-	case abi.TypeStr, abi.TypeSmallStr:
-		s, err = c.StringResult()
-		return s, true, err
-	}
-	return "", false, nil
 }

@@ -58,7 +58,7 @@ func (f *tensorFrame) call(fn uintptr, mode ccall.Mode, shape, strides []int64) 
 	if f.head.RC != 0 {
 		return 0, failure.OfCall(f.head.RC, f.head.Err)
 	}
-	return first(f.head.Res), nil
+	return f.head.Res.First(), nil
 }
 
 // ViewTensor makes a Tensor object that shares the memory of source, which it
@@ -90,7 +90,7 @@ func ImportDLPack(managed uintptr, versioned bool, alignment int32, contiguous b
 		flag = 1
 	}
 	out, err := failure.Invoke(fn, managed, uintptr(alignment), flag)
-	return first(out), err
+	return out.First(), err
 }
 
 // ExportDLPack makes a struct of DLPack, which the caller owns and which holds a
@@ -101,9 +101,5 @@ func ExportDLPack(tensor uintptr, versioned bool) (uintptr, error) {
 		fn = capi.API.TensorToDLPack
 	}
 	out, err := failure.InvokeResult(fn, tensor)
-	return first(out), err
+	return out.First(), err
 }
-
-// first is the handle or pointer that a C function wrote where the tag of a value
-// would be.
-func first(out abi.Any) uintptr { return uintptr(*(*uint64)(unsafe.Pointer(&out))) }

@@ -2,8 +2,11 @@ package failure
 
 import (
 	"fmt"
+	"runtime"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
@@ -22,6 +25,22 @@ func Invoke(fn, handle, second, third uintptr) (abi.Any, error) {
 func InvokeResult(fn, handle uintptr) (abi.Any, error) {
 	h := ccall.Head{Fn: fn, Handle: handle, Mode: ccall.Result}
 	ccall.Call(&h)
+	if h.RC != 0 {
+		return abi.Any{}, OfCall(h.RC, h.Err)
+	}
+	return h.Res, nil
+}
+
+// Apply calls a Function object with any number of packed values, borrowed, and
+// returns its result, owned. fn and what the values refer to must be kept alive.
+func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
+	h := ccall.Head{Fn: capi.SafeCall(fn), Handle: fn, N: uintptr(len(values)), Mode: ccall.Value}
+	if len(values) == 0 {
+		values = make([]abi.Any, 1) // a callee may look at the address
+	}
+	h.Word = capi.Address(unsafe.SliceData(values))
+	ccall.Call(&h)
+	runtime.KeepAlive(values)
 	if h.RC != 0 {
 		return abi.Any{}, OfCall(h.RC, h.Err)
 	}

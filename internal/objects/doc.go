@@ -4,7 +4,7 @@
 // # Files
 //
 //	references             object.go, ref.go, nocopy.go, borrow.go
-//	the end of references  recent.go, inherit.go, track*.go
+//	the end of references  recent.go, inherit.go, releaser.go, track*.go
 //	objects built in Go    nodes.go, peers.go, array.go, tensor.go, boundfunc.go
 //	memory behind tensors  foreign.go
 //	the data of an Any     value.go

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -18,7 +19,7 @@ func TestCallbacksAreFreed(t *testing.T) {
 	for i := range int64(100_000) {
 		f := objects.Own(core.NewCallback(func(a *core.Args) error { return a.ReturnInt(int64(a.Value(0).Bits) + i) }))
 		if i%10 == 0 {
-			v, err := core.Apply(f.Handle(), []abi.Any{{TypeIndex: abi.TypeInt, Bits: 1}})
+			v, err := failure.Apply(f.Handle(), []abi.Any{{TypeIndex: abi.TypeInt, Bits: 1}})
 			if err != nil || int64(v.Bits) != 1+i {
 				t.Fatal(v, err)
 			}

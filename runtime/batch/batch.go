@@ -195,7 +195,7 @@ func (b *Batch) Do() error {
 // finish takes the results that are objects, and drops everything that the arguments
 // needed.
 func (b *Batch) finish(done int) {
-	r := core.NewReleaser()
+	r := objects.NewReleaser()
 	b.vector.Objects(done, func(i int, v abi.Any) {
 		if len(b.objects) == 0 {
 			b.objects = append(b.objects, make([]tvmffi.Any, done)...)

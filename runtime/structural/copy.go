@@ -78,7 +78,7 @@ func shallowCopy(o *objects.Object) (abi.Any, error) {
 	if !ok || attribute.TypeIndex != abi.TypeFunction {
 		return abi.Any{}, failure.Errorf(failure.KindType, "Type `%s` does not support copy. The underlying C++ type is not copy-constructible.", capi.KeyOf(v.TypeIndex))
 	}
-	return core.Apply(uintptr(attribute.Bits), []abi.Any{v})
+	return failure.Apply(uintptr(attribute.Bits), []abi.Any{v})
 }
 
 func copyDict(v abi.Any) (out abi.Any, err error) {

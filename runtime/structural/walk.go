@@ -248,7 +248,7 @@ func (w *traversal) array(items []abi.Any) (abi.Any, error) {
 	if err != nil {
 		return abi.Any{}, err
 	}
-	v, err := core.Apply(fn, items)
+	v, err := failure.Apply(fn, items)
 	if err == nil {
 		w.owned = append(w.owned, uintptr(v.Bits))
 	}
