@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	"github.com/tvmffi-go/tvmffi/schema"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -78,7 +79,7 @@ func (t *Type) create() (uintptr, error) {
 
 // initialize gives a field of a new object its value.
 func (f *Field) initialize(o *objects.Object, fields Kwargs) error {
-	var value core.AnyView
+	var value values.AnyView
 	var err error
 	if x, given := fields[f.name]; given {
 		value, err = codec.Encode(x)
@@ -238,7 +239,7 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.put(core.AnyView{Value: separator, Owned: true})
+		p.put(values.AnyView{Value: separator, Owned: true})
 		for _, name := range slices.Sorted(maps.Keys(kwargs)) {
 			if err := p.add("", name); err != nil {
 				return nil, err
@@ -270,7 +271,7 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 type packing struct {
 	owner  *Type
 	values []abi.Any
-	temps  []core.AnyView
+	temps  []values.AnyView
 	narrow []narrowed
 }
 
@@ -295,7 +296,7 @@ func (p *packing) add(name string, x any) error {
 	return nil
 }
 
-func (p *packing) put(t core.AnyView) {
+func (p *packing) put(t values.AnyView) {
 	p.values = append(p.values, t.Value)
 	p.temps = append(p.temps, t)
 }

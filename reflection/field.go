@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	"github.com/tvmffi-go/tvmffi/schema"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -206,7 +207,7 @@ func (f *Field) read(o *objects.Object) (abi.Any, error) {
 	if err != nil {
 		return abi.Any{}, f.failed(err)
 	}
-	if err := core.Known(v); err != nil {
+	if err := values.Known(v); err != nil {
 		return abi.Any{}, f.failed(err)
 	}
 	if !owned {

@@ -4,14 +4,14 @@ import (
 	"iter"
 	"runtime"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // keepTemp keeps what a packed value refers to alive until here.
-func keepTemp(t core.AnyView) { runtime.KeepAlive(t.Keep) }
+func keepTemp(t values.AnyView) { runtime.KeepAlive(t.Keep) }
 
 // keep keeps the object that o refers to alive until here.
 func keep(o *objects.Object) { runtime.KeepAlive(o) }

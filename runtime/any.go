@@ -9,9 +9,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Any is a value of any type, such as the result of a packed function. An Any may be
@@ -31,7 +31,7 @@ func anyOf(v abi.Any, from objects.Reading) Any { return codec.ShowAny[Any](v, f
 
 func takeAny(v abi.Any) Any { return codec.TakeAnyAs[Any](v) }
 
-func (a Any) view() (core.AnyView, error) { return codec.ViewOf(codec.RecordOfAny(&a)) }
+func (a Any) view() (values.AnyView, error) { return codec.ViewOf(codec.RecordOfAny(&a)) }
 
 // AnyOf returns an Any that holds x. T may be any type that a function can take. It
 // returns an error of kind ErrType for other types.

@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // objectBase is an Object under a name that is not exported. Containers embed it, so that
@@ -56,7 +57,7 @@ type (
 
 // temporary is Go data that becomes a container for the time of a call.
 type temporary interface {
-	encode(outer *codec.Nest) (core.AnyView, error)
+	encode(outer *codec.Nest) (values.AnyView, error)
 }
 
 func (*Array[T]) passSlicesWithOf(T) {}
@@ -73,7 +74,7 @@ func (Values[E]) passSlicesWithOf(E) {}
 func (Values[E]) passSlicesByOf()    {}
 func (Values[E]) theArray()          {}
 
-func (v Values[E]) encode(outer *codec.Nest) (core.AnyView, error) {
+func (v Values[E]) encode(outer *codec.Nest) (values.AnyView, error) {
 	return codec.EncodeArray(v.items, outer)
 }
 
@@ -84,7 +85,7 @@ func NewArray[T any](items ...T) (*Array[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Array[T]](core.OwnArray(t)), nil
+	return codec.Wrap[*Array[T]](values.OwnArray(t)), nil
 }
 
 // Concat returns a new Array with the elements of all arrays, in order. A nil array counts

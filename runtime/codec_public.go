@@ -7,22 +7,22 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // errorCodec returns the codec of errors that are passed as values; nil is None.
 func errorCodec[T error]() *codec.Codec {
 	return &codec.Codec{
 		Name: "ffi.Error",
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			err := *(*T)(p)
 			if e, ok := any(err).(*Error); any(err) == nil || ok && e == nil {
-				return core.AnyView{}, nil
+				return values.AnyView{}, nil
 			}
 			handle, failed := failure.NativeError(err)
-			return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, failed
+			return values.AnyView{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, failed
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
@@ -43,7 +43,7 @@ func errorCodec[T error]() *codec.Codec {
 // goErrorCodec packs an error of a Go type. It comes back wrapped by an *Error.
 func goErrorCodec(t reflect.Type) *codec.Codec {
 	c := codec.NoCodec(t, "decode it as *tvmffi.Error")
-	c.Encode = func(p unsafe.Pointer) (core.AnyView, error) {
+	c.Encode = func(p unsafe.Pointer) (values.AnyView, error) {
 		err := reflect.NewAt(t, p).Elem().Interface().(error)
 		return codec.Encode(err)
 	}
@@ -82,16 +82,16 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 	case t.Implements(reflect.TypeFor[mapParameter]()):
 		c.Empty = &codec.Maps.Create
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.AnyView, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
 		return encodeDynamic(reflect.NewAt(t, p).Elem(), outer)
 	})
 }
 
 // encodeDynamic packs what value, an interface or a temporary, holds.
-func encodeDynamic(value reflect.Value, outer *codec.Nest) (core.AnyView, error) {
+func encodeDynamic(value reflect.Value, outer *codec.Nest) (values.AnyView, error) {
 	if value.Kind() == reflect.Interface {
 		if value.IsNil() {
-			return core.AnyView{}, nil
+			return values.AnyView{}, nil
 		}
 		value = value.Elem()
 	}
@@ -108,8 +108,8 @@ func encodeDynamic(value reflect.Value, outer *codec.Nest) (core.AnyView, error)
 
 var pointerCodec = &codec.Codec{
 	Name: "void*",
-	Encode: func(p unsafe.Pointer) (core.AnyView, error) {
-		return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64((*Pointer)(p).Address)}}, nil
+	Encode: func(p unsafe.Pointer) (values.AnyView, error) {
+		return values.AnyView{Value: abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64((*Pointer)(p).Address)}}, nil
 	},
 	Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 		if v.TypeIndex != abi.TypeOpaquePtr && v.TypeIndex != abi.TypeNone {
@@ -125,7 +125,7 @@ func anyCodec() *codec.Codec {
 	return &codec.Codec{
 		Name:    "Any",
 		Abandon: func(v reflect.Value) { v.Interface().(Any).Release() },
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			t, err := (*Any)(p).view()
 			t.Keep = (*Any)(p).object
 			return t, err

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -53,7 +54,7 @@ func TestConvertTable(t *testing.T) {
 	instance := runtimetest.Must[*define.Instance[scalars]](t)(scalarsType.New(scalars{}))
 	defer instance.Release()
 	object := bindrt.Ref(instance)
-	values := []abi.Any{
+	samples := []abi.Any{
 		{}, codec.IntValue(0), codec.IntValue(1), codec.IntValue(-5), codec.IntValue(1 << 62), codec.BoolValue(false), codec.BoolValue(true),
 		{TypeIndex: abi.TypeFloat, Bits: 0x3ff8000000000000}, {TypeIndex: abi.TypeOpaquePtr, Bits: 1},
 		{TypeIndex: abi.TypeDataType, Bits: 0x00012002}, {TypeIndex: abi.TypeDevice, Bits: 1}, capi.SmallString("cpu"), capi.SmallString("int32"),
@@ -65,7 +66,7 @@ func TestConvertTable(t *testing.T) {
 		}
 		defer codec.ReleaseTemp(temp)
 		defer runtime.KeepAlive(temp.Keep)
-		values = append(values, temp.Value)
+		samples = append(samples, temp.Value)
 	}
 	for _, to := range []struct {
 		field    string
@@ -79,15 +80,15 @@ func TestConvertTable(t *testing.T) {
 		{"dtype", abi.TypeDataType, converting[tvmffi.DataType], argument[tvmffi.DataType]},
 		{"device", abi.TypeDevice, converting[tvmffi.Device], argument[tvmffi.Device]},
 	} {
-		for _, v := range values {
-			want, ok := core.Convert(v, to.index)
+		for _, v := range samples {
+			want, ok := values.Convert(v, to.index)
 			same := func(what string, got abi.Any, taken bool) {
 				if taken != ok || ok && (got.TypeIndex != want.TypeIndex || got.Bits != want.Bits) {
 					t.Errorf("%s %#x to %s: %s gives %v %#x, Convert %v %#x", capi.KeyOf(v.TypeIndex), v.Bits, to.field, what, taken, got.Bits, ok, want.Bits)
 				}
 			}
 			field := core.FieldOf(object.TypeIndex(), to.field)
-			err := field.Set(object, core.AnyView{Value: v}, nil)
+			err := field.Set(object, values.AnyView{Value: v}, nil)
 			same("the setter", field.Get(object), err == nil)
 			if parsed, err := to.decode(v); err == nil && v.TypeIndex == abi.TypeSmallStr { // the codec parses it
 				want, ok = parsed, true

@@ -7,9 +7,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // DLPackOption is a requirement on a tensor of another framework. [RequireAligned] and
@@ -81,7 +81,7 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	handle, err := core.ImportDLPack(managed.Address, versioned, int32(d.alignment), d.contiguous)
+	handle, err := values.ImportDLPack(managed.Address, versioned, int32(d.alignment), d.contiguous)
 	if err != nil {
 		return nil, d.explain(c, err)
 	}
@@ -107,13 +107,13 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 	if c.NDim > 0 && c.Shape == 0 {
 		return failure.Errorf(failure.KindValue, "DLPack: the tensor has %d dimensions, but the address of its shape is null", c.NDim)
 	}
-	shape := core.ShapeOf(c)
+	shape := values.ShapeOf(c)
 	size, err := dtype.BytesOf(shape)
 	if err != nil {
 		return failure.Annotate("DLPack", err)
 	}
 	if c.Strides != 0 && size > 0 {
-		if _, _, err := core.Reach(shape, core.Strides(c)); err != nil {
+		if _, _, err := values.Reach(shape, values.Strides(c)); err != nil {
 			return failure.Annotate("DLPack", err)
 		}
 	}
@@ -128,14 +128,14 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 
 // explain says why the library refused the struct.
 func (d *dlpackDemands) explain(c *abi.DLTensor, err error) error {
-	shape, strides, at := slices.Clone(core.ShapeOf(c)), slices.Clone(core.Strides(c)), uintptr(c.ByteOffset)
+	shape, strides, at := slices.Clone(values.ShapeOf(c)), slices.Clone(values.Strides(c)), uintptr(c.ByteOffset)
 	if c.Device.HasAddresses() {
 		at += c.Data
 	}
 	switch {
 	case d.alignment > 0 && at%uintptr(d.alignment) != 0:
 		return failure.Explain(err, "DLPack: the data at address %#x is not aligned to %d bytes: copy it", at, d.alignment)
-	case d.contiguous && !core.Contiguous(shape, strides):
+	case d.contiguous && !values.Contiguous(shape, strides):
 		return failure.Explain(err, "DLPack: the tensor with shape %v and strides %v is not contiguous: copy it", shape, strides)
 	}
 	return err
@@ -171,7 +171,7 @@ func (t *Tensor) export(versioned bool) (Pointer, error) {
 	if o.BorrowedMemory() {
 		return Pointer{}, failure.Errorf(failure.KindRuntime, "DLPack: the memory of %s is borrowed until the callback returns: export a Clone", t)
 	}
-	p, err := core.ExportDLPack(o.Handle(), versioned)
+	p, err := values.ExportDLPack(o.Handle(), versioned)
 	runtime.KeepAlive(t)
 	return Pointer{p}, err
 }

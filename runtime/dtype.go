@@ -7,8 +7,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // DataType is the type of the elements of a tensor (DLDataType). Code is the kind of
@@ -67,7 +67,7 @@ var (
 // theirs in the same way.
 func (t DataType) String() string {
 	if abi.DLDataType(t).IsCustom() && capi.Attached() {
-		if name, err := core.DataTypeToString(abi.DLDataType(t)); err == nil {
+		if name, err := values.DataTypeToString(abi.DLDataType(t)); err == nil {
 			return name
 		}
 	}
@@ -165,7 +165,7 @@ func ParseDataType(name string) (DataType, error) {
 		if err := Load(); err != nil {
 			return DataType{}, err
 		}
-		v, err := core.DataTypeFromString(name)
+		v, err := values.DataTypeFromString(name)
 		return DataType(v), err
 	}
 	t, err := abi.ParseDLDataType(name)

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -44,7 +44,7 @@ func dataTypeNames() []string {
 func compareName(t testing.TB, name string) {
 	t.Helper()
 	got, err := tvmffi.ParseDataType(name)
-	want, wantErr := core.DataTypeFromString(name)
+	want, wantErr := values.DataTypeFromString(name)
 	if (err == nil) != (wantErr == nil) {
 		t.Errorf("%q: error %v, the library says %v", name, err, wantErr)
 		return
@@ -66,7 +66,7 @@ func compareName(t testing.TB, name string) {
 // compareText prints a data type in Go and in the library.
 func compareText(t testing.TB, dtype tvmffi.DataType) {
 	t.Helper()
-	want, err := core.DataTypeToString(abi.DLDataType(dtype))
+	want, err := values.DataTypeToString(abi.DLDataType(dtype))
 	if err != nil {
 		if dtype.String() == "" {
 			t.Errorf("%+v has no text", dtype)

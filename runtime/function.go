@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Function is an ffi.Function: a function of any language. Any goroutine may call it.
@@ -301,18 +302,18 @@ func funcCodec(t reflect.Type) *codec.Codec {
 	}
 	return &codec.Codec{
 		Name: "ffi.Function",
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			v := reflect.NewAt(t, p).Elem()
 			if v.IsNil() {
-				return core.AnyView{}, nil
+				return values.AnyView{}, nil
 			}
 			fn, err := FuncOf(v.Interface())
 			if err != nil {
-				return core.AnyView{}, err
+				return values.AnyView{}, err
 			}
 			defer fn.Release() // the value has a reference of its own
 			objects.IncRef(codec.Ref(fn).Handle())
-			return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
+			return values.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
@@ -348,7 +349,7 @@ func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.
 			in = append(in, rest.Index(i))
 		}
 	}
-	v, err := f.apply(len(in), func(i int) (core.AnyView, error) {
+	v, err := f.apply(len(in), func(i int) (values.AnyView, error) {
 		p := reflect.New(codec.ArgumentType(t, i))
 		p.Elem().Set(in[i])
 		temp, err := s.Codec(i).Encode(p.UnsafePointer())

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Call calls the function with args, which may be of any types that have a counterpart in
@@ -27,7 +28,7 @@ func (f *Function) Call(args ...any) (Any, error) {
 // callPacked is Call for any number of arguments and any state of f.
 func (f *Function) callPacked(args []any) (Any, error) {
 	c := codec.For[any]()
-	v, err := f.apply(len(args), func(i int) (core.AnyView, error) {
+	v, err := f.apply(len(args), func(i int) (values.AnyView, error) {
 		t, err := c.Encode(unsafe.Pointer(&args[i]))
 		return t, failure.Annotate("argument "+codec.Itoa(i), err)
 	})
@@ -80,14 +81,14 @@ func takeResult(v abi.Any) (Any, error) {
 	if uint32(v.TypeIndex) <= uint32(abi.TypeDevice) { // a value that refers to nothing
 		return Any{index: v.TypeIndex, bits: v.Bits}, nil
 	}
-	if err := core.Known(v); err != nil {
+	if err := values.Known(v); err != nil {
 		return Any{}, failure.Annotate("the result", err)
 	}
 	return takeAny(v), nil
 }
 
 // apply calls the function with the n values that item returns.
-func (f *Function) apply(n int, item func(i int) (core.AnyView, error)) (abi.Any, error) {
+func (f *Function) apply(n int, item func(i int) (values.AnyView, error)) (abi.Any, error) {
 	defer runtime.KeepAlive(f)
 	if o := codec.Ref(f); o.Elsewhere() {
 		if handle := o.Hold(); handle != 0 {

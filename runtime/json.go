@@ -13,9 +13,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 var (
@@ -37,7 +37,7 @@ func ParseJSON[T any](text []byte) (T, error) {
 		return none, err
 	}
 	text = codec.ExactNumbers(text)
-	v, err := core.NewString(unsafe.String(unsafe.SliceData(text), len(text))) // copies
+	v, err := values.NewString(unsafe.String(unsafe.SliceData(text), len(text))) // copies
 	if err != nil {
 		return none, err
 	}

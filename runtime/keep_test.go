@@ -14,11 +14,11 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -130,7 +130,7 @@ func keepAliveChild() error {
 			defer collecting(&capi.API.StringFromByteArray)()
 			for i := range 5 {
 				want := strings.Repeat(fmt.Sprint("text ", i), 20)
-				v, err := core.NewString(strings.Clone(want))
+				v, err := values.NewString(strings.Clone(want))
 				if err != nil {
 					return err
 				}

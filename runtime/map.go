@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Map is an ffi.Map: an immutable map that keeps the order of insertion. K and V are the
@@ -59,7 +60,7 @@ func (Pairs[K, V]) passMapsWithMapOf(K, V) {}
 func (Pairs[K, V]) passMapsByMapOf()       {}
 func (Pairs[K, V]) theMap()                {}
 
-func (p Pairs[K, V]) encode(outer *codec.Nest) (core.AnyView, error) {
+func (p Pairs[K, V]) encode(outer *codec.Nest) (values.AnyView, error) {
 	return encodePairs(&codec.Maps.Create, p.items, outer)
 }
 
@@ -107,10 +108,10 @@ func newMapOf[P any, K, V any](f *core.Func, items []Pair[K, V]) (P, error) {
 	return codec.Wrap[P](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
-func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) (core.AnyView, error) {
+func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) (values.AnyView, error) {
 	inner, err := outer.Enter(reflect.TypeFor[[]Pair[K, V]](), unsafe.Pointer(unsafe.SliceData(items)), len(items))
 	if err != nil {
-		return core.AnyView{}, err
+		return values.AnyView{}, err
 	}
 	return codec.Packed(f, 2*len(items), func(p *core.Pack) error {
 		for i := range items {

@@ -4,8 +4,8 @@ import (
 	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Moved is an argument that gives its reference away. [Move] makes one.
@@ -24,7 +24,7 @@ type Moved struct{ object ObjectRef }
 // defer would be too early: the result is read after the func has returned.
 func Move(x ObjectRef) Moved { return Moved{x} }
 
-func (m Moved) encode(*codec.Nest) (core.AnyView, error) {
+func (m Moved) encode(*codec.Nest) (values.AnyView, error) {
 	o := objects.StateOf(m.object)
 	t, err := codec.EncodeObject(o)
 	if err != nil || !t.Value.TypeIndex.IsObject() {
@@ -33,5 +33,5 @@ func (m Moved) encode(*codec.Nest) (core.AnyView, error) {
 	objects.IncRef(uintptr(t.Value.Bits))
 	o.Release()
 	runtime.KeepAlive(m.object)
-	return core.AnyView{Value: t.Value, Owned: true, Moved: true}, nil
+	return values.AnyView{Value: t.Value, Owned: true, Moved: true}, nil
 }

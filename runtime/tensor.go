@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Tensor is an ffi.Tensor: an n-dimensional array in the memory of a device. Shapes are in
@@ -45,7 +46,7 @@ func address(c *abi.DLTensor) uintptr { return c.Data + uintptr(c.ByteOffset) }
 // Shape returns a copy of the shape: the size of each dimension, in elements.
 func (t *Tensor) Shape() []int64 {
 	c := t.cell()
-	s := slices.Clone(core.ShapeOf(c))
+	s := slices.Clone(values.ShapeOf(c))
 	runtime.KeepAlive(t)
 	return s
 }
@@ -53,7 +54,7 @@ func (t *Tensor) Shape() []int64 {
 // Strides returns a copy of the strides: for each dimension, the distance from one index to
 // the next, in elements.
 func (t *Tensor) Strides() []int64 {
-	s := slices.Clone(core.Strides(t.cell()))
+	s := slices.Clone(values.Strides(t.cell()))
 	runtime.KeepAlive(t)
 	return s
 }
@@ -69,7 +70,7 @@ func (t *Tensor) NDim() int {
 // -1 is the last dimension. Size panics with an *Error if there is no such dimension.
 func (t *Tensor) Size(dim int) int64 {
 	c := t.cell()
-	shape := core.ShapeOf(c)
+	shape := values.ShapeOf(c)
 	i, err := dimension(dim, len(shape))
 	if err != nil {
 		panic(err)
@@ -108,7 +109,7 @@ func (t *Tensor) Device() Device {
 // Len returns the number of elements.
 func (t *Tensor) Len() int64 {
 	c := t.cell()
-	n := core.Product(core.ShapeOf(c))
+	n := values.Product(values.ShapeOf(c))
 	runtime.KeepAlive(t)
 	return n
 }
@@ -143,7 +144,7 @@ func (t *Tensor) ByteOffset() uint64 {
 // tensor without elements is contiguous.
 func (t *Tensor) Contiguous() bool {
 	c := t.cell()
-	dense := core.Contiguous(core.ShapeOf(c), core.Strides(c))
+	dense := values.Contiguous(values.ShapeOf(c), values.Strides(c))
 	runtime.KeepAlive(t)
 	return dense
 }

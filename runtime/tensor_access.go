@@ -9,8 +9,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Slice returns the memory of a contiguous tensor on the host as a slice. It copies
@@ -48,10 +48,10 @@ func sliceOf[T Element](t *Tensor, c *abi.DLTensor) ([]T, error) {
 	if err := holds[T](DataType(c.DType)); err != nil {
 		return nil, err
 	}
-	shape, strides := core.ShapeOf(c), core.Strides(c)
-	n := core.Product(shape)
+	shape, strides := values.ShapeOf(c), values.Strides(c)
+	n := values.Product(shape)
 	switch {
-	case !core.Contiguous(shape, strides):
+	case !values.Contiguous(shape, strides):
 		return nil, failure.Errorf(failure.KindValue, "tensor with shape %v and strides %v is not contiguous: use ElementsOf, CopyTo or Clone", t.Shape(), t.Strides())
 	case n == 0:
 		return []T{}, nil
@@ -239,7 +239,7 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 	if err := holds[T](DataType(c.DType)); err != nil {
 		return nil, err
 	}
-	if have := core.Product(core.ShapeOf(c)); have != int64(n) {
+	if have := values.Product(values.ShapeOf(c)); have != int64(n) {
 		return nil, failure.Errorf(failure.KindValue, "copy: %s has %d elements, but the slice has %d", t, have, n)
 	}
 	return c, nil
@@ -286,10 +286,10 @@ func CopyFrom[T Element](t *Tensor, from []T) error {
 // move copies the elements of c to dense memory if out is set, and otherwise back. The
 // elements must be whole bytes.
 func move(c *abi.DLTensor, dense []byte, out bool) {
-	shape, strides := core.ShapeOf(c), core.Strides(c)
+	shape, strides := values.ShapeOf(c), values.Strides(c)
 	item := DataType(c.DType).elementBits() / 8
 	run := item
-	if n := len(shape); core.Contiguous(shape, strides) {
+	if n := len(shape); values.Contiguous(shape, strides) {
 		shape, strides, run = nil, nil, int64(len(dense))
 	} else if strides[n-1] == 1 {
 		run, shape, strides = item*shape[n-1], shape[:n-1], strides[:n-1]
@@ -323,7 +323,7 @@ func Copy(to, from *Tensor) error {
 	if err != nil {
 		return failure.Annotate("target", err)
 	}
-	if source.DType != target.DType || !slices.Equal(core.ShapeOf(source), core.ShapeOf(target)) {
+	if source.DType != target.DType || !slices.Equal(values.ShapeOf(source), values.ShapeOf(target)) {
 		return failure.Errorf(failure.KindValue, "copy: source %s and target %s differ in shape or data type", from, to)
 	}
 	if err := writable(to); err != nil {
@@ -333,7 +333,7 @@ func Copy(to, from *Tensor) error {
 	switch {
 	case !onHost(source) && source.Device == target.Device:
 		return copyOnDevice(to, from, target, source)
-	case onHost(target) && core.Contiguous(core.ShapeOf(target), core.Strides(target)):
+	case onHost(target) && values.Contiguous(values.ShapeOf(target), values.Strides(target)):
 		b, err := dense(target, to)
 		if err != nil {
 			return err
@@ -360,7 +360,7 @@ func (t *Tensor) read(c *abi.DLTensor, to []byte) error {
 	switch dtype := DataType(c.DType); {
 	case !onHost(c):
 		return t.fetch(c, to)
-	case core.Contiguous(core.ShapeOf(c), core.Strides(c)):
+	case values.Contiguous(values.ShapeOf(c), values.Strides(c)):
 		copy(to, bytesAt(address(c), int64(len(to))))
 	case dtype.elementBits()%8 == 0:
 		move(c, to, true)
@@ -391,10 +391,10 @@ func (t *Tensor) Clone() (*Tensor, error) {
 
 // dense returns the memory of a contiguous tensor as bytes.
 func dense(c *abi.DLTensor, t *Tensor) ([]byte, error) {
-	if !core.Contiguous(core.ShapeOf(c), core.Strides(c)) {
+	if !values.Contiguous(values.ShapeOf(c), values.Strides(c)) {
 		return nil, failure.Errorf(failure.KindValue, "bytes of %s: it has strides %v and is not contiguous: use Clone", t, t.Strides())
 	}
-	size, err := DataType(c.DType).size(core.Product(core.ShapeOf(c)))
+	size, err := DataType(c.DType).size(values.Product(values.ShapeOf(c)))
 	if err != nil {
 		return nil, err
 	}

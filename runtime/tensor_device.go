@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // The device API of TVM copies memory that the host cannot address, such as memory of an RPC
@@ -53,7 +54,7 @@ func readable(t *Tensor, c *abi.DLTensor) error {
 		return failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host: copy it there first", Device(c.Device))
 	case !onHost(c):
 		return failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host: Clone or ReadSlice copies it there", Device(c.Device))
-	case c.Data == 0 && core.Product(core.ShapeOf(c)) > 0:
+	case c.Data == 0 && values.Product(values.ShapeOf(c)) > 0:
 		return failure.Errorf(failure.KindValue, "tensor %s: its memory is at address 0", t)
 	}
 	return nil
@@ -112,7 +113,7 @@ func deviceCall(f *core.Func, call *core.Call, t *Tensor) error {
 // that it sends, and so would copy other elements. Copies on the device keep the offset, so
 // they bring the view to a tensor without one, and back.
 func (t *Tensor) exchangeView(f *core.Func, c *abi.DLTensor, host []byte) error {
-	shape, err := NewShape(core.ShapeOf(c)...)
+	shape, err := NewShape(values.ShapeOf(c)...)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (t *Tensor) exchangeView(f *core.Func, c *abi.DLTensor, host []byte) error 
 
 // denseOnDevice returns an error unless t is contiguous. The device API copies nothing else.
 func denseOnDevice(t *Tensor, c *abi.DLTensor) error {
-	if !core.Contiguous(core.ShapeOf(c), core.Strides(c)) {
+	if !values.Contiguous(values.ShapeOf(c), values.Strides(c)) {
 		return failure.Errorf(failure.KindValue, "copy: %s has strides %v and is not contiguous: on a device, copy the whole tensor and make the view on the host", t, t.Strides())
 	}
 	return nil
@@ -156,7 +157,7 @@ const firstRPCDevice = 128
 
 // copyOnDevice copies between two tensors on the same device. They have the same shape.
 func copyOnDevice(to, from *Tensor, target, source *abi.DLTensor) error {
-	if core.Product(core.ShapeOf(source)) == 0 {
+	if values.Product(values.ShapeOf(source)) == 0 {
 		return nil
 	}
 	err := denseOnDevice(from, source)
@@ -176,10 +177,10 @@ func copyOnDevice(to, from *Tensor, target, source *abi.DLTensor) error {
 // inOrder returns the elements of t in row-major order: its memory if that is on the host and
 // contiguous, or else a copy. c is the DLTensor of t.
 func (t *Tensor) inOrder(c *abi.DLTensor) ([]byte, error) {
-	if onHost(c) && core.Contiguous(core.ShapeOf(c), core.Strides(c)) {
+	if onHost(c) && values.Contiguous(values.ShapeOf(c), values.Strides(c)) {
 		return dense(c, t)
 	}
-	size, err := DataType(c.DType).BytesOf(core.ShapeOf(c))
+	size, err := DataType(c.DType).BytesOf(values.ShapeOf(c))
 	if err == nil {
 		err = roomFor(size)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Element is a Go type whose slices can be the memory of a tensor. The 16-bit and 8-bit
@@ -65,7 +65,7 @@ func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, err
 	if shape == nil {
 		shape = []int64{int64(len(data))}
 	}
-	n, err := core.Elements(shape)
+	n, err := values.Elements(shape)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +81,11 @@ func TensorOf[T Element](dtype DataType, data []T, shape ...int64) (*Tensor, err
 // of an image, or a column. The error is of kind ErrValue if an element lies outside data.
 func FromStrided[T Element](data []T, shape, strides []int64) (*Tensor, error) {
 	dtype := elementType[T]()
-	n, err := core.Elements(shape)
+	n, err := values.Elements(shape)
 	if err != nil {
 		return nil, err
 	}
-	low, high, err := core.Reach(shape, strides)
+	low, high, err := values.Reach(shape, strides)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func NewTensor(dtype DataType, shape ...int64) (*Tensor, error) {
 // It returns an error if a dimension is negative, if the elements have no size, or if no
 // memory can be that large.
 func (t DataType) BytesOf(shape []int64) (int64, error) {
-	n, err := core.Elements(shape)
+	n, err := values.Elements(shape)
 	if err != nil {
 		return 0, err
 	}

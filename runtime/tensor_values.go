@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // ToFloat32 returns the elements of a tensor as float32, in row-major order. The data type may
@@ -153,7 +153,7 @@ func lane(c *abi.DLTensor, offset, n int64) uint64 {
 
 // lanes calls f with the bits of each lane in row-major order.
 func lanes(c *abi.DLTensor, f func(bits uint64) bool) {
-	walk(core.ShapeOf(c), core.Strides(c), func(offset int64) bool {
+	walk(values.ShapeOf(c), values.Strides(c), func(offset int64) bool {
 		for n := range int64(c.DType.Lanes) {
 			if !f(lane(c, offset, n)) {
 				return false
@@ -181,7 +181,7 @@ func (t *Tensor) elements(precision int) string {
 	if dtype.IsScalable() || dtype.Bits == 0 || dtype.Lanes == 0 {
 		return "(the elements have no fixed size)"
 	}
-	p := printer{c: c, dtype: dtype, precision: precision, shape: core.ShapeOf(c), strides: core.Strides(c), brief: t.Len() > printAll}
+	p := printer{c: c, dtype: dtype, precision: precision, shape: values.ShapeOf(c), strides: values.Strides(c), brief: t.Len() > printAll}
 	p.each(0, 0, func(offset int64) { p.width = max(p.width, len(p.element(offset))) })
 	p.list(0, 0, 0)
 	runtime.KeepAlive(t)

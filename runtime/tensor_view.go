@@ -6,9 +6,9 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // view returns a tensor over the elements of t, beginning at an offset in elements.
@@ -26,7 +26,7 @@ func (t *Tensor) view(o *objects.Object, offset int64, shape, strides []int64) (
 		// Many kernels ignore the offset, so it goes into the address.
 		d.Data, d.ByteOffset = d.Data+uintptr(d.ByteOffset), 0
 	}
-	handle, err := core.ViewTensor(o.Handle(), d, shape, strides)
+	handle, err := values.ViewTensor(o.Handle(), d, shape, strides)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func (t *Tensor) describe(b *room) (o *objects.Object, shape, strides []int64, e
 		return nil, nil, nil, err
 	}
 	c := t.cell()
-	shape = append(b[:0:len(b)/2], core.ShapeOf(c)...)
-	strides = append(b[len(b)/2:len(b)/2], core.Strides(c)...)
+	shape = append(b[:0:len(b)/2], values.ShapeOf(c)...)
+	strides = append(b[len(b)/2:len(b)/2], values.Strides(c)...)
 	runtime.KeepAlive(t)
 	return o, shape, strides, nil
 }
@@ -121,10 +121,10 @@ func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !core.Contiguous(old, strides) {
+	if !values.Contiguous(old, strides) {
 		return nil, failure.Errorf(failure.KindValue, "reshape of %s: it has strides %v and is not contiguous: reshape a Clone", t, t.Strides())
 	}
-	n := core.Product(old)
+	n := values.Product(old)
 	shape = slices.Clone(shape)
 	unknown, known := -1, int64(1)
 	for i, d := range shape {
@@ -247,15 +247,15 @@ func (t *Tensor) AsStrided(shape, strides []int64, offset int64) (*Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	n, err := core.Elements(shape)
+	n, err := values.Elements(shape)
 	if err != nil {
 		return nil, err
 	}
-	low, high, err := core.Reach(shape, strides)
+	low, high, err := values.Reach(shape, strides)
 	if err != nil {
 		return nil, err
 	}
-	first, last, err := core.Reach(oldShape, oldStrides)
+	first, last, err := values.Reach(oldShape, oldStrides)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Tuple1 to Tuple8 are tuples of one to eight elements. A tuple is an ffi.Array of fixed
@@ -119,7 +120,7 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 			return nil
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (core.AnyView, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
 		return codec.Packed(&codec.NewArray, len(items), func(args *core.Pack) error {
 			for i, c := range items {
 				if err := codec.Pack(args, c, at(p, i), outer); err != nil {

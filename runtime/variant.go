@@ -8,8 +8,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Variant is the value inside the generated struct of a Variant type. That struct has a
@@ -66,7 +66,7 @@ func nothing[T any]() Variant {
 // givenValue is a Go value that is not a value of the library.
 type givenValue interface {
 	// encode makes the value for a call.
-	encode() (core.AnyView, error)
+	encode() (values.AnyView, error)
 	// made returns a value that lives as long as the program refers to it.
 	made() (Any, error)
 }
@@ -79,7 +79,7 @@ type holder[T any] struct {
 	failed error
 }
 
-func (h *holder[T]) encode() (core.AnyView, error) { return codec.Encode(h.value) }
+func (h *holder[T]) encode() (values.AnyView, error) { return codec.Encode(h.value) }
 
 func (h *holder[T]) made() (Any, error) {
 	h.once.Do(func() {
@@ -178,7 +178,7 @@ func (v Variant) String() string {
 func variantCodec(t reflect.Type) *codec.Codec {
 	return &codec.Codec{
 		Name: t.String(),
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			v := (*Variant)(p)
 			if v.given != nil {
 				return v.given.encode()

@@ -35,8 +35,9 @@ var rooms = []room{
 	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
 	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/objects"}, other: []string{purego}},
-	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/locate", "internal/nearest", "internal/objects", "internal/wheel/sites", "schema"}, other: []string{purego}},
-	{dir: "internal/codec", own: []string{"internal/abi", "internal/capi", "internal/core", "internal/failure", "internal/objects", "schema"}},
+	{dir: "internal/values", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects"}, other: []string{purego}},
+	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/locate", "internal/nearest", "internal/objects", "internal/values", "internal/wheel/sites", "schema"}, other: []string{purego}},
+	{dir: "internal/codec", own: []string{"internal/abi", "internal/capi", "internal/core", "internal/failure", "internal/objects", "internal/values", "schema"}},
 	{dir: "internal/wheel/sites"},
 	{dir: "internal/nearest"},
 	{dir: "internal/docstring"},
@@ -109,7 +110,7 @@ var rooms = []room{
 
 // machine returns what a package above the machine may import: the machine itself, and more.
 func machine(more ...string) []string {
-	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec"}, more...)
+	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/values", "internal/core", "internal/codec"}, more...)
 }
 
 // command returns the folders of packages below the command.
@@ -126,7 +127,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = []string{"schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/wheel/sites", "internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/core", "internal/codec", "reflection", "runtime/...", "generated/..."}
+var testsMay = machine("schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/wheel/sites", "reflection", "runtime/...", "generated/...")
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

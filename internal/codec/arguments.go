@@ -7,10 +7,11 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // ReturnTemp returns a packed value from a callback.
-func ReturnTemp(a *core.Args, t core.AnyView, err error) error {
+func ReturnTemp(a *core.Args, t values.AnyView, err error) error {
 	var v abi.Any
 	if err == nil {
 		v, err = t.Own()

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // bigIntCodec converts *big.Int: an int where it fits 64 bits, otherwise a BigInt
@@ -15,16 +15,16 @@ import (
 func bigIntCodec() *Codec {
 	return &Codec{
 		Name: "ffi.BigInt",
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			x := *(**big.Int)(p)
 			switch {
 			case x == nil:
-				return core.AnyView{}, nil
+				return values.AnyView{}, nil
 			case x.IsInt64():
 				return Encode(x.Int64())
 			}
-			v, err := core.NewBigInt(twosComplement(x))
-			return core.AnyView{Value: v, Owned: true}, err
+			v, err := values.NewBigInt(twosComplement(x))
+			return values.AnyView{Value: v, Owned: true}, err
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			switch v.TypeIndex {
@@ -33,7 +33,7 @@ func bigIntCodec() *Codec {
 			case abi.TypeInt:
 				*(**big.Int)(p) = big.NewInt(int64(v.Bits))
 			case abi.TypeBigInt:
-				*(**big.Int)(p) = fromTwosComplement(core.BigIntContent(v))
+				*(**big.Int)(p) = fromTwosComplement(values.BigIntContent(v))
 			default:
 				return WrongType("ffi.BigInt", v)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Codec converts values of one Go type. There is one for every type that a
@@ -27,7 +28,7 @@ type Codec struct {
 	// Name is the expected type, for errors.
 	Name string
 	// Encode packs the value at p. AnyView.Keep holds what the packed value points to.
-	Encode func(p unsafe.Pointer) (core.AnyView, error)
+	Encode func(p unsafe.Pointer) (values.AnyView, error)
 	// Absent is the reason why the Go type has no counterpart, nil if it has one.
 	Absent error
 	// Direct says what Pack does by itself.
@@ -39,7 +40,7 @@ type Codec struct {
 	// nil if they follow from the kind of the type.
 	Abandon func(v reflect.Value)
 	// within packs a value inside others; see Nested.
-	within func(p unsafe.Pointer, outer *Nest) (core.AnyView, error)
+	within func(p unsafe.Pointer, outer *Nest) (values.AnyView, error)
 	// Decode reads v, which is borrowed, into the value at p. from says who owns the
 	// objects in it.
 	Decode func(v abi.Any, from objects.Reading, p unsafe.Pointer) error
@@ -59,7 +60,7 @@ func Of(t reflect.Type) *Codec {
 }
 
 // Encode packs x by its static type.
-func Encode[T any](x T) (core.AnyView, error) {
+func Encode[T any](x T) (values.AnyView, error) {
 	return Of(reflect.TypeFor[T]()).Encode(unsafe.Pointer(&x))
 }
 
@@ -83,8 +84,8 @@ func Take[T any](v abi.Any) (T, error) {
 func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value func(uint64) T, parse func(text string) (T, error)) *Codec {
 	return &Codec{
 		Name: name,
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
-			return core.AnyView{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
+			return values.AnyView{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			if v.TypeIndex != index {
@@ -135,9 +136,9 @@ func BoolBits(v bool) uint64 {
 func stringCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 	return &Codec{
 		Name: name,
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
-			v, err := core.NewString(*(*string)(p))
-			return core.AnyView{Value: v, Owned: true}, err
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
+			v, err := values.NewString(*(*string)(p))
+			return values.AnyView{Value: v, Owned: true}, err
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			s, ok := capi.StringOf(v)
@@ -152,9 +153,9 @@ func stringCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 
 var bytesCodec = &Codec{
 	Name: "ffi.Bytes",
-	Encode: func(p unsafe.Pointer) (core.AnyView, error) {
-		v, err := core.NewBytes(*(*[]byte)(p))
-		return core.AnyView{Value: v, Owned: true}, err
+	Encode: func(p unsafe.Pointer) (values.AnyView, error) {
+		v, err := values.NewBytes(*(*[]byte)(p))
+		return values.AnyView{Value: v, Owned: true}, err
 	},
 	Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 		s, ok := capi.StringOf(v)
@@ -215,7 +216,7 @@ func NoCodec(t reflect.Type, why string) *Codec {
 	return &Codec{
 		Name:   t.String(),
 		Absent: err,
-		Encode: func(unsafe.Pointer) (core.AnyView, error) { return core.AnyView{}, err },
+		Encode: func(unsafe.Pointer) (values.AnyView, error) { return values.AnyView{}, err },
 		Decode: func(abi.Any, objects.Reading, unsafe.Pointer) error { return err },
 	}
 }
@@ -234,7 +235,7 @@ func ClassOf(t reflect.Type) *core.Type {
 func ObjectCodec(class *core.Type) *Codec {
 	return &Codec{
 		Name: class.Key,
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			return EncodeObject(*(**objects.Object)(p))
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
@@ -275,14 +276,14 @@ func lend(v abi.Any, from objects.Reading) *objects.Object {
 }
 
 // EncodeObject packs an object, which stays with the caller; nil is None.
-func EncodeObject(o *objects.Object) (core.AnyView, error) {
+func EncodeObject(o *objects.Object) (values.AnyView, error) {
 	if o == nil {
-		return core.AnyView{}, nil
+		return values.AnyView{}, nil
 	}
 	if why, ended := o.Ended(); ended {
-		return core.AnyView{}, failure.Errorf(failure.KindRuntime, "the object %s", why)
+		return values.AnyView{}, failure.Errorf(failure.KindRuntime, "the object %s", why)
 	}
-	return core.AnyView{Value: o.View(), Keep: o}, nil
+	return values.AnyView{Value: o.View(), Keep: o}, nil
 }
 
 // optionalCodec converts *T for a scalar, a string or a small struct: nil is
@@ -315,16 +316,16 @@ func optionalCodec(t reflect.Type) *Codec {
 			return nil
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 		x := *(*unsafe.Pointer)(p)
 		if x == nil {
-			return core.AnyView{}, nil
+			return values.AnyView{}, nil
 		}
 		c := inner()
 		if c.within != nil {
 			var err error
 			if outer, err = outer.Enter(t, x, 1); err != nil {
-				return core.AnyView{}, err
+				return values.AnyView{}, err
 			}
 		}
 		return EncodeIn(c, x, outer)
@@ -356,7 +357,7 @@ func overflow(v any, t reflect.Type) error {
 func floatCodec(t reflect.Type) *Codec {
 	return &Codec{
 		Name:   "float",
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) { return Encode(valueAt(t, p).Float()) },
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) { return Encode(valueAt(t, p).Float()) },
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			x, err := DecodeFrom[float64](v, from)
 			if err != nil {
@@ -375,7 +376,7 @@ func floatCodec(t reflect.Type) *Codec {
 func intCodec(t reflect.Type) *Codec {
 	return &Codec{
 		Name:   "int",
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) { return Encode(valueAt(t, p).Int()) },
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) { return Encode(valueAt(t, p).Int()) },
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			x, err := DecodeFrom[int64](v, from)
 			if err != nil {
@@ -394,10 +395,10 @@ func intCodec(t reflect.Type) *Codec {
 func uintCodec(t reflect.Type) *Codec {
 	return &Codec{
 		Name: "int",
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			x := valueAt(t, p).Uint()
 			if x > math.MaxInt64 {
-				return core.AnyView{}, failure.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
+				return values.AnyView{}, failure.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
 			}
 			return Encode(int64(x))
 		},
@@ -433,7 +434,7 @@ func ClassFor[T any]() *core.Type {
 // library would for a parameter.
 func convertScalar(v abi.Any, from objects.Reading, index abi.TypeIndex, want string) (abi.Any, error) {
 	if from.Loose {
-		if converted, ok := core.Convert(v, index); ok {
+		if converted, ok := values.Convert(v, index); ok {
 			return converted, nil
 		}
 	}

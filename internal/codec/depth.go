@@ -6,9 +6,9 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // The library takes values apart by recursion on the C stack in structural
@@ -122,7 +122,7 @@ func (n *Nest) Enter(kind reflect.Type, at unsafe.Pointer, size int) (*Nest, err
 }
 
 // EncodeIn packs the value at p inside outer.
-func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
+func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 	if c.within != nil {
 		return c.within(p, outer)
 	}
@@ -130,9 +130,9 @@ func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
 }
 
 // Nested makes the codec pack by within, which knows what is around the value.
-func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (core.AnyView, error)) *Codec {
+func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (values.AnyView, error)) *Codec {
 	c.within = within
-	c.Encode = func(p unsafe.Pointer) (core.AnyView, error) { return within(p, nil) }
+	c.Encode = func(p unsafe.Pointer) (values.AnyView, error) { return within(p, nil) }
 	return c
 }
 

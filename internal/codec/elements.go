@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // What Array, List, Map and Dict share: how Go values become elements, and how
@@ -83,12 +84,12 @@ const (
 )
 
 // arrayTemp is an Array that nobody else refers to.
-func arrayTemp(handle uintptr) core.AnyView {
-	return core.AnyView{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Owned: true}
+func arrayTemp(handle uintptr) values.AnyView {
+	return values.AnyView{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Owned: true}
 }
 
 // scalarArray makes an Array of scalars, in place where that is possible.
-func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (core.AnyView, error) {
+func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (values.AnyView, error) {
 	array, all := objects.NewArray(len(items))
 	if array != 0 {
 		fill(all, items)
@@ -129,7 +130,7 @@ func fillBools(all []abi.Any, items []bool) {
 
 // stringArray makes an Array of strings in one crossing: the library makes the
 // String objects.
-func stringArray(f *core.Func, items []string) (core.AnyView, error) {
+func stringArray(f *core.Func, items []string) (values.AnyView, error) {
 	return Packed(f, len(items), func(p *core.Pack) error {
 		for i, s := range items {
 			if err := p.String(s); err != nil {
@@ -141,9 +142,9 @@ func stringArray(f *core.Func, items []string) (core.AnyView, error) {
 }
 
 // EncodeArray makes an Array of the items.
-func EncodeArray[E any](items []E, outer *Nest) (core.AnyView, error) {
+func EncodeArray[E any](items []E, outer *Nest) (values.AnyView, error) {
 	if _, err := NewArray.Handle(); err != nil {
-		return core.AnyView{}, err
+		return values.AnyView{}, err
 	}
 	switch s := any(&items).(type) {
 	case *[]int64:
@@ -163,7 +164,7 @@ func EncodeArray[E any](items []E, outer *Nest) (core.AnyView, error) {
 }
 
 // EncodeBy makes a container of the items by calling f.
-func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (core.AnyView, error) {
+func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (values.AnyView, error) {
 	switch s := any(&items).(type) {
 	case *[]int64:
 		return Packed(f, len(*s), func(p *core.Pack) error {
@@ -178,10 +179,10 @@ func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (core.AnyView, error)
 	return encodeItems(f, items, outer)
 }
 
-func encodeItems[E any](f *core.Func, items []E, outer *Nest) (core.AnyView, error) {
+func encodeItems[E any](f *core.Func, items []E, outer *Nest) (values.AnyView, error) {
 	inner, err := outer.Enter(reflect.TypeFor[[]E](), unsafe.Pointer(unsafe.SliceData(items)), len(items))
 	if err != nil {
-		return core.AnyView{}, err
+		return values.AnyView{}, err
 	}
 	c := For[E]()
 	return Packed(f, len(items), func(p *core.Pack) error {
@@ -195,22 +196,22 @@ func encodeItems[E any](f *core.Func, items []E, outer *Nest) (core.AnyView, err
 }
 
 // Packed makes a container by calling f with what fill adds.
-func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (core.AnyView, error) {
+func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (values.AnyView, error) {
 	fn, err := f.Handle()
 	if err != nil {
-		return core.AnyView{}, err
+		return values.AnyView{}, err
 	}
 	p := core.NewPack(n)
 	defer p.Close()
 	if err := fill(p); err != nil {
-		return core.AnyView{}, err
+		return values.AnyView{}, err
 	}
 	v, err := p.Apply(fn)
-	return core.AnyView{Value: v, Owned: true}, err
+	return values.AnyView{Value: v, Owned: true}, err
 }
 
 // Apply calls a Function object with n packed values.
-func Apply(fn uintptr, n int, item func(i int) (core.AnyView, error)) (abi.Any, error) {
+func Apply(fn uintptr, n int, item func(i int) (values.AnyView, error)) (abi.Any, error) {
 	p := core.NewPack(n)
 	defer p.Close()
 	for i := range n {

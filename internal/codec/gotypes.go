@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // The codecs of Go slices, arrays and maps.
@@ -49,7 +50,7 @@ func sliceCodec(t reflect.Type) *Codec {
 			return decodeSlice(all, from, reflect.NewAt(t, p).Elem())
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 		return encodeSlice(reflect.NewAt(t, p), outer)
 	})
 }
@@ -74,7 +75,7 @@ func decodeSlice(all []abi.Any, from objects.Reading, out reflect.Value) error {
 
 // encodeSlice packs what p, a pointer to a slice or an array, points to. The common
 // slices are packed without reflection.
-func encodeSlice(p reflect.Value, outer *Nest) (core.AnyView, error) {
+func encodeSlice(p reflect.Value, outer *Nest) (values.AnyView, error) {
 	switch s := p.Interface().(type) {
 	case *[]int64:
 		return EncodeArray(*s, outer)
@@ -96,7 +97,7 @@ func encodeSlice(p reflect.Value, outer *Nest) (core.AnyView, error) {
 	if t.Kind() == reflect.Slice {
 		var err error
 		if inner, err = outer.Enter(t, v.UnsafePointer(), v.Len()); err != nil {
-			return core.AnyView{}, err
+			return values.AnyView{}, err
 		}
 	}
 	item := Of(t.Elem())
@@ -168,7 +169,7 @@ func goMapCodec(t reflect.Type) *Codec {
 			return decodeMap(kind, o, plain, from, reflect.NewAt(t, p).Elem())
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 		return encodeMap(reflect.NewAt(t, p).Elem(), outer)
 	})
 }
@@ -206,11 +207,11 @@ func decodeMap(kind *MapKind, o *objects.Object, plain, from objects.Reading, to
 }
 
 // encodeMap packs a Go map as a Map, sorted by key.
-func encodeMap(m reflect.Value, outer *Nest) (core.AnyView, error) {
+func encodeMap(m reflect.Value, outer *Nest) (values.AnyView, error) {
 	t := m.Type()
 	inner, err := outer.Enter(t, m.UnsafePointer(), m.Len())
 	if err != nil {
-		return core.AnyView{}, err
+		return values.AnyView{}, err
 	}
 	sorted := sortedEntries(m)
 	keys, values := Of(t.Key()), Of(t.Elem())

@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // LibraryFunc is a function that not every version of libtvm_ffi has.
@@ -46,7 +47,7 @@ func (f *LibraryFunc) Call(values ...abi.Any) (abi.Any, error) {
 }
 
 // PackedArgs are values of the caller, packed for one or more calls.
-type PackedArgs struct{ temps []core.AnyView }
+type PackedArgs struct{ temps []values.AnyView }
 
 // Pack adds x. Close ends the operands.
 func (o *PackedArgs) Pack(x any) (abi.Any, error) {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // OrEmpty is a container for a place that is not optional: nil is the empty container, as in
@@ -17,7 +18,7 @@ func (OrEmpty[T]) orEmpty() {}
 // the same address.
 func orEmptyCodec(of *Codec, t reflect.Type) *Codec {
 	c := &Codec{Name: of.Name, Absent: of.Absent, Decode: of.Decode}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 		if of.Empty != nil && isNil(reflect.NewAt(t, p).Elem()) {
 			return Packed(of.Empty, 0, func(*core.Pack) error { return nil })
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // taggedField is a field of a struct with tags.
@@ -84,7 +85,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 			return nil
 		},
 	}
-	return c.Nested(func(p unsafe.Pointer, outer *Nest) (core.AnyView, error) {
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 		return Packed(&Maps.Create, 2*len(fields), func(args *core.Pack) error {
 			for _, f := range fields {
 				at := unsafe.Add(p, f.offset)

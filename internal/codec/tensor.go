@@ -3,8 +3,8 @@ package codec
 import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // lendTensor returns a Tensor over a DLTensor*, whose memory the caller lends. The Tensor
@@ -16,14 +16,14 @@ func lendTensor(v abi.Any, from objects.Reading, want string) (*objects.Object, 
 		return nil, WrongType(want, v)
 	}
 	c := capi.PointerTo[abi.DLTensor](uintptr(v.Bits))
-	shape := core.ShapeOf(c)
-	if _, err := core.Elements(shape); err != nil {
+	shape := values.ShapeOf(c)
+	if _, err := values.Elements(shape); err != nil {
 		return nil, err
 	}
 	data := c.Data
 	if c.Device.HasAddresses() {
 		data += uintptr(c.ByteOffset)
 	}
-	handle := objects.NewTensor(objects.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, core.Strides(c))
+	handle := objects.NewTensor(objects.TensorSpec{Address: data, Type: c.DType, Device: c.Device}, shape, values.Strides(c))
 	return lender.Adopt(handle), nil
 }

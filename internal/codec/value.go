@@ -6,8 +6,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // LendAny makes an A, which is the Any of package tvmffi, of a borrowed value. With an error
@@ -37,7 +37,7 @@ func RecordOfAny[A any](a *A) *objects.Value { return (*objects.Value)(unsafe.Po
 // first: reflection makes an Any of every field that it reads.
 func lendValue(x *objects.Value, v abi.Any, from objects.Reading) error {
 	x.Index = v.TypeIndex
-	if err := core.Known(v); err != nil {
+	if err := values.Known(v); err != nil {
 		return err
 	}
 	if v.TypeIndex <= abi.TypeDevice {
@@ -97,7 +97,7 @@ func takeValue(x *objects.Value, v abi.Any) {
 }
 
 // ViewOf returns the value as the library sees it; it borrows from a.
-func ViewOf(a *objects.Value) (core.AnyView, error) {
+func ViewOf(a *objects.Value) (values.AnyView, error) {
 	switch {
 	case a.Object != nil:
 		return EncodeObject(a.Object)
@@ -106,7 +106,7 @@ func ViewOf(a *objects.Value) (core.AnyView, error) {
 	case a.Index == abi.TypeBytes:
 		return Encode([]byte(a.Str))
 	}
-	return core.AnyView{Value: abi.Any{TypeIndex: a.Index, Bits: a.Bits}}, nil
+	return values.AnyView{Value: abi.Any{TypeIndex: a.Index, Bits: a.Bits}}, nil
 }
 
 // StringAny makes an Any of a text.
@@ -132,7 +132,7 @@ func TakeJSON(v abi.Any) ([]byte, error) {
 }
 
 // ReleaseTemp releases a packed value that the caller owns.
-func ReleaseTemp(t core.AnyView) {
+func ReleaseTemp(t values.AnyView) {
 	if t.Owned {
 		Release(t.Value)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // lengths are those around the limits of small texts, of the blocks of the frames
@@ -95,7 +96,7 @@ func TestFrames(t *testing.T) {
 			}
 			all += s
 		}
-		v, err := core.NewString(all)
+		v, err := values.NewString(all)
 		a.Return(v)
 		return err
 	}))
@@ -153,7 +154,7 @@ func TestManyArguments(t *testing.T) {
 		var over core.CallN
 		over.Begin(fnSum, n)
 		for i := range n {
-			over.Put(i, core.AnyView{Value: abi.Any{TypeIndex: abi.TypeInt, Bits: 1}}, nil)
+			over.Put(i, values.AnyView{Value: abi.Any{TypeIndex: abi.TypeInt, Bits: 1}}, nil)
 		}
 		if err := over.Do(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("calls.sum: a call with %d arguments, 128 is the limit", n)) {
 			t.Errorf("%d arguments: %v", n, err)

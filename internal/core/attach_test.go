@@ -8,8 +8,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -59,10 +59,10 @@ func TestShapeOf_empty(t *testing.T) {
 		want int
 	}{{2, numbers, 2}, {1, numbers, 1}, {0, numbers, 0}, {-1, numbers, 0}, {2, 0, 0}, {0, 0, 0}, {-1, 0, 0}} {
 		d := &abi.DLTensor{NDim: c.ndim, Shape: c.at, Strides: c.at}
-		if got := core.ShapeOf(d); got == nil || len(got) != c.want {
+		if got := values.ShapeOf(d); got == nil || len(got) != c.want {
 			t.Errorf("%d dimensions at %#x: shape %v, want %d numbers", c.ndim, c.at, got, c.want)
 		}
-		if got := core.Strides(d); got == nil || len(got) != c.want {
+		if got := values.Strides(d); got == nil || len(got) != c.want {
 			t.Errorf("%d dimensions at %#x: strides %v, want %d numbers", c.ndim, c.at, got, c.want)
 		}
 	}

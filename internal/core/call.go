@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Call is a call in the making: a function, its arguments and, after Do, its
@@ -232,7 +233,7 @@ func (c *Call) longString(i int, s string) {
 	t := c.more()
 	if strings.IndexByte(s, 0) >= 0 {
 		// A raw string ends at its first NUL: such a text goes as a String object.
-		v, err := NewString(s)
+		v, err := values.NewString(s)
 		if err != nil {
 			c.fail(err)
 			return
@@ -275,7 +276,7 @@ func (c *Call) Bytes(i int, b []byte) {
 }
 
 // Put packs a value that was encoded before.
-func (c *Call) Put(i int, t AnyView, err error) {
+func (c *Call) Put(i int, t values.AnyView, err error) {
 	if uint(i) >= uint(c.head.Units) {
 		// A packed function got more than a frame holds: Begin has refused the call.
 		if t.Owned && err == nil {

@@ -1,6 +1,6 @@
 // Package core is the top of the machine under the runtime: libraries, types,
 // functions, call frames, callbacks and fields. The packages below it are objects
-// (references), failure (errors) and capi (C functions and C memory).
+// (references), failure (errors), values (values outside of a call) and capi (C functions and C memory).
 //
 // It knows none of the public types of package tvmffi. The only variable through
 // which it reaches them is failure.Errors. Conversions of Go values belong to
@@ -13,12 +13,11 @@
 //	types             types.go, construct.go, init.go
 //	functions         func.go, signature.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go
-//	arguments         sequence.go, rvalue.go, convert.go
+//	arguments         sequence.go, rvalue.go
 //	callbacks         callback.go, about.go, nesting.go, export.go, task.go
 //	fields            field.go, fieldreader.go, narrow.go
 //	types made in Go  define.go
 //	containers        maptable.go
-//	tensors           tensor.go, tensorcall.go
 //	the environment   environment.go, settings.go
 //	the end of a host hostend.go, hostend_windows.go
 package core

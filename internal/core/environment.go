@@ -10,25 +10,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
-
-// DataTypeToString asks the library for the name of a data type.
-func DataTypeToString(t abi.DLDataType) (string, error) {
-	p := &t
-	v, err := failure.InvokeResult(capi.API.DataTypeToString, capi.Address(p))
-	runtime.KeepAlive(p)
-	if err != nil {
-		return "", err
-	}
-	text, _ := capi.StringOf(v)
-	if v.TypeIndex.IsObject() {
-		objects.DecRef(uintptr(v.Bits))
-	}
-	return text, nil
-}
 
 // SetStream makes stream the current one of a device on this thread and returns
 // the one before. The goroutine must be pinned.

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Field is a field of an object type that generated code reads and writes,
@@ -113,7 +114,7 @@ func (f *Field) Float(o *objects.Object) float64 {
 }
 
 func (f *Field) otherFloat(o *objects.Object) float64 {
-	v, ok := Convert(f.Get(o), abi.TypeFloat)
+	v, ok := values.Convert(f.Get(o), abi.TypeFloat)
 	if !ok {
 		panic(f.mismatch(v, "float"))
 	}
@@ -195,16 +196,18 @@ func (f *Field) Object(o *objects.Object, t *Type) *objects.Object {
 
 // Set writes a field. A number that the field cannot hold is an error, and the
 // field keeps its value: the setter of the library would cut it silently.
-func (f *Field) Set(o *objects.Object, t AnyView, err error) error {
+func (f *Field) Set(o *objects.Object, t values.AnyView, err error) error {
 	return f.set(o, t, err, abi.FieldWritable)
 }
 
 // Init is Set for an object that nobody else has yet, such as a copy: its
 // read-only fields may be written too.
-func (f *Field) Init(o *objects.Object, t AnyView, err error) error { return f.set(o, t, err, 0) }
+func (f *Field) Init(o *objects.Object, t values.AnyView, err error) error {
+	return f.set(o, t, err, 0)
+}
 
 // set writes a field that has the flags in need.
-func (f *Field) set(o *objects.Object, t AnyView, err error, need int64) error {
+func (f *Field) set(o *objects.Object, t values.AnyView, err error, need int64) error {
 	if err != nil {
 		return failure.Annotate("field "+f.String(), err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // TestConvert: what a parameter of a C++ function takes of a value of each type.
@@ -39,7 +40,7 @@ func TestConvert(t *testing.T) {
 		{integer(7), abi.TypeNone, integer(7), false},
 		{abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: 8}, abi.TypeInt, abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: 8}, false},
 	} {
-		if out, ok := Convert(c.v, c.want); out != c.out || ok != c.ok {
+		if out, ok := values.Convert(c.v, c.want); out != c.out || ok != c.ok {
 			t.Errorf("%v as type %d: %v, %t, want %v, %t", c.v, c.want, out, ok, c.out, c.ok)
 		}
 	}

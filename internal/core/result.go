@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Take takes the result of a call as it is, with its reference. It must not be
@@ -99,7 +100,7 @@ func (c *Call) DoFloat() (float64, error) {
 
 // FloatResult takes a float.
 func (c *Call) FloatResult() (float64, error) {
-	if v, ok := Convert(c.head.Res, abi.TypeFloat); ok {
+	if v, ok := values.Convert(c.head.Res, abi.TypeFloat); ok {
 		return math.Float64frombits(v.Bits), nil
 	}
 	return 0, c.mismatch("float")

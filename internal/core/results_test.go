@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -38,10 +39,10 @@ func TestResults(t *testing.T) {
 		"dtype":   func() abi.Any { return abi.Any{TypeIndex: abi.TypeDataType, Bits: 1} },
 		"device":  func() abi.Any { return abi.Any{TypeIndex: abi.TypeDevice, Bits: 1} },
 		"pointer": func() abi.Any { return abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: 1} },
-		"small":   func() abi.Any { return value(core.NewString("small")) },
-		"string":  func() abi.Any { return value(core.NewString("longer than seven bytes")) },
-		"bytes":   func() abi.Any { return value(core.NewBytes([]byte("longer than seven bytes"))) },
-		"few":     func() abi.Any { return value(core.NewBytes([]byte("few"))) },
+		"small":   func() abi.Any { return value(values.NewString("small")) },
+		"string":  func() abi.Any { return value(values.NewString("longer than seven bytes")) },
+		"bytes":   func() abi.Any { return value(values.NewBytes([]byte("longer than seven bytes"))) },
+		"few":     func() abi.Any { return value(values.NewBytes([]byte("few"))) },
 		"box":     box,
 	}
 	for _, m := range []struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Pack collects the arguments of a call with any number of them. It is pooled:
@@ -56,7 +57,7 @@ func (p *Pack) Bool(x bool) {
 func (p *Pack) Any(v abi.Any) { p.values = append(p.values, v) }
 
 // Put adds a value that was encoded before.
-func (p *Pack) Put(t AnyView) {
+func (p *Pack) Put(t values.AnyView) {
 	if t.Moved {
 		m, v := newMoved(uintptr(t.Value.Bits))
 		p.values, p.moved = append(p.values, v), append(p.moved, m)
@@ -79,9 +80,9 @@ func (p *Pack) String(s string) error {
 	}
 	if strings.IndexByte(s, 0) >= 0 {
 		// A raw string ends at its first NUL: such a text goes as a String object.
-		v, err := NewString(s)
+		v, err := values.NewString(s)
 		if err == nil {
-			p.Put(AnyView{Value: v, Owned: true})
+			p.Put(values.AnyView{Value: v, Owned: true})
 		}
 		return err
 	}

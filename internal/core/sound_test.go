@@ -14,6 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -83,7 +84,7 @@ func TestTextResultAfterMove(t *testing.T) {
 			if got, ok := capi.StringOf(a.Value(0)); !ok || got != "an argument of more than seven bytes" {
 				return fmt.Errorf("the argument is %q", got)
 			}
-			v, err := core.NewString(want)
+			v, err := values.NewString(want)
 			a.Return(v)
 			return err
 		}))

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Task is a call of an exported func that goes on after C has its answer. Its arguments are
@@ -33,7 +34,7 @@ func NewTask(a *Args, first int, handle uintptr) (*Task, error) {
 			return nil, failure.Errorf(failure.KindType, "argument %d is a DLTensor, which is borrowed until the call returns, but an asynchronous call goes on after that: "+
 				"pass a Tensor, such as tvm_ffi.from_dlpack(x) in Python", i-first)
 		}
-		v, err := Owned(v)
+		v, err := values.Owned(v)
 		if err != nil {
 			t.drop()
 			return nil, err

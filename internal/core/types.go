@@ -87,19 +87,3 @@ func RegisterAttribute(index abi.TypeIndex, name string, v abi.Any) error {
 	capi.KeepValue(value)
 	return err
 }
-
-// Known returns an error if v is of a type that does not exist, as a broken function of C may
-// return. The null pointer of an object type that exists is None.
-func Known(v abi.Any) error {
-	if uint32(v.TypeIndex) <= uint32(abi.TypeUnchanged) || v.TypeIndex.IsObject() && v.Bits != 0 {
-		return nil
-	}
-	return unknown(v)
-}
-
-func unknown(v abi.Any) error {
-	if v.TypeIndex.IsObject() && capi.InfoOf(v.TypeIndex) != nil {
-		return nil
-	}
-	return failure.Errorf(failure.KindType, "the value has the type index %d, which is not that of a type: the native code that made it is broken", v.TypeIndex)
-}

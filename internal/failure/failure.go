@@ -368,6 +368,7 @@ var machinery = []string{
 	"github.com/tvmffi-go/tvmffi/internal/capi.",
 	"github.com/tvmffi-go/tvmffi/internal/objects.",
 	"github.com/tvmffi-go/tvmffi/internal/failure.",
+	"github.com/tvmffi-go/tvmffi/internal/values.",
 	"github.com/tvmffi-go/tvmffi/internal/core.",
 	"github.com/tvmffi-go/tvmffi/internal/codec.",
 	"github.com/tvmffi-go/tvmffi/runtime.",

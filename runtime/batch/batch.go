@@ -22,6 +22,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -160,7 +161,7 @@ func (p Pending) Value(x any) Pending {
 }
 
 // temp adds a packed argument and keeps alive what it refers to.
-func (p Pending) temp(t core.AnyView, err error) Pending {
+func (p Pending) temp(t values.AnyView, err error) Pending {
 	b := p.batch
 	if err != nil {
 		b.vector.Fail(p.call(), failure.Annotate("an argument", err))

@@ -25,6 +25,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/locate"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Generation1 appears in the code that this generation of the generator writes. A
@@ -92,7 +93,7 @@ func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, objects.StateOf
 func PutTensor(c *Call, i int, x *tvmffi.Tensor, d tvmffi.DataType) {
 	o := Ref(x)
 	if x != nil && o.Addr() != 0 && x.DataType() != d {
-		c.Put(i, core.AnyView{}, failure.Errorf(failure.KindType, "expected Tensor(%s), got Tensor(%s)", d, x.DataType()))
+		c.Put(i, values.AnyView{}, failure.Errorf(failure.KindType, "expected Tensor(%s), got Tensor(%s)", d, x.DataType()))
 		return
 	}
 	c.Object(i, o)
@@ -106,7 +107,7 @@ func PutAligned(c *Call, i int, x *tvmffi.Tensor, align int) {
 	if x != nil && o.Addr() != 0 {
 		d := capi.PointerTo[abi.DLTensor](o.Addr() + abi.ObjectSize)
 		if off := (d.Data + uintptr(d.ByteOffset)) % uintptr(align); off != 0 && x.Len() > 0 {
-			c.Put(i, core.AnyView{}, failure.Errorf(failure.KindValue,
+			c.Put(i, values.AnyView{}, failure.Errorf(failure.KindValue,
 				"misaligned Tensor data: the address is %d bytes after a multiple of %d, which the function assumes without a check: copy the tensor into one of tvmffi.NewTensor", off, align))
 			return
 		}
@@ -182,17 +183,17 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 	}
 	closure := *(*unsafe.Pointer)(unsafe.Pointer(&f))
 	if closure == nil {
-		c.Put(i, core.AnyView{}, failure.Errorf(failure.KindType, "the func is nil"))
+		c.Put(i, values.AnyView{}, failure.Errorf(failure.KindType, "the func is nil"))
 		return
 	}
 	if fn := objects.Bound(closure); fn != nil {
 		// The closure stays alive with the call: its address finds fn again.
-		c.Put(i, core.AnyView{Keep: f}, nil)
+		c.Put(i, values.AnyView{Keep: f}, nil)
 		c.Object(i, fn)
 		return
 	}
 	handle := core.NewCallbackOf(call, *(*uintptr)(closure)) // a closure begins with its code
-	c.Put(i, core.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, nil)
+	c.Put(i, values.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, nil)
 }
 
 // Bind records that the Go func f calls fn, so that Callback packs f as fn. f must

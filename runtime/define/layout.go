@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -30,7 +31,7 @@ type layout struct {
 
 type preparedAttribute struct {
 	name string
-	temp core.AnyView
+	temp values.AnyView
 }
 
 // makeLayout reads the struct and the options. It changes nothing but d.

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // OpaqueType is an object type whose objects stand for values of the Go type T, of which
@@ -65,16 +66,16 @@ func opaqueCodec[T any](d *definition) *codec.Codec {
 	return &codec.Codec{
 		Name:   d.key,
 		Schema: d.key,
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			x := *(**T)(p)
 			if x == nil {
-				return core.AnyView{}, nil
+				return values.AnyView{}, nil
 			}
 			index, err := d.index()
 			if err != nil {
-				return core.AnyView{}, err
+				return values.AnyView{}, err
 			}
-			return core.AnyView{Value: abi.Any{TypeIndex: index, Bits: uint64(objects.PeerNode(index, x))}, Owned: true}, nil
+			return values.AnyView{Value: abi.Any{TypeIndex: index, Bits: uint64(objects.PeerNode(index, x))}, Owned: true}, nil
 		},
 		Decode: func(v abi.Any, _ objects.Reading, p unsafe.Pointer) error {
 			x, err := d.pointer(v)

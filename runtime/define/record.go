@@ -8,9 +8,9 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // check returns the handle of an object of the type.
@@ -125,12 +125,12 @@ func (d *definition) codec() *codec.Codec {
 	return &codec.Codec{
 		Name:   d.key,
 		Schema: d.key,
-		Encode: func(p unsafe.Pointer) (core.AnyView, error) {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			handle, err := d.makeAt(p)
 			if err != nil {
-				return core.AnyView{}, err
+				return values.AnyView{}, err
 			}
-			return core.AnyView{Value: abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
+			return values.AnyView{Value: abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {

@@ -17,6 +17,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -42,10 +43,10 @@ func GoAllocator(spec TensorSpec) (*tvmffi.Tensor, error) {
 	if spec.Device.Type != abi.DLCPU {
 		return nil, failure.Errorf(failure.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
 	}
-	if spec.Strides == nil || core.Contiguous(spec.Shape, spec.Strides) {
+	if spec.Strides == nil || values.Contiguous(spec.Shape, spec.Strides) {
 		return tvmffi.NewTensor(spec.DataType, spec.Shape...)
 	}
-	low, high, err := core.Reach(spec.Shape, spec.Strides)
+	low, high, err := values.Reach(spec.Shape, spec.Strides)
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +177,9 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	if a == nil {
 		return 0, failure.Errorf(failure.KindRuntime, "allocator: no allocator is set: use env.WithAllocator or env.SetAllocator")
 	}
-	spec := TensorSpec{tvmffi.DataType(prototype.DType), tvmffi.Device(prototype.Device), slices.Clone(core.ShapeOf(prototype)), nil}
+	spec := TensorSpec{tvmffi.DataType(prototype.DType), tvmffi.Device(prototype.Device), slices.Clone(values.ShapeOf(prototype)), nil}
 	if prototype.Strides != 0 {
-		spec.Strides = slices.Clone(core.Strides(prototype))
+		spec.Strides = slices.Clone(values.Strides(prototype))
 	}
 	t, err := a(spec)
 	if err != nil {
@@ -189,14 +190,14 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 		return 0, failure.Annotate("result of the allocator", err)
 	}
 	defer t.Release()
-	c, shape := capi.PointerTo[abi.DLTensor](o.Handle()+abi.ObjectSize), core.ShapeOf(prototype) // a may have changed spec.Shape
-	if tvmffi.DataType(c.DType) != spec.DataType || tvmffi.Device(c.Device) != spec.Device || !slices.Equal(core.ShapeOf(c), shape) {
+	c, shape := capi.PointerTo[abi.DLTensor](o.Handle()+abi.ObjectSize), values.ShapeOf(prototype) // a may have changed spec.Shape
+	if tvmffi.DataType(c.DType) != spec.DataType || tvmffi.Device(c.Device) != spec.Device || !slices.Equal(values.ShapeOf(c), shape) {
 		return 0, failure.Errorf(failure.KindValue, "allocator: it returned %s, expected %s%v@%s", t, spec.DataType, shape, spec.Device)
 	}
 	if o.BorrowedMemory() || t.ReadOnly() {
 		return 0, failure.Errorf(failure.KindValue, "allocator: %s is read-only or borrowed until a callback returns: return a new tensor", t)
 	}
-	return core.ExportDLPack(o.Handle(), true)
+	return values.ExportDLPack(o.Handle(), true)
 }
 
 // EnvTensor asks the allocator of the environment for a tensor, like native code: the
@@ -208,14 +209,14 @@ func EnvTensor(spec TensorSpec) (*tvmffi.Tensor, error) {
 		return nil, err
 	}
 	if spec.Strides != nil {
-		if _, _, err := core.Reach(spec.Shape, spec.Strides); err != nil {
+		if _, _, err := values.Reach(spec.Shape, spec.Strides); err != nil {
 			return nil, err
 		}
 	}
 	if err := tvmffi.Load(); err != nil {
 		return nil, err
 	}
-	handle, err := core.EnvTensor(abi.DLDataType(spec.DataType), abi.DLDevice(spec.Device), spec.Shape, spec.Strides)
+	handle, err := values.EnvTensor(abi.DLDataType(spec.DataType), abi.DLDevice(spec.Device), spec.Shape, spec.Strides)
 	if err != nil {
 		return nil, err
 	}

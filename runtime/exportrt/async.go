@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -151,9 +152,9 @@ func deliver(done *tvmffi.Function, task *core.Task, err error) {
 		if failed != nil {
 			return // only a broken library cannot make an error
 		}
-		c.Put(1, core.AnyView{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, nil)
+		c.Put(1, values.AnyView{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, nil)
 	} else {
-		c.Put(0, core.AnyView{Value: result, Owned: result.TypeIndex.IsObject()}, nil)
+		c.Put(0, values.AnyView{Value: result, Owned: result.TypeIndex.IsObject()}, nil)
 	}
 	v, _ := bindrt.Do[tvmffi.Any](&c.Call) // nobody is there for an error of done
 	v.Release()

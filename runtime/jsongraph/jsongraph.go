@@ -14,8 +14,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -128,7 +128,7 @@ func Unmarshal[T any](data []byte, options ...Option) (T, error) {
 		return none, err
 	}
 	data = codec.ExactNumbers(data)
-	v, err := core.NewString(unsafe.String(unsafe.SliceData(data), len(data))) // copies
+	v, err := values.NewString(unsafe.String(unsafe.SliceData(data), len(data))) // copies
 	if err != nil {
 		return none, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -61,7 +62,7 @@ func shallowCopy(o *objects.Object) (abi.Any, error) {
 	v := abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}
 	switch v.TypeIndex {
 	case abi.TypeArray, abi.TypeMap, abi.TypeShape, abi.TypeStr, abi.TypeBytes, abi.TypeBigInt:
-		return core.Owned(v)
+		return values.Owned(v)
 	case abi.TypeList:
 		t, err := codec.Packed(&codec.NewList, 0, func(p *core.Pack) error {
 			all, _ := codec.Elements(v)
@@ -86,7 +87,7 @@ func copyDict(v abi.Any) (out abi.Any, err error) {
 	t, err := codec.Packed(&codec.Dicts.Create, 0, func(args *core.Pack) error {
 		codec.Parts(v, func(p codec.Part) bool {
 			for _, x := range []abi.Any{p.Key, p.Value} { // the entries end with the step
-				args.Put(core.AnyView{Value: objects.Share(x), Owned: true})
+				args.Put(values.AnyView{Value: objects.Share(x), Owned: true})
 			}
 			return true
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -240,7 +241,7 @@ var passOver = rule{call: func(w *traversal, a *core.Args) (abi.Any, error) {
 	if !w.rewrites {
 		return abi.Any{}, nil
 	}
-	return core.Owned(a.Value(0))
+	return values.Owned(a.Value(0))
 }}
 
 func (w *traversal) array(items []abi.Any) (abi.Any, error) {

@@ -1,11 +1,13 @@
-package core
+package values
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	"github.com/ebitengine/purego"
 )
@@ -49,4 +51,19 @@ func DataTypeFromString(name string) (abi.DLDataType, error) {
 	out, err := failure.InvokeResult(capi.API.DataTypeFromString, capi.Address(array))
 	capi.KeepAlive(array, name)
 	return *(*abi.DLDataType)(unsafe.Pointer(&out)), err
+}
+
+// DataTypeToString asks the library for the name of a data type.
+func DataTypeToString(t abi.DLDataType) (string, error) {
+	p := &t
+	v, err := failure.InvokeResult(capi.API.DataTypeToString, capi.Address(p))
+	runtime.KeepAlive(p)
+	if err != nil {
+		return "", err
+	}
+	text, _ := capi.StringOf(v)
+	if v.TypeIndex.IsObject() {
+		objects.DecRef(uintptr(v.Bits))
+	}
+	return text, nil
 }
