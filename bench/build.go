@@ -143,8 +143,8 @@ func (t *tree) goBuild(ctx context.Context, dir, name string, env ...string) (st
 // goLibrary builds a Go library for programs in other languages.
 func (t *tree) goLibrary(ctx context.Context) (string, error) {
 	out := t.program("libgolib.so")
-	_, err := command(ctx, filepath.Dir(t.bench), []string{"CGO_ENABLED=1", "GOFLAGS=-buildvcs=false"},
-		"go", "build", "-buildmode=c-shared", "-o", out, "./examples/go_library/golib/libgolib")
+	_, err := command(ctx, filepath.Join(filepath.Dir(t.bench), "examples"), []string{"CGO_ENABLED=1", "GOFLAGS=-buildvcs=false"},
+		"go", "build", "-buildmode=c-shared", "-o", out, "./go_library/golib/libgolib")
 	return out, err
 }
 

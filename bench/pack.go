@@ -194,8 +194,8 @@ func (p *packer) build(ctx context.Context, name, pkg string, flags ...string) e
 		flags = slices.DeleteFunc(flags, func(f string) bool { return f == "test" })
 		verb = []string{"go", "test", "-c"}
 	}
-	args := slices.Concat(verb, []string{"-trimpath", "-ldflags=-s -w", "-o", file}, flags, []string{pkg})
-	_, err = command(ctx, p.root, []string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false"}, args...)
+	args := slices.Concat(verb, []string{"-trimpath", "-ldflags=-s -w", "-o", file}, flags, []string{"."})
+	_, err = command(ctx, filepath.Join(p.root, pkg), []string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false"}, args...)
 	return err
 }
 

@@ -1,3 +1,5 @@
+//go:build bindings
+
 // Tilelang_gemm describes a product of matrices as a tile program of TileLang, lowers it to C and
 // to CUDA, compiles the C, runs it on this CPU, and compares the result with loops of Go. Neither
 // Python nor a GPU takes part.

@@ -1,7 +1,7 @@
+//go:build bindings
+
 // This program uses the compiler of Apache TVM from Go. No Python takes part in it.
 package main
-
-//go:generate go tool tvmffi-bind gen
 
 import (
 	"context"

@@ -1,3 +1,5 @@
+//go:build bindings
+
 package main
 
 // failure is what must and check panic with.

@@ -1,3 +1,5 @@
+//go:build bindings
+
 // This program tunes a product of matrices for the processor of this machine with MetaSchedule of Apache
 // TVM. TVM searches; what the search calls is Go: the builder, the runner, the cost model and the
 // measure callback. No Python takes part in it.
@@ -13,5 +15,3 @@
 //   - progress.go, compare.go: what is shown while the search runs, and at its end
 //   - must.go: errors while something is described
 package main
-
-//go:generate go tool tvmffi-bind gen

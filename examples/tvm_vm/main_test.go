@@ -49,7 +49,7 @@ func TestGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "mlp", "mlp.go")
-	if out, err := exec.CommandContext(t.Context(), "go", "run", "../../tvm/vm/vmgen", "-o", file, model).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "run", "github.com/tvmffi-go/tvmffi/tvm/vm/vmgen", "-o", file, model).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	got, err := os.ReadFile(file)

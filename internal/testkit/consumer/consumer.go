@@ -175,8 +175,8 @@ func Shared(t testing.TB, folder string) string {
 		nativetest.Unavailable(t, fmt.Errorf("lock %s: %w", lock.Path(), sites.Advise(err)))
 	}
 	defer lock.Close()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", file, "./"+folder)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", file, ".")
+	cmd.Dir, cmd.Env = filepath.Join(root, folder), append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build -buildmode=c-shared ./%s: %v\n%s", folder, err, bytes.TrimSpace(out))
 	}

@@ -1,4 +1,4 @@
-module github.com/tvmffi-go/tvmffi/examples/tilelang_gemm
+module github.com/tvmffi-go/tvmffi/examples
 
 go 1.26.0
 
@@ -27,6 +27,13 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 )
 
-replace github.com/tvmffi-go/tvmffi => ../..
-
 tool github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind
+
+// go generate writes these bindings; git ignores them.
+ignore (
+	./tilelang_gemm/tilelang
+	./tvm_compile/tvm
+	./tvm_tune/tvm
+)
+
+replace github.com/tvmffi-go/tvmffi => ..

@@ -1,0 +1,5 @@
+//go:build generate
+
+package main
+
+//go:generate go tool tvmffi-bind gen
