@@ -11,7 +11,7 @@ import (
 // pinned returns the program of a Python that has the packages of a file of requirements with hashes. It is the
 // environment of the tests, in the cache.
 func (t *tree) pinned(ctx context.Context, interpreter, name string) (string, error) {
-	file := filepath.Join(filepath.Dir(t.bench), "internal", "nativetest", "testdata", name+"_requirements.txt")
+	file := filepath.Join(filepath.Dir(t.bench), "internal", "testkit", "nativetest", "testdata", name+"_requirements.txt")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", err

@@ -57,7 +57,7 @@ func init() {
 // keysLibrary builds a library with these macros against a release of apache-tvm-ffi.
 func keysLibrary(t *testing.T, release string, macros ...string) string {
 	t.Helper()
-	flags := []string{"-O0"}
+	var flags []string
 	for _, m := range macros {
 		flags = append(flags, "-D"+m)
 	}
@@ -103,7 +103,7 @@ func TestMixedReleases(t *testing.T) {
 				}
 				// Only what the library itself registers counts, not an older library before it.
 				good := keysLibrary(t, with, "HOOKS", "TYPED")
-				apart := nativetest.Build(t, "garden", nativetest.AgainstVersion(built), nativetest.Flags("-O0"))
+				apart := nativetest.Build(t, "garden", nativetest.AgainstVersion(built))
 				if out, err := runtimetest.Child(t, "keys", env(apart, good)...); err != nil || strings.TrimSpace(out) != "keys 10" {
 					t.Errorf("after a library of %s with %s the child ended with %v:\n%s", built, with, err, out)
 				}

@@ -61,7 +61,7 @@ func TestPython(t *testing.T) {
 // C++, in turn and in one process.
 func BenchmarkPython(b *testing.B) {
 	python := nativetest.Python(b)
-	cpp := nativetest.BuildText(b, "sameincpp", sameInCPP)
+	cpp := nativetest.BuildText(b, "sameincpp", sameInCPP, nativetest.Flags("-O1"))
 	for b.Loop() {
 		out := run(b, nil, python, filepath.Join("testdata", "bench.py"), cpp, library(b, "golib"))
 		b.Log("\n" + out)

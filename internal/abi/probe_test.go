@@ -398,7 +398,7 @@ int main() {
 func probe(t *testing.T, lines []string, version string) map[string]string {
 	t.Helper()
 	program := nativetest.BuildText(t, "abi-probe", probeHead+strings.Join(lines, "\n")+"\n}\n",
-		nativetest.Executable(), nativetest.AgainstVersion(version), nativetest.Flags("-O0", "-Wno-invalid-offsetof", "-fno-access-control"))
+		nativetest.Executable(), nativetest.AgainstVersion(version), nativetest.Flags("-Wno-invalid-offsetof", "-fno-access-control"))
 	out, err := nativetest.Command(t.Context(), program).CombinedOutput()
 	if err != nil {
 		t.Fatalf("the probe failed: %v\n%s", err, out)

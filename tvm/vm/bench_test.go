@@ -45,7 +45,7 @@ func BenchmarkCall(b *testing.B) {
 		}
 	})
 	b.Run("C++", func(b *testing.B) {
-		library, err := tvmffi.LoadModule(nativetest.BuildText(b, "loop", loop, nativetest.AgainstVersion(wheel.TVMNeeds)))
+		library, err := tvmffi.LoadModule(nativetest.BuildText(b, "loop", loop, nativetest.AgainstVersion(wheel.TVMNeeds), nativetest.Flags("-O1")))
 		if err != nil {
 			b.Fatal(err)
 		}

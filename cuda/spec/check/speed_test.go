@@ -57,7 +57,7 @@ func TestSpeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := tvmffi.LoadModule(nativetest.BuildText(t, "specpeer", string(text)))
+	module, err := tvmffi.LoadModule(nativetest.BuildText(t, "specpeer", string(text), nativetest.Flags("-O1")))
 	if err != nil {
 		t.Fatal(err)
 	}

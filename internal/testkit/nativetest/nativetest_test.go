@@ -61,7 +61,7 @@ func TestBuildText(t *testing.T) {
 	paths := make([]string, 4)
 	var wg sync.WaitGroup
 	for i := range paths {
-		wg.Go(func() { paths[i] = BuildText(t, "sample", sample, Flags("-DADD=1", "-O0")) })
+		wg.Go(func() { paths[i] = BuildText(t, "sample", sample, Flags("-DADD=1")) })
 	}
 	wg.Wait()
 	for _, p := range paths {
@@ -81,8 +81,16 @@ func TestBuildText(t *testing.T) {
 			t.Errorf("the library does not mention %s", symbol)
 		}
 	}
-	if other := BuildText(t, "sample", sample, Flags("-DADD=2", "-O0")); other == paths[0] {
+	if other := BuildText(t, "sample", sample, Flags("-DADD=2")); other == paths[0] {
 		t.Error("other flags give the same file")
+	}
+	if other := BuildText(t, "sample", sample, Flags("-DADD=1", "-Wl,-rpath,/other")); other == paths[0] {
+		t.Error("other flags of the linker give the same file")
+	}
+	for pattern, want := range map[string]int{"object-sample-*/object.o": 2, "headers-*/common.h": 1} {
+		if found, err := filepath.Glob(filepath.Join(cache, "native", pattern)); err != nil || len(found) != want {
+			t.Errorf("%s: %q, %v; want %d", pattern, found, err, want)
+		}
 	}
 }
 
@@ -170,7 +178,7 @@ func TestRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "internal", "nativetest", "nativetest.go")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "internal", "testkit", "nativetest", "nativetest.go")); err != nil {
 		t.Error(err)
 	}
 }

@@ -191,7 +191,7 @@ func pinned(ctx context.Context, interpreter, name, requirements string) (string
 	}
 	sum := sha256.Sum256([]byte(requirements))
 	return environment(ctx, interpreter, name+"-"+hex.EncodeToString(sum[:8]), "--no-deps", "--require-hashes",
-		"-r", filepath.Join(root, "internal", "nativetest", "testdata", name+"_requirements.txt"))
+		"-r", filepath.Join(root, "internal", "testkit", "nativetest", "testdata", name+"_requirements.txt"))
 }
 
 // environment returns the program of the Python of that name in the cache, where pip has installed the

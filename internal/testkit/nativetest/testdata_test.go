@@ -242,7 +242,7 @@ int main(int argc, char** argv) {
 `
 
 func TestTestdataWorks(t *testing.T) {
-	program := BuildText(t, "use", use, Executable(), Flags("-ldl", "-O0"))
+	program := BuildText(t, "use", use, Executable(), Flags("-ldl"))
 	cmd := Command(t.Context(), program, Build(t, "garden"), Build(t, "calls"))
 	cmd.Env = os.Environ()
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "all right\n" {

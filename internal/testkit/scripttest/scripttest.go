@@ -199,7 +199,7 @@ func library(t *testing.T, name string) string {
 	case "tvm_ffi_old":
 		return nativetest.Wheel(t, oldRelease).Library()
 	case "keys_old": // does not fit a newer libtvm_ffi
-		return nativetest.Build(t, "keys", nativetest.AgainstVersion(oldRelease), nativetest.Flags("-O0", "-DHOOKS", "-DTYPED"))
+		return nativetest.Build(t, "keys", nativetest.AgainstVersion(oldRelease), nativetest.Flags("-DHOOKS", "-DTYPED"))
 	case "garden2":
 		return nextGarden(t)
 	}
