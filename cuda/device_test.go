@@ -132,7 +132,7 @@ func TestNoDriver(t *testing.T) {
 }
 
 func TestOldDriver(t *testing.T) {
-	out := child(t, "old driver", "TVMFFI_CUDA_LIBRARY="+buildFake(t, "-DFAKE_OLD"))
+	out := child(t, "old driver", oldDriver(t)...)
 	for _, s := range []string{"11020", "pass an int32 or an int64", "CUDA 11.2", "came with CUDA 11.6", "cuLaunchKernelEx", "update the NVIDIA driver"} {
 		if !strings.Contains(out, s) {
 			t.Errorf("%q does not say %q", out, s)

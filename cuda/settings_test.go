@@ -205,7 +205,7 @@ func TestUUID(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.env, got, c.want)
 		}
 	}
-	if got := child(t, "uuid", "FAKECUDA_MIG=1", "TVMFFI_CUDA_LIBRARY="+buildFake(t, "-DFAKE_OLD")); got != uuid0+uuid1 {
+	if got := child(t, "uuid", append(oldDriver(t), "FAKECUDA_MIG=1")...); got != uuid0+uuid1 {
 		t.Errorf("an old driver: %q, want %q", got, uuid0+uuid1)
 	}
 	for _, name := range []string{"cuDeviceGetUuid", "cuDeviceGetUuid_v2"} {
@@ -239,17 +239,17 @@ func oldStreams() error {
 func TestOldDriverStreams(t *testing.T) {
 	load(t)
 	for _, c := range []struct {
-		env  string
+		env  []string
 		want []string
 	}{
-		{"TVMFFI_CUDA_LIBRARY=" + buildFake(t, "-DFAKE_OLD"), []string{
+		{oldDriver(t), []string{
 			"the driver (CUDA 11.2) has no such function, which came with CUDA 12.4: update the NVIDIA driver, in cuDeviceGetDevResource for the multiprocessors of cuda:0",
 			"which came with CUDA 11.7: update the NVIDIA driver, in cuStreamWaitValue32 for the word of 4 bytes",
 			"in cuStreamWriteValue32"}},
-		{"FAKECUDA_VERSION=12040", []string{"which came with CUDA 12.5: update the NVIDIA driver, in cuGreenCtxStreamCreate for a stream in the green context on cuda:0", "green contexts: 1"}},
-		{"FAKECUDA_VERSION=12030", []string{"the driver (CUDA 12.3) has no such function, which came with CUDA 12.4", "green contexts: 0"}},
+		{[]string{"FAKECUDA_VERSION=12040"}, []string{"which came with CUDA 12.5: update the NVIDIA driver, in cuGreenCtxStreamCreate for a stream in the green context on cuda:0", "green contexts: 1"}},
+		{[]string{"FAKECUDA_VERSION=12030"}, []string{"the driver (CUDA 12.3) has no such function, which came with CUDA 12.4", "green contexts: 0"}},
 	} {
-		out := child(t, "old streams", "TVMFFI_CUDA_LIBRARY="+os.Getenv("TVMFFI_CUDA_LIBRARY"), c.env)
+		out := child(t, "old streams", append([]string{"TVMFFI_CUDA_LIBRARY=" + os.Getenv("TVMFFI_CUDA_LIBRARY")}, c.env...)...)
 		for _, want := range c.want {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: %q does not say %q", c.env, out, want)

@@ -58,12 +58,18 @@ type fake struct {
 
 var fakeFile = sync.OnceValue(func() string { return os.Getenv("TVMFFI_CUDA_LIBRARY") })
 
-func buildFake(t *testing.T, flags ...string) string {
+func buildFake(t *testing.T, more ...string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skipf("the fake driver is built for Linux, this is %s", runtime.GOOS)
 	}
-	return nativetest.FakeCUDA(t, flags...)
+	return nativetest.FakeCUDA(t, more...)
+}
+
+// oldDriver returns the variables for a driver of CUDA 11.2.
+func oldDriver(t *testing.T) []string {
+	t.Helper()
+	return []string{"TVMFFI_CUDA_LIBRARY=" + buildFake(t, "fakecuda/old.ld"), "FAKECUDA_VERSION=11020"}
 }
 
 // load makes the fake the driver of this process, with an empty log. At the end

@@ -11,8 +11,8 @@
 // FAKECUDA_VERSION is the CUDA version of the driver, such as 12020, FAKECUDA_INIT the result of cuInit, FAKECUDA_DEVICES the
 // number of devices, FAKECUDA_QUEUE how much work a stream takes before the next call that queues work there blocks (0, the
 // default, is any number), FAKECUDA_LOG a file that gets the log too, FAKECUDA_SLEEP, such as cuStreamSynchronize=100, a
-// function and the milliseconds that it sleeps, and FAKECUDA_MIG a device that is an instance of MIG. With -DFAKE_OLD it is the driver of CUDA 11.2: no cuGetProcAddress, no
-// function that came later.
+// function and the milliseconds that it sleeps, and FAKECUDA_MIG a device that is an instance of MIG. Linked with
+// old.ld, it has the functions of CUDA 11.2.
 #include "device.h"
 #include "graph.h"
 #include "graph_more.h"
@@ -92,7 +92,6 @@ EXPORT size_t fakecuda_live(int what) {
   }
 }
 
-#ifndef FAKE_OLD
 // Gives the newest function of a name whose signature the asked version has.
 EXPORT int cuGetProcAddress_v2(const char* name, void** out, int asked, uint64_t flags, void* status) {
   LOCK;
@@ -114,7 +113,6 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** out, int asked, uint64_t
   *out = dlsym(lib, v != second.end() && asked >= v->second ? (std::string(name) + "_v2").c_str() : name);
   return *out ? kOk : kNotFound;
 }
-#endif
 
 namespace {
 // When the process ends, the thread that drives work stops before what it uses is gone. This stands last, so that it

@@ -214,7 +214,6 @@ EXPORT int cuGraphExecUpdate(void* e, void* g, void** node, int* result) {
 }
 EXPORT int cuGraphDestroy(void* g) { ALONE(g); CALL("%llx", num(g)); if (!graph_set.erase(static_cast<Graph*>(g))) return kInvalidHandle; delete static_cast<Graph*>(g); return kOk; }
 
-#ifndef FAKE_OLD
 EXPORT int cuGraphInstantiateWithFlags(void** out, void* g, unsigned long long flags) {
   ALONE(g);
   CALL("%llx %llu", num(g), flags); CONTEXT();
@@ -230,4 +229,3 @@ EXPORT int cuGraphInstantiateWithFlags(void** out, void* g, unsigned long long f
   *out = e;
   return kOk;
 }
-#endif

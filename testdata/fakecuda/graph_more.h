@@ -314,7 +314,6 @@ EXPORT int cuGraphExecMemsetNodeSetParams(void* exec, void* h, const FillNode* p
 }
 
 
-#ifndef FAKE_OLD
 EXPORT int cuGraphExecChildGraphNodeSetParams(void* exec, void* h, void* child) {
   ALONE(exec);
   CALL("%s", ""); PART(h);
@@ -539,7 +538,6 @@ EXPORT int cuDeviceSetGraphMemAttribute(int d, int a, const uint64_t* v) {
   return kOk;
 }
 EXPORT int cuDeviceGraphMemTrim(int d) { CALL("%d", d); DEVICE(d); graph_use[d].reserved = graph_use[d].used; return kOk; }
-#endif
 
 namespace {
 const bool graph_kernels = [] {

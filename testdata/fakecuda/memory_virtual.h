@@ -203,7 +203,6 @@ EXPORT int cuMemSetAccess(uintptr_t at, size_t n, const Access* list, size_t cou
 
 // ---- multicast memory. That a write reaches all devices cannot be shown without them: the arguments are checked.
 
-#ifndef FAKE_OLD
 struct Multicast { unsigned devices; size_t size; unsigned long long handles, flags; };
 static_assert(sizeof(Multicast) == 32, "the structures of cuda.h");
 EXPORT int cuMulticastGetGranularity(size_t* out, const Multicast* p, int which) {
@@ -259,4 +258,3 @@ EXPORT int cuMulticastUnbind(uint64_t h, int d, size_t offset, size_t n) {
   violation("cuMulticastUnbind of %zu bytes at %zu, which were not bound so", n, offset);
   return kInvalidValue;
 }
-#endif

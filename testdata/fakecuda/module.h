@@ -102,7 +102,6 @@ EXPORT int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, void* h, void
   return kOk;
 }
 
-#ifndef FAKE_OLD
 EXPORT int cuFuncGetParamInfo(void* h, size_t i, size_t* offset, size_t* size) {
   CALL("%zu", i); FUNCTION(h);
   if (i >= f->sizes.size()) return kInvalidValue;
@@ -142,4 +141,3 @@ EXPORT int cuLaunchKernelEx(const LaunchConfig* c, void* h, void** params, void*
     if (c->attrs[i].id == 2 && c->attrs[i].value.words[0] && fits && blocks > 1ull * active_blocks(threads) * kMultiprocessors[dev]) return kCooperativeTooLarge;
   return f->device == dev ? start_kernel(f, {c->gx, c->gy, c->gz}, {c->bx, c->by, c->bz}, c->shared, st, args) : kInvalidHandle;
 }
-#endif

@@ -38,16 +38,10 @@ enum {
   kCaptureImplicit = 906, kCapturedEvent = 907, kCaptureWrongThread = 908, kGraphUpdate = 910, kUnknown = 999,
 };
 
-#ifdef FAKE_OLD
-const int kVersion = 11020;
-#else
-const int kVersion = 13000;
-#endif
-
 // The CUDA version of the driver, which FAKECUDA_VERSION changes.
 int version() {
   const char* v = std::getenv("FAKECUDA_VERSION");
-  return v ? std::atoi(v) : kVersion;
+  return v ? std::atoi(v) : 13000;
 }
 
 struct Task;

@@ -113,7 +113,6 @@ EXPORT int cuCtxSetLimit(int l, size_t v) {
 EXPORT int cuProfilerStart() { CALL("%s", ""); CONTEXT(); return kOk; }
 EXPORT int cuProfilerStop() { CALL("%s", ""); CONTEXT(); return kOk; }
 
-#ifndef FAKE_OLD
 // With FAKECUDA_MIG=N, device N is an instance of a device that is split.
 EXPORT int cuDeviceGetUuid_v2(unsigned char* out, int d) {
   CALL("%d", d);
@@ -274,4 +273,3 @@ EXPORT int cuGreenCtxStreamCreate(void** s, void* g, unsigned flags, int priorit
   *s = st;
   return kOk;
 }
-#endif

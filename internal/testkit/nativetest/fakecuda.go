@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// FakeCUDA returns the path of a CUDA driver without a GPU, made of testdata/fakecuda.
-func FakeCUDA(t testing.TB, flags ...string) string {
+// FakeCUDA returns the path of a CUDA driver without a GPU, made of testdata/fakecuda and
+// more files below testdata.
+func FakeCUDA(t testing.TB, more ...string) string {
 	t.Helper()
 	if Packed() != "" {
 		return packed(t, "fake/libfakecuda.so")
@@ -22,7 +23,7 @@ func FakeCUDA(t testing.TB, flags ...string) string {
 	for i, h := range headers {
 		headers[i] = "fakecuda/" + filepath.Base(h)
 	}
-	return Build(t, "fakecuda/fakecuda", Sources(headers...), Standalone(), Flags(append(flags, "-ldl")...))
+	return Build(t, "fakecuda/fakecuda", Sources(append(headers, more...)...), Standalone(), Flags("-ldl"))
 }
 
 // NoopCUDA returns the path of a CUDA driver all of whose functions return at once, for measurements.
