@@ -75,7 +75,7 @@
 //
 // What the program makes belongs to it, and it frees or closes it: memory of all kinds ([Memory],
 // [Host], [Staging], [Physical], [Multicast]), [Addresses], [Pool], [Stream], [Event], [Module],
-// [Image], [Graph], [GraphBuilder] and [GreenContext]. A second Free or Close does nothing, and
+// [Image], [Graph], and [GreenContext]. A second Free or Close does nothing, and
 // use after that is an error. The collector frees none of them: it cannot see the work on the
 // device that still uses them. [Device.Live] counts the things that are left.
 //
@@ -99,47 +99,6 @@
 // for the stream before they return, and [Staging] copies it to pinned memory first.
 // [RegisterHost] pins memory of C, and [PinHost] a slice of Go until Free.
 //
-// # Compared with cuda.core and CuPy
-//
-// The table names what the modules of cuda.core 1.2 and CuPy 14.2 have, "-" is for nothing.
-//
-//	what                             this package                    cuda.core                      CuPy
-//	copies at offsets                CopyRange, CopyInAt, CopyOutAt  Buffer.copy_to, no offsets     MemoryPointer
-//	slices without waiting           Staging, CopyInVia              -                              pinned memory pool
-//	rows and boxes, peers too        CopyBox                         -                              runtime.memcpy2DAsync
-//	fills of 8 bytes, of boxes       Fill, FillBox                   Buffer.fill, 4 bytes           ndarray.fill, a kernel
-//	pinned, mapped, write-combined   AllocHost, Host.Mapped          PinnedMemoryResource           runtime.hostAlloc
-//	memory pinned in place           RegisterHost, PinHost           -                              runtime.hostRegister
-//	what an address is               Device.About                    Buffer.is_host_accessible      pointerGetAttributes
-//	managed memory                   Prefetch, Advise, ManagedInfo   ManagedBuffer                  runtime.memPrefetchAsync
-//	memory of a peer                 EnablePeerAccess, AllowAccess   peer_accessible_by             runtime.deviceEnablePeerAccess
-//	memory of processes              ShareIPC, OpenIPC               -                              runtime.ipcGetMemHandle
-//	pools of processes               Pool.File, OpenPool             Buffer.ipc_descriptor          -
-//	events of processes              ShareIPC, OpenIPCEvent          Event.ipc_descriptor           runtime.ipcGetEventHandle
-//	memory that grows in place       Reserve, AllocPhysical          VirtualMemoryResource          -
-//	multicast memory                 NewMulticast                    -                              -
-//	priorities of streams            Priority, PriorityRange         StreamOptions.priority         Stream(priority=)
-//	priority of a launch             LaunchConfig.Priority           -                              -
-//	access windows of the L2         SetAccessWindow, Window         -                              -
-//	waits for words of memory        WaitValue, WriteValue           -                              -
-//	values held for a stream         Stream.Keep                     -                              -
-//	how the host waits               SetSchedule                     events only                    events only
-//	limits of a device               Limit, SetLimit                 -                              runtime.deviceSetLimit
-//	green contexts                   SMs, NewGreenContext            SMResource, Context            -
-//	UUID of a MIG instance           Properties.UUID                 Device.uuid, no prefix         properties, no prefix
-//	profiler on and off              StartProfiler, StopProfiler     -                              cuda.profiler
-//	compile CUDA C++                 package cuda/nvrtc              Program                        RawModule, RawKernel
-//	graphs of captured work          Stream.Capture                  GraphBuilder                   Stream.begin_capture
-//	graphs of single nodes           Device.NewGraph                 GraphDefinition                -
-//	captured work as one node        GraphPlace.Capture              GraphBuilder.embed             -
-//	new parameters of all nodes      Graph.Update, UpdateFrom        Graph.update                   -
-//	new parameters of one node       Graph.SetKernel, SetCopy, ...   Graph[node].update             -
-//	a node switched off              Graph.Enable                    enable, disable                -
-//	if, else, while, switch          GraphPlace.If, IfElse, ...      if_then, if_else, ...          -
-//	functions of the host in graphs  GraphPlace.Call                 callback                       launch_host_func
-//	memory of graphs                 GraphPlace.Alloc, AutoFree      allocate, GraphMemoryResource  -
-//	a picture of a graph             DOT                             debug_dot_print                debug_dot_str
-//
 // # Files
 //
 //	devices and contexts           device.go, context.go
@@ -150,10 +109,8 @@
 //	virtual and multicast memory   virtual.go, physical.go, multicast.go
 //	streams and what runs on them  stream.go, streamattr.go, waitvalue.go, hostfunc.go, graph.go
 //	what waits for what            order.go, lane.go, keep.go
-//	memory of captures             recording.go
 //	parts of a device              greencontext.go
 //	settings of a device           schedule.go, limit.go
-//	graphs of single nodes         graphbuild.go, graphnode.go, graphcopy.go, graphmem.go, conditional.go, dot.go
 //	kernels                        image.go, module.go, kernel.go, launch.go, args.go
 //	forms of code                  imagekind.go
 //	kernels for other languages    packed.go

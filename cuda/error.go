@@ -266,10 +266,7 @@ var (
 	anImage       = &thing{"Image", "image", "NewImage or ImageFS"}
 	aModule       = &thing{"Module", "module", "Device.LoadModule"}
 	aKernel       = &thing{"Kernel", "kernel", "Module.Kernel or Image.Kernel"}
-	aGraph        = &thing{"Graph", "graph", "Stream.Capture or GraphBuilder.Instantiate"}
-	aGraphBuilder = &thing{"GraphBuilder", "graph builder", "Device.NewGraph"}
-	aGraphNode    = &thing{"GraphNode", "node", "a method of GraphPlace such as Kernel"}
-	aCondition    = &thing{"GraphCondition", "condition", "GraphBuilder.NewCondition"}
+	aGraph        = &thing{"Graph", "graph", "Stream.Capture"}
 	anSMs         = &thing{"SMs", "group of multiprocessors", "Device.SMs"}
 	aStaging      = &thing{"Staging", "staging memory", "Device.NewStaging"}
 	aGreenContext = &thing{"GreenContext", "green context", "Device.NewGreenContext"}

@@ -9,7 +9,6 @@ import (
 func TestLayout(t *testing.T) {
 	var c launchConfig
 	var a launchAttribute
-	var n kernelNode
 	var p poolProperties
 	for _, x := range []struct {
 		what      string
@@ -21,8 +20,6 @@ func TestLayout(t *testing.T) {
 		{"CUlaunchConfig.numAttrs", unsafe.Offsetof(c.n), 48},
 		{"sizeof(CUlaunchAttribute)", unsafe.Sizeof(a), 72},
 		{"CUlaunchAttribute.value", unsafe.Offsetof(a.value), 8},
-		{"sizeof(CUDA_KERNEL_NODE_PARAMS_v1)", unsafe.Sizeof(n), 56},
-		{"CUDA_KERNEL_NODE_PARAMS_v1.kernelParams", unsafe.Offsetof(n.params), 40},
 		{"sizeof(CUmemPoolProps)", unsafe.Sizeof(p), 88},
 		{"CUmemPoolProps.location", unsafe.Offsetof(p.locationType), 8},
 		{"CUmemPoolProps.maxSize", unsafe.Offsetof(p.maxSize), 24},

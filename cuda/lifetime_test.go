@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,13 +36,12 @@ func TestFreeAsyncFails(t *testing.T) {
 			return m.FreeAsync(st)
 		}, cuda.ErrNotSupported},
 		{"a stream of nobody", func(m *cuda.Memory) error { return m.FreeAsync(wrong) }, tvmffi.ErrRuntime},
-		// NVIDIA, cuMemFreeAsync: during stream capture it "must be passed the address of a graph allocation". The capture
-		// goes on, because the driver does not see the call.
+		// The capture goes on, because the driver does not see the call.
 		{"a capture", func(m *cuda.Memory) error {
 			var failed error
 			graph, err := st.Capture(func() error { failed = m.FreeAsync(st); return nil })
 			ok(t, errors.Join(err, graph.Close()))
-			wantError(t, failed, tvmffi.ErrValue, "a capture frees only memory that it allocates by AllocAsync or Pool.Alloc")
+			wantError(t, failed, tvmffi.ErrValue, "FreeAsync inside Capture")
 			return failed
 		}, tvmffi.ErrValue},
 	} {
@@ -70,9 +68,7 @@ func TestFreeAsyncLost(t *testing.T) {
 	st := newStream(t, d, cuda.NonBlocking())
 	m := must[*cuda.Memory](t)(d.AllocAsync(8, st))
 	address := m.Pointer().Address
-	for _, call := range []string{"cuStreamGetCaptureInfo", "cuMemFreeAsync"} { // as each call fails then
-		f.failing(call, int(cuda.ErrIllegalAddress), 0)
-	}
+	f.failing("cuMemFreeAsync", int(cuda.ErrIllegalAddress), 0)
 	wantError(t, m.FreeAsync(st), cuda.ErrIllegalAddress, "memory of 8 bytes on cuda:0")
 	if n := d.Live().Allocations; n != 0 {
 		t.Errorf("%d allocations are live, want none", n)
@@ -86,27 +82,6 @@ func TestFreeAsyncLost(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-// TestFreeAsyncBesideCapture lets a free fail on a stream that is not captured, while another one is.
-func TestFreeAsyncBesideCapture(t *testing.T) {
-	f := load(t)
-	const d = cuda.Device(0)
-	st := must[*cuda.Stream](t)(d.NewStream(cuda.NonBlocking()))
-	defer st.Close()
-	other := must[*cuda.Stream](t)(d.NewStream(cuda.NonBlocking()))
-	defer other.Close()
-	m := must[*cuda.Memory](t)(d.Alloc(3))
-	graph, err := st.Capture(func() error {
-		f.failing("cuMemFreeAsync", int(cuda.ErrInvalidValue), 0)
-		failed := m.FreeAsync(other)
-		wantError(t, failed, cuda.ErrInvalidValue, "memory of 3 bytes on cuda:0")
-		if strings.Contains(failed.Error(), "captured") {
-			t.Errorf("the error is about captures: %v", failed)
-		}
-		return nil
-	})
-	ok(t, errors.Join(err, graph.Close(), m.Free()))
 }
 
 // TestImageCloseFails closes an image where a module cannot be unloaded: the next use loads another one, and a later
@@ -281,30 +256,6 @@ func forgottenPin() error {
 func TestForgottenPin(t *testing.T) {
 	load(t)
 	child(t, "forgotten pin", "TVMFFI_CUDA_LIBRARY="+os.Getenv("TVMFFI_CUDA_LIBRARY"))
-}
-
-// TestGraphKeepsNewArguments sets arguments of a kernel node: the graph keeps them alive until it is closed.
-func TestGraphKeepsNewArguments(t *testing.T) {
-	load(t)
-	const d = cuda.Device(0)
-	k := kernel(t, module(t, d), "add_one")
-	m := must[*cuda.Memory](t)(cuda.AllocOf(d, make([]float32, 4)))
-	defer m.Free()
-	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}
-	b := must[*cuda.GraphBuilder](t)(d.NewGraph())
-	defer b.Close()
-	n := must[*cuda.GraphNode](t)(b.After().Kernel(k, c, m, m, 4))
-	gr := must[*cuda.Graph](t)(b.Instantiate())
-	ended := make(chan bool, 1)
-	func() {
-		part := must[*cuda.Memory](t)(m.Part(0, 16))
-		runtime.AddCleanup(part, func(int) { ended <- true }, 0)
-		ok(t, gr.SetKernel(n, k, c, part, part, 4))
-	}()
-	if collected(ended) {
-		t.Error("the argument was collected")
-	}
-	ok(t, gr.Close())
 }
 
 // TestFailedCallEnds lets the driver refuse a function for a stream: the package forgets it.

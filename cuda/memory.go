@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"math/bits"
@@ -19,20 +18,18 @@ import (
 // Memory is a range of device memory: an allocation, a part of one, or memory
 // of another owner.
 type Memory struct {
-	s         *state
-	address   uintptr
-	size      int64 // bytes
-	parent    *Memory
-	tensor    *tvmffi.Tensor // kept alive by a view of it
-	module    *Module        // that holds the variable
-	node      *GraphNode     // that allocates it
-	managed   bool
-	pool      *access                               // of the pool or the addresses that it is from, nil for other memory
-	inOrder   bool                                  // FreeAsync may free it
-	recording *recording                            // that allocates it, nil outside captures
-	check     func() error                          // whether what the memory is in can still be used
-	free      func(g *guard, address uintptr) error // nil for a view
-	freed     atomic.Uint64                         // which allocation was, see made
+	s       *state
+	address uintptr
+	size    int64 // bytes
+	parent  *Memory
+	tensor  *tvmffi.Tensor // kept alive by a view of it
+	module  *Module        // that holds the variable
+	managed bool
+	pool    *access                               // of the pool or the addresses that it is from, nil for other memory
+	inOrder bool                                  // FreeAsync may free it
+	check   func() error                          // whether what the memory is in can still be used
+	free    func(g *guard, address uintptr) error // nil for a view
+	freed   atomic.Bool
 }
 
 // Alloc allocates device memory, which every stream may use at once. It is not cleared.
@@ -78,7 +75,7 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 	if bytes <= 0 {
 		return s.none(bytes)
 	}
-	if err := outside("Alloc", "allocate before it, or by AllocAsync on the stream"); err != nil {
+	if err := outside("Alloc", "allocate before it"); err != nil {
 		return nil, err
 	}
 	g, err := s.enter()
@@ -115,6 +112,9 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	if bytes <= 0 {
 		return s.none(bytes)
 	}
+	if err := outside("AllocAsync", "allocate before it"); err != nil {
+		return nil, err
+	}
 	g, err := s.enter()
 	if err != nil {
 		return nil, err
@@ -135,23 +135,11 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 // ordered allocates memory on a stream by a call of the driver, which writes the address to
 // out(0).
 func (g *guard) ordered(h uintptr, bytes int64, f driver.Func, args ...uintptr) (*Memory, error) {
-	ls := &g.s.order.lanes
-	defer ls.release(ls.hold(h))
-	r, err := g.recording(h)
-	if err != nil {
-		return nil, err
-	}
-	if r != nil {
-		r.memory.Store(true)
-	}
-	if err := g.call(f, args...); err != nil {
+	if err := g.uncaptured(h, "AllocAsync", f, args...); err != nil {
 		return nil, err
 	}
 	m := g.s.own(g.result(0), bytes, (*guard).free)
-	m.inOrder, m.recording = true, r
-	if r != nil {
-		m.gone() // the graph has it
-	}
+	m.inOrder = true
 	return m, nil
 }
 
@@ -314,11 +302,8 @@ func (m *Memory) at(s *state) (uintptr, error) {
 		return 0, aMemory.none()
 	}
 	for p := m; p != nil; p = p.parent {
-		if err := p.ended(); err != nil {
-			return 0, err
-		}
-		if p.node != nil && p.node.ended() {
-			return 0, valueError("the memory of %d bytes on %s is that of %s, whose graph and builder are closed: it must not be used any more", m.size, m.s.device, p.node)
+		if p.freed.Load() {
+			return 0, valueError("the memory of %d bytes on %s was freed: it must not be used any more", m.size, m.s.device)
 		}
 		if p.check != nil {
 			if err := p.check(); err != nil {
@@ -356,13 +341,12 @@ func (m *Memory) at(s *state) (uintptr, error) {
 // the next call that waits for the device frees the memory, such as another Free, or Alloc where
 // memory is short. [Device.Synchronize] returns the error if that fails. If the wait fails and
 // the device is not lost, the memory is not freed, and Free can be called again. Otherwise a
-// second call, and a call for a view, does nothing. Memory that a capture allocates is freed once
-// after each launch of its graph; before the first one Free does nothing.
+// second call, and a call for a view, does nothing.
 func (m *Memory) Free() (err error) {
-	if m == nil || m.free == nil || m.done() {
+	if m == nil || m.free == nil || m.freed.Load() {
 		return nil
 	}
-	if err := outside("Free", "free after it; what the work of a graph uses must live as long as the graph"); err != nil {
+	if err := outside("Free", "free after it; everything that a graph uses must outlive the graph"); err != nil {
 		return err
 	}
 	g, err := m.s.enter()
@@ -370,27 +354,17 @@ func (m *Memory) Free() (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	allocation := m.made()
-	before, ok := m.claim(allocation)
-	if !ok {
+	if m.freed.Swap(true) {
 		return nil
 	}
-	what := func(err error) error { return about(err, "memory of %d bytes on %s", m.size, m.s.device) }
 	called, err := g.whenDone(func(g *guard) error {
-		if m.recording == nil {
-			m.gone()
-			return what(m.free(g, m.address))
-		}
-		defer m.recording.still()() // no launch comes between
-		if !m.recording.unknown && m.made() != allocation {
-			return nil // a later launch has freed it, and allocated it again
-		}
-		return what(m.free(g, m.address))
+		m.gone()
+		return about(m.free(g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
 	})
 	if !called {
-		m.freed.CompareAndSwap(allocation, before) // work may still use it
+		m.freed.Store(false) // work may still use it
 	}
-	return what(err)
+	return about(err, "memory of %d bytes on %s", m.size, m.s.device)
 }
 
 // free is the free of memory that the driver allocated.
@@ -401,16 +375,16 @@ func (g *guard) free(address uintptr) error { return g.call(driver.MemFree, addr
 // device will do. Uses on other streams must come before that point: let the stream wait for an
 // event of theirs, or synchronise them. A second call, and a call for a view, does nothing. Other
 // memory is refused: Free ends it. After an error the memory is still there, unless the device is
-// lost. In a capture only memory that the capture allocates can be freed. If the capture does not
-// free it, each launch allocates it again: it is freed after each launch, once, by Free or
-// FreeAsync, and must not be used until the next one. For a capture that another library has
-// begun, this package does not know the launches: the program frees such memory once for each.
+// lost. Inside [Stream.Capture] it is an error.
 func (m *Memory) FreeAsync(stream *Stream) (err error) {
-	if m == nil || m.free == nil || m.done() {
+	if m == nil || m.free == nil || m.freed.Load() {
 		return nil
 	}
 	if !m.inOrder {
 		return valueError("FreeAsync of memory on %s that is not of AllocAsync, Pool.Alloc or Alloc: a stream cannot free it: call Free", m.s.device)
+	}
+	if err := outside("FreeAsync", "free after it; everything that a graph uses must outlive the graph"); err != nil {
+		return err
 	}
 	g, err := m.s.enter()
 	if err != nil {
@@ -421,34 +395,16 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if err != nil {
 		return err
 	}
-	ls := &m.s.order.lanes
-	defer ls.release(ls.hold(h))
-	r, lost := g.recording(h)
-	if !idle(lost) {
-		return lost
-	}
-	allocation := m.made()
-	switch {
-	case r == nil:
-	case m.recording == nil || m.recording.id != r.id:
-		return valueError("FreeAsync of memory of %d bytes on %s for a stream that is captured: a capture frees only memory that it allocates by AllocAsync or Pool.Alloc: free this after it", m.size, m.s.device)
-	default:
-		allocation = forever
-	}
-	before, ok := m.claim(allocation)
-	if !ok {
+	if m.freed.Swap(true) {
 		return nil
 	}
-	err = g.call(driver.MemFreeAsync, m.address, h)
-	if !idle(err) {
-		m.freed.CompareAndSwap(allocation, before) // the memory is still there, and Free can end it
-	} else if m.recording == nil {
+	err = g.uncaptured(h, "FreeAsync", driver.MemFreeAsync, m.address, h)
+	if idle(err) {
 		m.gone()
+	} else {
+		m.freed.Store(false) // the memory is still there, and Free can end it
 	}
-	if err = cmp.Or(err, lost); err != nil {
-		return about(err, "memory of %d bytes on %s", m.size, m.s.device)
-	}
-	return nil
+	return about(err, "memory of %d bytes on %s", m.size, m.s.device)
 }
 
 func (m *Memory) gone() {

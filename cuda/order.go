@@ -80,8 +80,7 @@ type captureThreads struct {
 	threads map[int]int // how many captures
 	// guests are devices of which a stream has joined a capture that began on another one. Each
 	// counts as captured until no capture runs: the driver does not say which one has ended there.
-	guests     []*state
-	recordings []*recording // by this package
+	guests []*state
 }
 
 // add notes a capture of a thread.
@@ -145,13 +144,13 @@ func (st *Stream) legacy(g *guard, h uintptr) (bool, error) {
 
 // begin begins the capture of a stream on the calling thread, which is pinned. The caller
 // calls the func that it returns after the end of the capture.
-func (st *Stream) begin(g *guard, h uintptr) (r *recording, ends func(), err error) {
+func (st *Stream) begin(g *guard, h uintptr) (ends func(), err error) {
 	if err := g.idle(h, "Capture"); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	legacy, err := st.legacy(g, h)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	o, thread := &st.s.order, capi.ThreadID()
 	// Other threads may go on with calls that a capture does not allow.
@@ -166,22 +165,12 @@ func (st *Stream) begin(g *guard, h uintptr) (r *recording, ends func(), err err
 	if o.captures.Add(1); legacy {
 		o.legacy.Add(1)
 	}
-	ends = func() {
-		capturers.over(r)
-		st.s.ended(thread, legacy)
-	}
+	ends = func() { st.s.ended(thread, legacy) }
 	if err := g.call(driver.StreamBeginCapture, h, threadLocal); err != nil {
 		ends() // what was to be freed meanwhile waits for the lock still
-		return nil, nil, about(err, "the stream of %s", st.s.device)
+		return nil, about(err, "the stream of %s", st.s.device)
 	}
-	if r, err = capturers.begun(g, h); err != nil {
-		if g.raw(driver.StreamEndCapture, h, g.out(0)) == 0 {
-			g.raw(driver.GraphDestroy, g.result(0))
-		}
-		ends()
-		return nil, nil, err
-	}
-	return r, ends, nil
+	return ends, nil
 }
 
 // lock locks what the begin of a capture needs: o.mu and the join of the lane. It waits for

@@ -140,6 +140,9 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	if bytes <= 0 {
 		return p.s.none(bytes)
 	}
+	if err := outside("Pool.Alloc", "allocate before it"); err != nil {
+		return nil, err
+	}
 	g, err := p.s.enter()
 	if err != nil {
 		return nil, err

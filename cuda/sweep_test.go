@@ -135,19 +135,6 @@ func scenario() (err error) {
 		launch.Programmatic = false
 		for _, f := range []func() error{
 			func() error { return graph.Launch(st) },
-			func() error {
-				return graph.Update(st, func() error { return k.Launch(launch, int32(1), float32(3), x, y) })
-			},
-			func() error {
-				nodes, err := graph.Kernels(k)
-				if err != nil {
-					return err
-				}
-				again := launch
-				again.Stream = nil
-				return graph.SetKernel(nodes[0], k, again, int32(1), float32(3), x, y)
-			},
-			func() error { return graph.Launch(st) },
 			func() error { return pool.SetAttribute(cuda.PoolReleaseThreshold, 1<<20) },
 			func() error { _, err := pool.Attribute(cuda.PoolUsed); return err },
 			func() error { return pool.AllowAccess(0) },

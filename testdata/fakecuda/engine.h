@@ -221,31 +221,15 @@ struct Dim { unsigned x, y, z; };
 
 // Node is a part of a graph. Its work is queued once for each launch.
 struct Node {
-  int type;  // CUgraphNodeType: 0 kernel, 1 copy, 2 fill, 3 host, 4 graph, 5 empty, 6 wait, 7 record, 10 allocation, 11 free, 13 conditional
   std::string what;
   std::function<void()> work;
-  Function* f = nullptr;
-  Dim grid{}, block{};
-  unsigned shared = 0;
   std::function<bool()> ready;
-  bool host = false, driven = false, enabled = true;
-  uintptr_t memory = 0;  // of an allocation or its end
+  bool host = false, driven = false;
   std::vector<Node*> after;
-  std::vector<int> children;  // the types of the nodes of a child graph
-  std::function<void(Node*)> copied;  // completes a copy for an executable graph
-  // Of a conditional node of an executable graph: what each body runs, and the nodes of the program that stand for it.
-  struct Body { std::vector<Node*> names; std::vector<std::shared_ptr<Node>> nodes; };
-  std::shared_ptr<std::vector<Body>> inside;
-  // Queues a part that is more than one task, such as a child graph: it gets the tasks to come after and returns the last one.
-  std::function<TaskRef(Stream*, std::vector<TaskRef>)> expand;
+  std::vector<std::shared_ptr<Node>> child;  // the nodes of a child graph
 };
 using NodeRef = std::shared_ptr<Node>;
-unsigned long long graphs_made = 0;
-struct Graph {
-  std::vector<NodeRef> nodes;
-  std::vector<std::shared_ptr<void>> objects;  // of the user, which live as long as the graph and what is made of it
-  unsigned long long serial = ++graphs_made;   // an address may be that of a graph before
-};
+struct Graph { std::vector<NodeRef> nodes; };
 
 std::set<Stream*> streams;
 std::set<Event*> events;
@@ -385,9 +369,9 @@ Node* add(Graph* g, Node node, std::vector<Node*> after) {
 }
 
 TaskRef task_of(const Node& n) {
-  auto t = task(n.what, n.enabled ? n.work : nullptr);
+  auto t = task(n.what, n.work);
   t->ready = n.ready;
-  t->host = n.host && n.enabled;
+  t->host = n.host;
   t->driven = n.driven;
   return t;
 }
@@ -403,9 +387,8 @@ int queue(Stream* st, Node node) {
   st->tail = {add(st->capture->graph, std::move(node), st->tail)};
   return kOk;
 }
-Node work(int type, std::string what, std::function<void()> f) {
+Node work(std::string what, std::function<void()> f) {
   Node n{};
-  n.type = type;
   n.what = std::move(what);
   n.work = std::move(f);
   return n;
@@ -435,7 +418,7 @@ template <class T>
 int fill(const char* who, uintptr_t p, T v, size_t n, Stream* st) {
   if (p % sizeof(T) || !inside(p, n * sizeof(T))) return kInvalidValue;
   std::string name = who;
-  return queue(st, work(2, name, [=] {
+  return queue(st, work(name, [=] {
     if (!use(name, p, n * sizeof(T), -1, true)) return;
     for (size_t i = 0; i < n; ++i) reinterpret_cast<T*>(p)[i] = v;
   }));

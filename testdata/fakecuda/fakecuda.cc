@@ -15,7 +15,6 @@
 // old.ld, it has the functions of CUDA 11.2.
 #include "device.h"
 #include "graph.h"
-#include "graph_more.h"
 #include "memory.h"
 #include "memory_more.h"
 #include "memory_shared.h"
@@ -104,7 +103,6 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** out, int asked, uint64_t
       {"cuMemGetAddressRange", 3020}, {"cuIpcOpenMemHandle", 11000},
       {"cuStreamDestroy", 4000}, {"cuStreamBeginCapture", 10010}, {"cuEventDestroy", 4000}, {"cuModuleGetGlobal", 3020},
       {"cuDeviceGetUuid", 11040},
-      {"cuGraphAddDependencies", 12030}, {"cuGraphGetEdges", 12030},
   };
   auto v = second.find(name);
   Dl_info self;

@@ -346,11 +346,7 @@ int launch(Function* f, Dim grid, Dim block, unsigned shared, Arguments args, No
   n *= 1ull * grid.x * grid.y * grid.z;
   const std::string name = f->name;
   const int dev = f->device;
-  *out = work(0, "kernel " + name, [=] { run(f, name, dev, args, n); });
-  out->f = f;
-  out->grid = grid;
-  out->block = block;
-  out->shared = shared;
+  *out = work("kernel " + name, [=] { run(f, name, dev, args, n); });
   return kOk;
 }
 

@@ -2,7 +2,7 @@
 // allocator of the CUDA driver API.
 #pragma once
 
-#include "graphmemory.h"
+#include "engine.h"
 
 // Memory. The function without version is the one of CUDA 3.1, which nobody may call.
 EXPORT int cuMemAlloc(unsigned*, unsigned) { CALL("%s", "legacy"); return kUnknown; }
@@ -41,19 +41,14 @@ EXPORT int cuMemFreeHost(uintptr_t p) {
 
 // Allocates now, for work that comes after this place of the stream.
 int allocate_ordered(uintptr_t* p, size_t n, int dev, Pool* pool, Stream* st) {
-  if (st->capture) {
-    Node node;
-    int rc = graph_allocation(p, n, dev, &node);
-    return rc ? rc : queue(st, node);
-  }
+  if (st->capture) return spoil(st->capture, kNotSupported);  // memory of graphs is not modelled
   if (int rc = allocate(p, n, Kind::device, dev, pool)) return rc;
   const uintptr_t address = *p;
   blocks[address].promised = true;
-  Node node = work(10, "an allocation", [=] {
+  Node node = work("an allocation", [=] {
     auto b = blocks.find(address);
     if (b != blocks.end()) b->second.promised = false;
   });
-  node.memory = address;
   int rc = queue(st, node);
   if (rc) bury(address, "an allocation that failed");
   return rc;
@@ -63,22 +58,16 @@ EXPORT int cuMemFreeAsync(uintptr_t p, void* s) {
   CALL("%zx %llx", p, num(s)); CONTEXT(); STREAM(s);
   auto b = blocks.find(p);
   if (b == blocks.end() || b->second.kind != Kind::device || b->second.ending) return kInvalidValue;
-  const bool captured = st->capture != nullptr;
-  if (captured && !b->second.graph) return kInvalidValue;  // NVIDIA: it "must be passed the address of a graph allocation"
-  if (GraphMemory* m = b->second.graph) {
-    if (!captured && !m->out) return kInvalidValue;
-    if (!captured) m->out = false;
-  }
-  Node node = work(11, "a free", [=] {
+  if (st->capture) return kInvalidValue;  // NVIDIA: it "must be passed the address of a graph allocation"
+  Node node = work("a free", [=] {
     auto b = blocks.find(p);
     if (b == blocks.end()) return;
     if (b->second.promised) violation("memory at %zx is freed before its allocation in stream order", p);
     bury(p, "cuMemFreeAsync");
   });
-  node.memory = p;
   int rc = queue(st, node);
   b = blocks.find(p);  // it may have run
-  if (!rc && !captured && b != blocks.end() && !(b->second.graph && b->second.promised)) b->second.ending = true;
+  if (!rc && b != blocks.end()) b->second.ending = true;
   return rc;
 }
 EXPORT int cuDeviceGetDefaultMemPool(void** p, int d) { CALL("%d", d); DEVICE(d); *p = &default_pools[d]; return kOk; }
@@ -124,18 +113,18 @@ EXPORT int cuMemAllocFromPoolAsync(uintptr_t* p, size_t n, void* h, void* s) { C
 // Host memory that is not pinned is copied to a buffer of the driver before the call returns; the device gets it later.
 int to_device(const char* who, uintptr_t d, uintptr_t h, size_t n, Stream* st) {
   std::string name = who;
-  if (pinned(h, n)) return queue(st, work(1, name, [=] { copy(name, d, h, n, false, false); }));
+  if (pinned(h, n)) return queue(st, work(name, [=] { copy(name, d, h, n, false, false); }));
   if (inside(h, 1)) return kInvalidValue;  // memory of a device, or a range that is too long
-  if (st->capture) return queue(st, work(1, name, [=] { copy(name, d, h, n, true, false); }));
+  if (st->capture) return queue(st, work(name, [=] { copy(name, d, h, n, true, false); }));
   auto staged = std::make_shared<std::vector<char>>(reinterpret_cast<char*>(h), reinterpret_cast<char*>(h) + n);
-  return queue(st, work(1, name, [=] { copy(name, d, reinterpret_cast<uintptr_t>(staged->data()), n, true, false); }));
+  return queue(st, work(name, [=] { copy(name, d, reinterpret_cast<uintptr_t>(staged->data()), n, true, false); }));
 }
 // A copy to host memory that is not pinned is done when the call returns.
 int to_host(const char* who, uintptr_t h, uintptr_t d, size_t n, Stream* st) {
   std::string name = who;
   const bool paged = !pinned(h, n);
   if (paged && inside(h, 1)) return kInvalidValue;
-  int rc = queue(st, work(1, name, [=] { copy(name, h, d, n, false, paged); }));
+  int rc = queue(st, work(name, [=] { copy(name, h, d, n, false, paged); }));
   return rc || !paged || st->capture ? rc : wait(st);
 }
 EXPORT int cuMemcpyHtoD_v2(uintptr_t d, uintptr_t h, size_t n) {
@@ -167,7 +156,7 @@ EXPORT int cuMemcpyDtoDAsync_v2(uintptr_t a, uintptr_t b, size_t n, void* s) {
   CALL("%zx %zx %zu %llx", a, b, n, num(s)); CONTEXT(); STREAM(s);
   if (!inside(a, n) || !inside(b, n)) return kInvalidValue;
   const std::string name = __func__;
-  return queue(st, work(1, name, [=] { copy(name, a, b, n, false, false); }));
+  return queue(st, work(name, [=] { copy(name, a, b, n, false, false); }));
 }
 EXPORT int cuMemcpyPeerAsync(uintptr_t a, void* ca, uintptr_t b, void* cb, size_t n, void* s) {
   CALL("%zx %d %zx %d %zu %llx", a, static_cast<int>(static_cast<char*>(ca) - contexts), b, static_cast<int>(static_cast<char*>(cb) - contexts), n, num(s));
@@ -175,7 +164,7 @@ EXPORT int cuMemcpyPeerAsync(uintptr_t a, void* ca, uintptr_t b, void* cb, size_
   int da = -1, db = -1;
   if (!inside(a, n, &da) || !inside(b, n, &db) || ca != &contexts[da] || cb != &contexts[db]) return kInvalidValue;
   const std::string name = __func__;
-  return queue(st, work(1, name, [=] { copy(name, a, b, n, false, false); }));
+  return queue(st, work(name, [=] { copy(name, a, b, n, false, false); }));
 }
 EXPORT int cuMemsetD8Async(uintptr_t p, unsigned char v, size_t n, void* s) { CALL("%zx %x %zu %llx", p, v, n, num(s)); CONTEXT(); STREAM(s); return fill<uint8_t>(__func__, p, v, n, st); }
 EXPORT int cuMemsetD16Async(uintptr_t p, unsigned short v, size_t n, void* s) { CALL("%zx %x %zu %llx", p, v, n, num(s)); CONTEXT(); STREAM(s); return fill<uint16_t>(__func__, p, v, n, st); }

@@ -36,7 +36,7 @@ int copy_box(const char* who, const Copy3D& c, Stream* st, bool peer) {
   if (!from || !to) return kInvalidValue;
   if (peer ? a < 0 || b < 0 || c.scontext != &contexts[a] || c.dcontext != &contexts[b] : c.scontext || c.dcontext) return kInvalidValue;
   std::string name = who;
-  return queue(st, work(1, name, [=] {
+  return queue(st, work(name, [=] {
     for (size_t z = 0; z < c.depth; ++z)
       for (size_t y = 0; y < c.height; ++y) {
         size_t d = (z * c.dheight + y) * c.dpitch, s = (z * c.sheight + y) * c.spitch;
@@ -68,7 +68,7 @@ int fill_rows(const char* who, uintptr_t p, size_t pitch, T v, size_t width, siz
   int of = 0;
   if (!inside(p, (height - 1) * pitch + width * sizeof(T), &of)) return kInvalidValue;
   std::string name = who;
-  return queue(st, work(2, name, [=] {
+  return queue(st, work(name, [=] {
     for (size_t y = 0; y < height; ++y) {
       if (!use(name, p + y * pitch, width * sizeof(T), -1, true)) return;
       for (size_t x = 0; x < width; ++x) reinterpret_cast<T*>(p + y * pitch)[x] = v;
@@ -188,7 +188,7 @@ EXPORT int cuMemPrefetchAsync(uintptr_t p, size_t n, int place, void* s) {
   if (st->capture) return spoil(st->capture, kCaptureUnsupported);
   for (auto& other : advised.prefetched) other.second.remove(p, p + n);
   advised.prefetched[place].add(p, p + n);
-  return queue(st, work(5, "a prefetch", [=] {
+  return queue(st, work("a prefetch", [=] {
     auto b = around(blocks, p, n);
     if (b == blocks.end()) violation("cuMemPrefetchAsync moves %zu bytes at %zx of freed memory", n, p);
   }));

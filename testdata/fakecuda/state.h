@@ -131,13 +131,6 @@ struct Ranges {
 };
 
 enum class Kind { device, host, managed, variable };
-// GraphMemory is memory that a node of a graph allocates at each launch, at one address.
-struct GraphMemory {
-  uintptr_t address;
-  size_t size;
-  int device;
-  bool out = false;  // a launch has allocated it and nobody has freed it, as the calls of the program go
-};
 // Block is memory of the driver.
 struct Block {
   size_t size;
@@ -146,7 +139,6 @@ struct Block {
   Pool* pool = nullptr;   // of stream-ordered memory
   bool promised = false;  // its allocation waits in a stream
   bool ending = false;    // its end waits in a stream
-  GraphMemory* graph = nullptr;  // while promised is true it is not allocated
   const char* ended = nullptr;  // the function that freed it
   bool foreign = false;   // memory of another process
   bool mapped = false;    // virtual memory, for the devices of access
@@ -225,29 +217,9 @@ int allocate(uintptr_t* out, size_t n, Kind kind, int dev, Pool* pool = nullptr)
   return kOk;
 }
 
-// What the driver holds for the allocations of graphs, by device.
-struct GraphUse { size_t used = 0, used_high = 0, reserved = 0, reserved_high = 0; } graph_use[2];
-
-void count_graph_memory(int dev, size_t more, size_t less) {
-  GraphUse& u = graph_use[dev];
-  u.used += more;
-  u.used -= std::min(u.used, less);
-  u.reserved = std::max(u.reserved, u.used);
-  u.used_high = std::max(u.used_high, u.used);
-  u.reserved_high = std::max(u.reserved_high, u.reserved);
-}
-
 // Ends memory: its content is overwritten, and later uses are violations.
 void bury(uintptr_t p, const char* how) {
   auto b = blocks.find(p);
-  if (b->second.graph) {  // the next launch allocates it again
-    if (!b->second.promised) count_graph_memory(b->second.device, 0, b->second.size);
-    b->second.promised = true;
-    b->second.ending = false;
-    b->second.written = Ranges();
-    std::memset(reinterpret_cast<void*>(p), 0xDD, std::min(b->second.size, kFilled));
-    return;
-  }
   if (b->second.foreign) {  // the other process keeps it: only the mapping ends
     uintptr_t from = p / 4096 * 4096;
     mmap(reinterpret_cast<void*>(from), p + b->second.size - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -273,10 +245,6 @@ void bury(uintptr_t p, const char* how) {
 int release(uintptr_t p, bool host, const char* how) {
   auto b = blocks.find(p);
   if (b == blocks.end() || registered.count(p) || b->second.mapped || (b->second.kind == Kind::host) != host || b->second.kind == Kind::variable || b->second.ending) return kInvalidValue;
-  if (GraphMemory* m = b->second.graph) {
-    if (!m->out) return kInvalidValue;
-    m->out = false;
-  }
   bury(p, how);
   return kOk;
 }

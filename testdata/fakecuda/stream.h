@@ -152,7 +152,7 @@ EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
 }
 EXPORT int cuLaunchHostFunc(void* s, void (*f)(void*), void* data) {
   CALL("%llx", num(s)); CONTEXT(); STREAM(s);
-  Node node = work(3, "a function of the host", [=] { f(data); });
+  Node node = work("a function of the host", [=] { f(data); });
   node.host = node.driven = true;
   return queue(st, node);
 }

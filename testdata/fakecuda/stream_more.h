@@ -137,7 +137,7 @@ template <class T>
 int wait_for(Stream* st, uintptr_t p, T value, unsigned flags, int dev) {
   if (int rc = check_word<T>(p, flags, dev)) return rc;
   const std::string who = "a wait for a value";
-  Node n = work(12, who, [=] { use(who, p, sizeof(T), dev, false); });
+  Node n = work(who, [=] { use(who, p, sizeof(T), dev, false); });
   n.ready = [=] {
     T now = __atomic_load_n(reinterpret_cast<T*>(p), __ATOMIC_SEQ_CST);
     switch (flags & 3) {
@@ -154,7 +154,7 @@ int write_word(Stream* st, uintptr_t p, T value, unsigned flags, int dev) {
   if (flags) return kInvalidValue;
   if (int rc = check_word<T>(p, 0, dev)) return rc;
   const std::string who = "a write of a value";
-  Node n = work(12, who, [=] {
+  Node n = work(who, [=] {
     if (use(who, p, sizeof(T), dev, true)) __atomic_store_n(reinterpret_cast<T*>(p), value, __ATOMIC_SEQ_CST);
   });
   n.driven = true;  // something may look for it: the host, or another stream

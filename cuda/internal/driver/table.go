@@ -59,7 +59,6 @@ const (
 	StreamBeginCapture
 	StreamEndCapture
 	StreamIsCapturing
-	StreamGetCaptureInfo
 	LaunchHostFunc
 	EventCreate
 	EventDestroy
@@ -83,11 +82,6 @@ const (
 	GraphLaunch
 	GraphExecDestroy
 	GraphDestroy
-	GraphExecUpdate
-	GraphGetNodes
-	GraphNodeGetType
-	GraphKernelNodeGetParams
-	GraphExecKernelNodeSetParams
 
 	// Memory: copies, the host, what an address is, advice.
 	Memcpy2DAsync
@@ -134,38 +128,6 @@ const (
 	MulticastGetGranularity
 
 	// Graphs.
-	GraphCreate
-	GraphAddKernelNode
-	GraphAddMemcpyNode
-	GraphAddMemsetNode
-	GraphAddHostNode
-	GraphAddEmptyNode
-	GraphAddChildGraphNode
-	GraphAddEventRecordNode
-	GraphAddEventWaitNode
-	GraphAddMemAllocNode
-	GraphAddMemFreeNode
-	GraphAddNode
-	GraphAddDependencies
-	GraphAddDependenciesData
-	GraphKernelNodeSetAttribute
-	GraphConditionalHandleCreate
-	GraphGetEdges
-	GraphGetEdgesData
-	FuncGetName
-	GraphExecMemcpyNodeSetParams
-	GraphExecMemsetNodeSetParams
-	GraphExecChildGraphNodeSetParams
-	GraphExecEventRecordNodeSetEvent
-	GraphExecEventWaitNodeSetEvent
-	GraphNodeSetEnabled
-	GraphUpload
-	UserObjectCreate
-	UserObjectRelease
-	GraphRetainUserObject
-	DeviceGetGraphMemAttribute
-	DeviceSetGraphMemAttribute
-	DeviceGraphMemTrim
 
 	// Streams and contexts.
 	ThreadExchangeStreamCaptureMode
@@ -254,7 +216,6 @@ var table = [functions]entry{
 	StreamBeginCapture:       {"cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010},
 	StreamEndCapture:         {"cuStreamEndCapture", "", 10000},
 	StreamIsCapturing:        {"cuStreamIsCapturing", "", 10000},
-	StreamGetCaptureInfo:     {"cuStreamGetCaptureInfo", "", 10010},
 	LaunchHostFunc:           {"cuLaunchHostFunc", "", 10000},
 	EventCreate:              {"cuEventCreate", "", 2000},
 	EventDestroy:             {"cuEventDestroy", "cuEventDestroy_v2", 4000},
@@ -278,11 +239,6 @@ var table = [functions]entry{
 	GraphLaunch:                               {"cuGraphLaunch", "", 10000},
 	GraphExecDestroy:                          {"cuGraphExecDestroy", "", 10000},
 	GraphDestroy:                              {"cuGraphDestroy", "", 10000},
-	GraphExecUpdate:                           {"cuGraphExecUpdate", "", 10020},
-	GraphGetNodes:                             {"cuGraphGetNodes", "", 10000},
-	GraphNodeGetType:                          {"cuGraphNodeGetType", "", 10000},
-	GraphKernelNodeGetParams:                  {"cuGraphKernelNodeGetParams", "", 10000},
-	GraphExecKernelNodeSetParams:              {"cuGraphExecKernelNodeSetParams", "", 10010},
 
 	// Memory: copies, the host, what an address is, advice.
 	Memcpy2DAsync:           {"cuMemcpy2DAsync", "cuMemcpy2DAsync_v2", 3020},
@@ -329,38 +285,6 @@ var table = [functions]entry{
 	MulticastGetGranularity:      {"cuMulticastGetGranularity", "", 12010},
 
 	// Graphs.
-	GraphCreate:                      {"cuGraphCreate", "", 10000},
-	GraphAddKernelNode:               {"cuGraphAddKernelNode", "", 10000},
-	GraphAddMemcpyNode:               {"cuGraphAddMemcpyNode", "", 10000},
-	GraphAddMemsetNode:               {"cuGraphAddMemsetNode", "", 10000},
-	GraphAddHostNode:                 {"cuGraphAddHostNode", "", 10000},
-	GraphAddEmptyNode:                {"cuGraphAddEmptyNode", "", 10000},
-	GraphAddChildGraphNode:           {"cuGraphAddChildGraphNode", "", 10000},
-	GraphAddEventRecordNode:          {"cuGraphAddEventRecordNode", "", 11010},
-	GraphAddEventWaitNode:            {"cuGraphAddEventWaitNode", "", 11010},
-	GraphAddMemAllocNode:             {"cuGraphAddMemAllocNode", "", 11040},
-	GraphAddMemFreeNode:              {"cuGraphAddMemFreeNode", "", 11040},
-	GraphAddNode:                     {"cuGraphAddNode", "", 12020},
-	GraphAddDependencies:             {"cuGraphAddDependencies", "", 10000},
-	GraphAddDependenciesData:         {"cuGraphAddDependencies", "cuGraphAddDependencies_v2", 12030},
-	GraphKernelNodeSetAttribute:      {"cuGraphKernelNodeSetAttribute", "", 11000},
-	GraphConditionalHandleCreate:     {"cuGraphConditionalHandleCreate", "", 12030},
-	GraphGetEdges:                    {"cuGraphGetEdges", "", 10000},
-	GraphGetEdgesData:                {"cuGraphGetEdges", "cuGraphGetEdges_v2", 12030},
-	FuncGetName:                      {"cuFuncGetName", "", 12030},
-	GraphExecMemcpyNodeSetParams:     {"cuGraphExecMemcpyNodeSetParams", "", 10020},
-	GraphExecMemsetNodeSetParams:     {"cuGraphExecMemsetNodeSetParams", "", 10020},
-	GraphExecChildGraphNodeSetParams: {"cuGraphExecChildGraphNodeSetParams", "", 11010},
-	GraphExecEventRecordNodeSetEvent: {"cuGraphExecEventRecordNodeSetEvent", "", 11010},
-	GraphExecEventWaitNodeSetEvent:   {"cuGraphExecEventWaitNodeSetEvent", "", 11010},
-	GraphNodeSetEnabled:              {"cuGraphNodeSetEnabled", "", 11060},
-	GraphUpload:                      {"cuGraphUpload", "", 11010},
-	UserObjectCreate:                 {"cuUserObjectCreate", "", 11030},
-	UserObjectRelease:                {"cuUserObjectRelease", "", 11030},
-	GraphRetainUserObject:            {"cuGraphRetainUserObject", "", 11030},
-	DeviceGetGraphMemAttribute:       {"cuDeviceGetGraphMemAttribute", "", 11040},
-	DeviceSetGraphMemAttribute:       {"cuDeviceSetGraphMemAttribute", "", 11040},
-	DeviceGraphMemTrim:               {"cuDeviceGraphMemTrim", "", 11040},
 
 	// Streams and contexts.
 	ThreadExchangeStreamCaptureMode: {"cuThreadExchangeStreamCaptureMode", "", 10010},
