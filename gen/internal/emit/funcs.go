@@ -38,7 +38,7 @@ func (e *emitter) funcFields(f *plan.Func) []jen.Code {
 	if f.Owner != nil {
 		set("Owner", address(f.Owner.Var))
 	} else {
-		set("Library", address(e.pkg.LibraryOf(f)))
+		set("Library", address(f.Set.Name))
 	}
 	if f.Module != "" {
 		set("Module", jen.Lit(f.Module))

@@ -9,7 +9,7 @@ import (
 // object writes an object type and its members, then what only generated code calls.
 func (e *emitter) object(o *plan.Object) {
 	e.add(nil, jen.Var().Id(o.Var).Op("=").Add(bindrt("Type")).Values(
-		jen.Id("Library").Op(":").Add(address(e.pkg.LibraryOfType(o))), jen.Id("Key").Op(":").Lit(o.Key)))
+		jen.Id("Library").Op(":").Add(address(o.Set.Name)), jen.Id("Key").Op(":").Lit(o.Key)))
 	if !o.UserType {
 		e.add(document(o.GoName, o.Doc), jen.Type().Id(o.GoName).Struct(jen.Id("_").Index(jen.Lit(0)).Op("*").Id(o.GoName), jen.Id(o.Base)))
 	}

@@ -11,27 +11,33 @@ import (
 
 // A claim is the wish of one item for one Go name.
 type claim struct {
-	entry  *Entry
-	want   string
-	spare  []string // names to take before those with a suffix
-	short  bool     // want leaves out words of the registry name
-	owner  string   // "Rose." for methods of Rose
-	fixed  bool     // want is from the config
-	assign func(name string)
-	// declared is called instead if the consumer has declared the name.
-	declared func()
+	entry    *Entry
+	local    string // the item's own spelling
+	want     string
+	to       *string  // the name is written there, unless the consumer has declared it
+	declared *bool    // set then, unless it is nil
+	spare    []string // names to take before those with a suffix
+	short    bool     // want leaves out words of the registry name
+	owner    string   // "Rose." for methods of Rose
+	fixed    bool     // want is from the config
 }
 
-// spare returns the other name of a later method of one name: the name and its number.
-func (f *Func) spare(name string) []string {
-	if f.overload > 1 {
-		return []string{name + strconv.Itoa(f.overload)}
+// derived returns the claim of a name that derives from an item of the registry. The report does
+// not show it.
+func derived(kind Kind, name, local, want string, to *string) claim {
+	return claim{entry: &Entry{Kind: kind, Name: name}, local: local, want: want, to: to}
+}
+
+// numbered returns the other name of a later method of one name: the name and its number.
+func numbered(f *Func, name string) []string {
+	if f.Overload > 1 {
+		return []string{name + strconv.Itoa(f.Overload)}
 	}
 	return nil
 }
 
 // exact reports whether the registry spells the name like Go.
-func (c claim) exact() bool { return c.want == c.entry.local }
+func (c claim) exact() bool { return c.want == c.local }
 
 // plain reports whether nothing was left out of the registry name.
 func (c claim) plain() bool { return !c.hidden() && !c.short }
@@ -39,51 +45,46 @@ func (c claim) plain() bool { return !c.hidden() && !c.short }
 // hidden reports whether a part of the registry name starts with an underscore, which the Go
 // name leaves out.
 func (c claim) hidden() bool {
-	return strings.HasPrefix(c.entry.local, "_") || strings.Contains(c.entry.local, "._")
+	return strings.HasPrefix(c.local, "_") || strings.Contains(c.local, "._")
 }
 
 // settle gives every claim a name that is free in s. Names from the config come first, then
 // exact spellings, then names of which nothing was left out, each in the order of the registry
 // names. An item whose name is taken gets another one.
-func (p *planner) settle(pkg *Package, s *scope, claims []claim) {
+func (n *namer) settle(pkg *Package, s *scope, claims []claim) {
 	for i := range claims {
 		c := &claims[i]
-		if name, ok := p.rename(c.entry); ok {
+		if name, ok := n.rename(c.entry); ok {
 			c.want, c.fixed = name, true
 		} else {
-			c.want = cmp.Or(p.named(c.entry), c.want)
+			c.want = cmp.Or(n.named(c.entry), c.want)
 		}
 	}
 	slices.SortStableFunc(claims, func(a, b claim) int {
 		return cmp.Or(order(b.fixed)-order(a.fixed), order(b.exact())-order(a.exact()), order(b.plain())-order(a.plain()),
-			cmp.Compare(a.entry.Name, b.entry.Name), cmp.Compare(a.entry.local, b.entry.local))
+			cmp.Compare(a.entry.Name, b.entry.Name), cmp.Compare(a.local, b.local))
 	})
 	for _, c := range claims {
-		p.settleOne(pkg, s, c)
+		n.settleOne(pkg, s, c)
 	}
 }
 
-func order(first bool) int {
-	if first {
-		return 1
-	}
-	return 0
-}
-
-func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
+func (n *namer) settleOne(pkg *Package, s *scope, c claim) {
 	name, e := c.want, c.entry
-	take := func() { s.names[name] = holder{who: string(e.Kind) + " " + e.Name, local: e.local, kind: e.Kind} }
-	if pkg.user[c.owner+name] {
+	take := func() { s.names[name] = holder{who: string(e.Kind) + " " + e.Name, local: c.local, kind: e.Kind} }
+	if pkg.User[c.owner+name] {
 		e.Note = "the consumer declares " + c.owner + name + "; it is not generated again"
 		take()
-		c.declared()
+		if c.declared != nil {
+			*c.declared = true
+		}
 		return
 	}
-	h, taken := s.conflict(name, e.local)
+	h, taken := s.conflict(name, c.local)
 	switch {
 	case taken && c.fixed:
-		p.fail(fmt.Errorf("rename of %s: the name %s is taken by %s; choose another: rename: {%q: %q}",
-			e.id(), name, h.who, e.id(), name+"2"))
+		n.Errs = append(n.Errs, fmt.Errorf("rename of %s: the name %s is taken by %s; choose another: rename: {%q: %q}",
+			e.ID(), name, h.who, e.ID(), name+"2"))
 		return
 	case taken:
 		e.Renamed = name + " is taken by " + h.who
@@ -92,7 +93,7 @@ func (p *planner) settleOne(pkg *Package, s *scope, c claim) {
 		e.Renamed = "the configuration says so"
 	}
 	take()
-	c.assign(name)
+	*c.to = name
 }
 
 // other returns the name of an item that wants a name which h has: the first free one of the
@@ -106,7 +107,7 @@ func (s *scope) other(c claim, h holder) string {
 	names := append(slices.Clone(c.spare), name)
 	for n := max(2, s.numbers[name]); ; n++ {
 		for _, name := range names {
-			if _, taken := s.conflict(name, c.entry.local); !taken {
+			if _, taken := s.conflict(name, c.local); !taken {
 				return name
 			}
 		}
@@ -121,7 +122,7 @@ func (c claim) spelling() string {
 	switch {
 	case c.hidden():
 		return "X" + c.want
-	case !strings.ContainsFunc(c.entry.local, unicode.IsUpper):
+	case !strings.ContainsFunc(c.local, unicode.IsUpper):
 		return c.want + "Lower"
 	}
 	return c.want

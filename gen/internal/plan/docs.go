@@ -15,27 +15,27 @@ const (
 
 // documentAll adds to the docs of packages, types and constructors what follows from other
 // items. All names are known.
-func (p *planner) documentAll() {
-	for _, pkg := range p.sortedPackages() {
+func documentAll(packages []*Package) {
+	for _, pkg := range packages {
 		d := &documenter{pkg: pkg, returns: map[*Object][]string{}, takes: map[*Object][]string{}, children: map[*Object][]string{}}
 		d.index()
-		for _, o := range pkg.objects {
+		for _, o := range pkg.Objects {
 			d.constructors(o)
 			o.Doc.About = append(o.Doc.About, d.typeDoc(o)...)
 		}
-		for _, f := range pkg.funcs {
+		for _, f := range pkg.Funcs {
 			if f.Makes != nil {
 				d.maker(f)
 			}
 		}
-		for _, a := range pkg.aliases {
+		for _, a := range pkg.Aliases {
 			a.Link = d.link(a.Object.Pkg, a.Object.GoName)
 			for _, f := range a.Forwards {
 				f.Doc = f.To.Doc
 				f.Doc.About = []string{"It is " + d.link(a.Object.Pkg, f.To.GoName) + "."}
 			}
 		}
-		pkg.About = d.packageDoc(p.subject(pkg))
+		pkg.About = d.packageDoc(subject(pkg))
 	}
 }
 
@@ -51,7 +51,7 @@ func (d *documenter) index() {
 		if f.GoName == "" || f.Call == nil {
 			return
 		}
-		if o := f.result(); o != nil && (f.Owner != o || !f.Method) && f.Makes == nil && !f.Constructor {
+		if o := f.Result(); o != nil && (f.Owner != o || !f.Method) && f.Makes == nil && !f.Constructor {
 			d.returns[o] = append(d.returns[o], d.link(d.pkg, name))
 		}
 		if f.Constructor && len(f.Owner.Makers) > 0 {
@@ -59,7 +59,7 @@ func (d *documenter) index() {
 		}
 		taken := map[*Object]bool{nil: true}
 		for _, param := range f.Call.Params {
-			param.Type.each(func(o *Object) {
+			param.Type.Each(func(o *Object) {
 				if !taken[o] {
 					d.takes[o] = append(d.takes[o], d.link(d.pkg, name))
 				}
@@ -67,16 +67,16 @@ func (d *documenter) index() {
 			})
 		}
 	}
-	for _, f := range d.pkg.funcs {
+	for _, f := range d.pkg.Funcs {
 		note(f, f.GoName)
 	}
-	for _, o := range d.pkg.objects {
+	for _, o := range d.pkg.Objects {
 		d.children[o.Parent] = append(d.children[o.Parent], d.link(d.pkg, o.GoName))
 		for _, f := range o.Statics {
 			note(f, f.GoName)
 		}
 		for _, f := range o.Methods {
-			note(f, qualified(o, f.GoName))
+			note(f, o.Member(f.GoName))
 		}
 	}
 	for _, found := range []map[*Object][]string{d.returns, d.takes, d.children} {
@@ -103,7 +103,7 @@ func (d *documenter) link(of *Package, name string) string {
 func (d *documenter) runtime(name string) string { return d.link(&Package{Path: Runtime}, name) }
 
 // rawOf returns the constructor of a type beside the functions that make it, or nil.
-func (o *Object) rawOf() *Func {
+func rawOf(o *Object) *Func {
 	i := slices.IndexFunc(o.Statics, func(f *Func) bool { return f.Constructor && f.GoName != "" })
 	if i < 0 || len(o.Makers) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (o *Object) rawOf() *Func {
 }
 
 // rawEffect says what such a constructor does.
-func (f *Func) rawEffect() string {
+func rawEffect(f *Func) string {
 	if f.Init == nil {
 		return "only runs the constructor of the type"
 	}
@@ -124,7 +124,7 @@ func (d *documenter) makers(o *Object) []string {
 	var links []string
 	for _, f := range o.Makers {
 		if f.GoName != "" {
-			links = append(links, d.link(f.pkg, f.GoName))
+			links = append(links, d.link(f.Pkg, f.GoName))
 		}
 	}
 	return links
@@ -140,7 +140,7 @@ func (d *documenter) constructors(o *Object) {
 		if !f.Constructor {
 			continue
 		}
-		f.Doc.About = []string{"It " + f.rawEffect() + ". Prefer " + list(makers, "or", len(makers), "") +
+		f.Doc.About = []string{"It " + rawEffect(f) + ". Prefer " + list(makers, "or", len(makers), "") +
 			", the constructor of the library: it may check its arguments and compute fields, and they may be in another order."}
 	}
 }
@@ -149,14 +149,14 @@ func (d *documenter) constructors(o *Object) {
 func (d *documenter) maker(f *Func) {
 	o := f.Makes
 	about := "It is the constructor of the library for " + d.link(o.Pkg, o.GoName)
-	if raw := o.rawOf(); raw != nil {
-		about += "; " + d.link(o.Pkg, raw.GoName) + " " + raw.rawEffect()
+	if raw := rawOf(o); raw != nil {
+		about += "; " + d.link(o.Pkg, raw.GoName) + " " + rawEffect(raw)
 	}
 	about += "."
 	switch {
 	case f.Call == nil:
 		about += " Use " + d.runtime("As") + " to get one from the result."
-	case f.result() != o:
+	case f.Result() != o:
 		about += " Use " + d.runtime("Cast") + " to get one from the result, if it is one."
 	}
 	f.Doc.About = []string{about}
@@ -180,7 +180,7 @@ func (d *documenter) typeDoc(o *Object) []string {
 		case f.GoName == "":
 		case f.Constructor:
 			makes = append(makes, d.link(d.pkg, f.GoName))
-		case f.result() != o:
+		case f.Result() != o:
 			statics = append(statics, d.link(d.pkg, f.GoName))
 		}
 	}
@@ -204,7 +204,7 @@ func (d *documenter) heritage(o *Object) string {
 	own := func(of *Object) {
 		note := func(name string) {
 			if name != "" && !seen[name] && of != o {
-				members = append(members, d.link(of.Pkg, qualified(of, name)))
+				members = append(members, d.link(of.Pkg, of.Member(name)))
 			}
 			seen[name] = true
 		}
@@ -232,7 +232,7 @@ func (d *documenter) fields(o *Object) []string {
 	var links []string
 	for _, f := range o.Fields {
 		if f.GoName != "" {
-			links = append(links, d.link(d.pkg, qualified(o, f.GoName)))
+			links = append(links, d.link(d.pkg, o.Member(f.GoName)))
 		}
 	}
 	return links
@@ -251,48 +251,37 @@ func list(links []string, conjunction string, most int, noun string) string {
 }
 
 // subject says what a package binds: the namespaces of its items, or libraries.
-func (p *planner) subject(pkg *Package) string {
-	var all []string
-	for _, f := range pkg.funcs {
-		all = append(all, p.locate(f.Name).namespace)
-	}
-	for _, o := range pkg.objects {
-		all = append(all, p.locate(o.Key).namespace)
-	}
-	for _, a := range pkg.aliases {
-		all = append(all, p.locate(a.Object.Key).namespace)
-	}
-	slices.Sort(all)
-	all = slices.DeleteFunc(slices.Compact(all), func(ns string) bool { return ns == "" })
-	switch len(all) {
+func subject(pkg *Package) string {
+	switch all := pkg.Namespaces; len(all) {
 	case 0:
-		for _, l := range p.sourcesOf(pkg) {
+		for _, l := range pkg.Sources {
 			all = append(all, l.File)
 		}
 		return cmp.Or(list(all, "and", len(all), ""), "a library")
 	case 1:
 		return "the namespace " + all[0] + " of TVM-FFI"
+	default:
+		return "the namespaces " + list(all, "and", maxNamed, "namespace") + " of TVM-FFI"
 	}
-	return "the namespaces " + list(all, "and", maxNamed, "namespace") + " of TVM-FFI"
 }
 
 // packageDoc returns the paragraphs of the doc of a package.
 func (d *documenter) packageDoc(subject string) []string {
-	functions := len(d.pkg.funcs)
-	for _, o := range d.pkg.objects {
+	functions := len(d.pkg.Funcs)
+	for _, o := range d.pkg.Objects {
 		for _, f := range o.Statics {
 			functions += order(!f.Constructor)
 		}
 	}
 	var has []string
-	if n := len(d.pkg.objects); n > 0 {
+	if n := len(d.pkg.Objects); n > 0 {
 		has = append(has, count(n, "type"))
 	}
 	if functions > 0 {
 		has = append(has, count(functions, "function"))
 	}
 	paragraphs := []string{"binds " + subject + "."}
-	if len(has) == 0 && len(d.pkg.aliases) == 0 {
+	if len(has) == 0 && len(d.pkg.Aliases) == 0 {
 		paragraphs[0] = "binds " + subject + ", in the packages below it."
 	}
 	if len(has) > 0 {
@@ -312,12 +301,12 @@ func (d *documenter) packageDoc(subject string) []string {
 func (d *documenter) start() []string {
 	ways := map[*Object]*Func{}
 	registered := false
-	for _, f := range d.pkg.funcs {
+	for _, f := range d.pkg.Funcs {
 		if f.Makes != nil && f.GoName != "" {
 			ways[f.Makes], registered = f, true
 		}
 	}
-	for _, o := range d.pkg.objects {
+	for _, o := range d.pkg.Objects {
 		for _, f := range o.Statics {
 			if f.Constructor && f.GoName != "" && len(o.Makers) == 0 && (f.Init == nil || !registered) {
 				ways[o] = f
@@ -347,8 +336,8 @@ func (d *documenter) stage(ways map[*Object]*Func, o *Object, above []*Object) i
 	above = append(above, o)
 	f := ways[o]
 	if f == nil {
-		for _, owner := range d.pkg.objects {
-			if ways[owner] != nil && slices.ContainsFunc(owner.Methods, func(m *Func) bool { return m.result() == o }) {
+		for _, owner := range d.pkg.Objects {
+			if ways[owner] != nil && slices.ContainsFunc(owner.Methods, func(m *Func) bool { return m.Result() == o }) {
 				return 1 + d.stage(ways, owner, above)
 			}
 		}
@@ -357,7 +346,7 @@ func (d *documenter) stage(ways map[*Object]*Func, o *Object, above []*Object) i
 	most := 0
 	if f.Call != nil {
 		for _, param := range f.Call.Params {
-			param.Type.each(func(part *Object) {
+			param.Type.Each(func(part *Object) {
 				if part != nil {
 					most = max(most, 1+d.stage(ways, part, above))
 				}

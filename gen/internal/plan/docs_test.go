@@ -38,7 +38,7 @@ func TestInheritedMembers(t *testing.T) {
 	}
 	about := map[string]string{}
 	for _, pkg := range p.Packages {
-		for _, o := range pkg.objects {
+		for _, o := range pkg.Objects {
 			about[o.GoName] = strings.Join(o.Doc.About, " ")
 		}
 	}

@@ -58,9 +58,7 @@ type Entry struct {
 	LeftOut string `json:"left_out,omitempty"`
 	// Doc is what the configuration or a names file says about the item.
 	Doc string `json:"-"`
-
-	local string // the item's own spelling, for suffixes
 }
 
-// id returns the unambiguous form of the entry's name for Rename and Skip.
-func (e *Entry) id() string { return string(e.Kind) + ":" + e.Name }
+// ID returns the unambiguous form of the entry's name for Rename and Skip.
+func (e *Entry) ID() string { return string(e.Kind) + ":" + e.Name }

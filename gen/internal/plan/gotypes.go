@@ -1,61 +1,19 @@
 package plan
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 )
-
-// A Form is the direction in which a value of a type crosses: Go passes it, or Go
-// receives it.
-type Form int
-
-// The forms of a type.
-const (
-	Argument Form = iota
-	Outcome
-)
-
-// flip returns the form of the arguments of a function of this form: a func that Go
-// passes receives its arguments, and Go passes arguments to a func that it received.
-func (f Form) flip() Form { return 1 - f }
-
-// A GoType is a Go type expression. Exactly one of its parts is set; Path and Args
-// belong to Name.
-type GoType struct {
-	Name    string // predeclared, or declared in Path
-	Path    string
-	Args    []GoType
-	Object  *Object  // the struct of an object type
-	Ref     *Object  // its Ref interface
-	Variant *Variant // the struct of a variant
-	Elem    *GoType  // pointer to Elem
-	Slice   *GoType
-	Func    *FuncType
-}
-
-// A FuncType is a Go func that also returns an error.
-type FuncType struct {
-	Params []GoType
-	Result *GoType // nil: only the error
-	// OrEmpty is set if a nil result stands for an empty container.
-	OrEmpty bool
-}
 
 func predeclared(name string) GoType { return GoType{Name: name} }
-func runtimeType(name string, args ...GoType) GoType {
-	return GoType{Path: Runtime, Name: name, Args: args}
-}
-func pointer(t GoType) GoType { return GoType{Elem: &t} }
 
 // plainTypes holds the Go types that are the same in both forms.
 var plainTypes = map[kind]GoType{
 	kindBool: predeclared("bool"), kindInt: predeclared("int64"), kindFloat: predeclared("float64"),
 	kindString: predeclared("string"), kindBytes: {Slice: &GoType{Name: "byte"}},
-	kindDataType: runtimeType("DataType"), kindDevice: runtimeType("Device"), kindPointer: runtimeType("Pointer"),
-	kindBigInt: pointer(GoType{Path: Big, Name: "Int"}), kindError: pointer(runtimeType("Error")),
-	kindTensor: pointer(runtimeType("Tensor")), kindModule: pointer(runtimeType("Module")),
-	kindFunction: pointer(runtimeType("Function")),
+	kindDataType: RuntimeType("DataType"), kindDevice: RuntimeType("Device"), kindPointer: RuntimeType("Pointer"),
+	kindBigInt: Pointer(GoType{Path: Big, Name: "Int"}), kindError: Pointer(RuntimeType("Error")),
+	kindTensor: Pointer(RuntimeType("Tensor")), kindModule: Pointer(RuntimeType("Module")),
+	kindFunction: Pointer(RuntimeType("Function")),
 }
 
 // byValue holds the kinds whose Go type has no nil, so that Optional needs a pointer.
@@ -65,59 +23,59 @@ var byValue = map[kind]bool{
 }
 
 // goType returns the Go type of a node in a package.
-func (pkg *Package) goType(n *node, form Form) GoType {
+func (p *Types) goType(pkg *Package, n *node, form Form) GoType {
 	if t, ok := plainTypes[n.kind]; ok {
 		return t
 	}
 	switch n.kind {
 	case kindAny:
-		return formed(form, predeclared("any"), runtimeType("Any"))
+		return formed(form, predeclared("any"), RuntimeType("Any"))
 	case kindRoot:
-		return formed(form, runtimeType("ObjectRef"), pointer(runtimeType("Object")))
+		return formed(form, RuntimeType("ObjectRef"), Pointer(RuntimeType("Object")))
 	case kindObject:
-		return formed(form, GoType{Ref: n.object}, pointer(GoType{Object: n.object}))
+		return formed(form, GoType{Ref: n.object}, Pointer(GoType{Object: n.object}))
 	case kindShape:
-		return formed(form, runtimeType("ArrayArg", predeclared("int64")), pointer(runtimeType("Shape")))
+		return formed(form, RuntimeType("ArrayArg", predeclared("int64")), Pointer(RuntimeType("Shape")))
 	case kindArray:
-		return pkg.container(n, "Array", form)
+		return p.containerType(pkg, n, "Array", form)
 	case kindMap:
-		return pkg.container(n, "Map", form)
+		return p.containerType(pkg, n, "Map", form)
 	case kindList:
-		return pointer(runtimeType("List", pkg.goTypes(n, Outcome)...))
+		return Pointer(RuntimeType("List", p.goTypes(pkg, n, Outcome)...))
 	case kindDict:
-		return pointer(runtimeType("Dict", pkg.goTypes(n, Outcome)...))
+		return Pointer(RuntimeType("Dict", p.goTypes(pkg, n, Outcome)...))
 	case kindTuple:
 		if len(n.parts) == 0 {
-			return pointer(runtimeType("Array", runtimeType("Any")))
+			return Pointer(RuntimeType("Array", RuntimeType("Any")))
 		}
-		return runtimeType("Tuple"+strconv.Itoa(len(n.parts)), pkg.goTypes(n, form)...)
+		return RuntimeType("Tuple"+strconv.Itoa(len(n.parts)), p.goTypes(pkg, n, form)...)
 	case kindVariant:
-		return GoType{Variant: pkg.variant(n)}
+		return GoType{Variant: p.variantType(pkg, n)}
 	case kindOptional:
-		t := pkg.goType(n.parts[0], form)
+		t := p.goType(pkg, n.parts[0], form)
 		if byValue[n.parts[0].kind] || n.parts[0].kind == kindTuple && t.Elem == nil {
-			return pointer(t)
+			return Pointer(t)
 		}
 		return t
 	case kindTyped:
-		return GoType{Func: pkg.funcType(n, form)}
+		return GoType{Func: p.funcType(pkg, n, form)}
 	}
 	panic("plan: a node without a Go type: " + n.text)
 }
 
-// container returns the Go type of an immutable container. As an outcome it is the
+// containerType returns the Go type of an immutable container. As an outcome it is the
 // container; as an argument it is an interface that accepts the container or Go values.
 // The interface is strict if its elements are the same in both forms, because only then
 // can Go check the elements of a container.
-func (pkg *Package) container(n *node, name string, form Form) GoType {
-	types := pkg.goTypes(n, form)
+func (p *Types) containerType(pkg *Package, n *node, name string, form Form) GoType {
+	types := p.goTypes(pkg, n, form)
 	switch {
 	case form == Outcome:
-		return pointer(runtimeType(name, types...))
+		return Pointer(RuntimeType(name, types...))
 	case n.partsInOneForm():
-		return runtimeType(name+"Arg", types...)
+		return RuntimeType(name+"Arg", types...)
 	}
-	return runtimeType(name+"Like", types...)
+	return RuntimeType(name+"Like", types...)
 }
 
 // container reports whether a value of n is a container and never None. A tuple has a certain
@@ -164,67 +122,22 @@ func formed(form Form, argument, outcome GoType) GoType {
 	return outcome
 }
 
-func (pkg *Package) goTypes(n *node, form Form) []GoType {
+func (p *Types) goTypes(pkg *Package, n *node, form Form) []GoType {
 	types := make([]GoType, len(n.parts))
 	for i, part := range n.parts {
-		types[i] = pkg.goType(part, form)
+		types[i] = p.goType(pkg, part, form)
 	}
 	return types
 }
 
-func (pkg *Package) funcType(n *node, form Form) *FuncType {
+func (p *Types) funcType(pkg *Package, n *node, form Form) *FuncType {
 	f := &FuncType{}
 	for _, param := range n.params {
-		f.Params = append(f.Params, pkg.goType(param, form.flip()))
+		f.Params = append(f.Params, p.goType(pkg, param, form.flip()))
 	}
 	if n.result.kind != kindNone {
-		result := pkg.goType(n.result, form)
+		result := p.goType(pkg, n.result, form)
 		f.Result, f.OrEmpty = &result, n.result.container()
 	}
 	return f
-}
-
-// kindNames holds the words for kinds in the names of variants.
-var kindNames = map[kind]string{
-	kindBool: "Bool", kindInt: "Int", kindFloat: "Float", kindString: "String", kindBytes: "Bytes",
-	kindDataType: "DataType", kindDevice: "Device", kindPointer: "Pointer", kindBigInt: "BigInt", kindAny: "Any",
-	kindError: "Error", kindTensor: "Tensor", kindModule: "Module", kindFunction: "Function", kindTyped: "Func",
-	kindShape: "Shape", kindRoot: "Object", kindArray: "Array", kindList: "List", kindMap: "Map", kindDict: "Dict",
-	kindTuple: "Tuple", kindOptional: "Optional", kindVariant: "Variant",
-}
-
-// word returns the name of a node inside other names: IntArray, StringIntMap, IntTuple2.
-func (n *node) word() string {
-	switch n.kind {
-	case kindObject:
-		return n.object.GoName
-	case kindOptional:
-		return "Optional" + n.parts[0].word()
-	case kindVariant:
-		return n.joined("Or")
-	}
-	if n.onlyAny() {
-		return kindNames[n.kind]
-	}
-	if n.kind == kindTuple && len(n.parts) > 1 && !slices.ContainsFunc(n.parts, func(part *node) bool { return part.text != n.parts[0].text }) {
-		return n.parts[0].word() + kindNames[kindTuple] + strconv.Itoa(len(n.parts))
-	}
-	return n.joined("") + kindNames[n.kind]
-}
-
-func (n *node) joined(separator string) string {
-	words := make([]string, len(n.parts))
-	for i, part := range n.parts {
-		words[i] = part.word()
-	}
-	return strings.Join(words, separator)
-}
-
-func (n *node) onlyAny() bool {
-	for _, part := range n.parts {
-		if part.kind != kindAny {
-			return false
-		}
-	}
-	return true
 }

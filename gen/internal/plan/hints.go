@@ -2,12 +2,10 @@ package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
@@ -17,37 +15,31 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
-// A refined item is an item of the schema with what hints add to it: the entries of the
-// configuration first, then the names files, then the documentation of the library.
-type refined struct {
-	// signature has the names and types of the hints. It is nil for a packed function.
-	signature *schema.Signature
-	// changed is set if a hint gave a type.
-	changed bool
-	doc     string
-	// notes say what was left out of a names file.
-	notes []string
-}
-
-// refine applies the hints to all bound items.
-func (p *planner) refine() {
-	p.refined = map[any]*refined{}
-	for _, b := range p.functions {
-		p.refined[b.schema] = p.refineFunc(b.entry.Name, b.entry.id(), b.schema.Signature, b.schema.Doc, false)
+// refine applies the hints to the items.
+func (p *Items) refine() {
+	for _, f := range p.Functions {
+		p.refineFunc(&f.Item, f.Schema.Signature, f.Schema.Doc, false)
 	}
-	for _, t := range p.bound {
-		for i := range t.schema.Methods {
-			m := &t.schema.Methods[i]
-			name := t.schema.Key + "." + m.Name
-			p.refined[m] = p.refineFunc(name, string(methodKind(m))+":"+name, m.Signature, m.Doc, m.Flags&schema.FlagIsStaticMethod == 0)
+	for _, t := range p.Types {
+		for _, m := range t.Methods {
+			p.refineFunc(&m.Item, m.Schema.Signature, m.Schema.Doc, m.Schema.Flags&schema.FlagIsStaticMethod == 0)
+		}
+	}
+	for _, t := range p.Types {
+		p.refineDoc(&t.Item, t.Schema.Doc)
+		for _, f := range t.Fields {
+			p.refineDoc(&f.Item, f.Schema.Doc)
+		}
+		if t.Init != nil {
+			p.refineDoc(t.Init, "")
 		}
 	}
 	p.leftOut()
 }
 
 // hintedDoc returns the documentation of the first hint that has one.
-func (p *planner) hintedDoc(kind Kind, name string) string {
-	for _, h := range p.hintsFor(name, string(kind)+":"+name) {
+func (p *Items) hintedDoc(e *Entry) string {
+	for _, h := range p.hintsFor(e.Name, e.ID()) {
 		if h.item.Doc != "" {
 			return h.item.Doc
 		}
@@ -55,63 +47,22 @@ func (p *planner) hintedDoc(kind Kind, name string) string {
 	return ""
 }
 
-// hinted returns the documentation of a type, a field or a constructor: that of the first
-// hint that has one, or else its own. Types in a hint are an error, or noted in the entry.
-func (p *planner) hinted(e *Entry, own string) string {
+// refineDoc gives a type, a field or a constructor the documentation of the first hint that has
+// one, or else its own. Types in a hint are an error, or noted in the entry.
+func (p *Items) refineDoc(it *Item, own string) {
+	e := it.Entry
+	if e.Status == Skipped {
+		return
+	}
 	var notes []string
-	for _, h := range p.hintsFor(e.Name, e.id()) {
+	for _, h := range p.hintsFor(e.Name, e.ID()) {
 		h.notes = &notes
 		if len(h.item.Types) > 0 || h.item.Returns != "" {
 			h.fail(fmt.Errorf("the types of a %s cannot be set; give doc or name", e.Kind))
 		}
 	}
 	e.LeftOut = strings.Join(notes, "; ")
-	return cmp.Or(p.hintedDoc(e.Kind, e.Name), own)
-}
-
-// namespaceDocs returns what names files say about namespaces, by the directory of the
-// package. If a package has several, the shortest counts.
-func (p *planner) namespaceDocs() map[string]string {
-	docs := map[string]string{}
-	bound := p.boundNamespaces()
-	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
-	for _, file := range p.config.Names {
-		for _, ns := range slices.SortedFunc(maps.Keys(file.Namespaces), byLength) {
-			if !bound[ns] {
-				continue
-			}
-			dir := p.locate(strings.TrimPrefix(ns+".item", ".")).dir
-			docs[dir] = cmp.Or(docs[dir], file.Namespaces[ns])
-		}
-	}
-	return docs
-}
-
-// boundNamespaces holds the root, which may have no name, and the namespaces of the bound items and
-// those around them inside it.
-func (p *planner) boundNamespaces() map[string]bool {
-	all := map[string]bool{p.root: true}
-	note := func(name string) {
-		for ns, _ := p.cut(name); ns != "" && !all[ns]; ns, _ = p.cut(ns) {
-			all[ns] = true
-		}
-	}
-	for _, f := range p.functions {
-		note(f.schema.Name)
-	}
-	for _, t := range p.bound {
-		note(t.schema.Key)
-	}
-	return all
-}
-
-// methodSignature returns the signature of a method with what hints add, also if its type is
-// not bound.
-func (p *planner) methodSignature(m *schema.Method) *schema.Signature {
-	if r := p.refined[m]; r != nil {
-		return r.signature
-	}
-	return m.Signature
+	it.Doc = cmp.Or(p.hintedDoc(e), own)
 }
 
 // A sourcedHint is one hint for an item. Those of the configuration have a key, and what is
@@ -120,7 +71,7 @@ type sourcedHint struct {
 	item    hints.Item
 	key     string // of the configuration
 	pattern bool
-	planner *planner
+	items   *Items
 	notes   *[]string
 }
 
@@ -130,20 +81,20 @@ func (h *sourcedHint) fail(err error, part ...string) {
 	case h.key == "":
 		*h.notes = append(*h.notes, strings.Join(append(part, err.Error()), ": "))
 	case h.key != "" && !h.pattern:
-		h.planner.failAt(err, append([]string{"functions", h.key}, part...)...)
+		h.items.failAt(err, append([]string{"functions", h.key}, part...)...)
 	}
 }
 
 // hintsFor returns the hints for an item, the first to be heeded first. An entry of the
 // configuration under the exact name precedes patterns, and a longer pattern a shorter one.
-func (p *planner) hintsFor(name, id string) []*sourcedHint {
+func (p *Items) hintsFor(name, id string) []*sourcedHint {
 	var all []*sourcedHint
 	add := func(key string, pattern bool) {
-		p.used["functions "+key] = true
-		all = append(all, &sourcedHint{item: p.config.Functions[key], key: key, pattern: pattern, planner: p})
+		p.Used["functions "+key] = true
+		all = append(all, &sourcedHint{item: p.Config.Functions[key], key: key, pattern: pattern, items: p})
 	}
 	for _, key := range []string{id, name} {
-		if _, ok := p.config.Functions[key]; ok {
+		if _, ok := p.Config.Functions[key]; ok {
 			add(key, false)
 		}
 	}
@@ -152,10 +103,10 @@ func (p *planner) hintsFor(name, id string) []*sourcedHint {
 			add(pattern, true)
 		}
 	}
-	for i := range p.config.Names {
+	for i := range p.Config.Names {
 		for _, key := range []string{id, name} {
-			if item, ok := p.config.Names[i].Items[key]; ok {
-				all = append(all, &sourcedHint{item: item, planner: p})
+			if item, ok := p.Config.Names[i].Items[key]; ok {
+				all = append(all, &sourcedHint{item: item, items: p})
 				break
 			}
 		}
@@ -177,23 +128,32 @@ func hintPatterns(functions map[string]hints.Item) []string {
 
 // refineFunc applies the hints for a function or method. With self, the first parameter of
 // the signature is the receiver, which hints do not mention.
-func (p *planner) refineFunc(name, id string, s *schema.Signature, doc string, self bool) *refined {
-	r := &refined{}
-	all := p.hintsFor(name, id)
+func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, self bool) {
+	all := p.hintsFor(it.Entry.Name, it.Entry.ID())
+	var notes []string
 	hinted := ""
 	for _, h := range all {
-		h.notes = &r.notes
+		h.notes = &notes
 		hinted = cmp.Or(hinted, h.item.Doc)
 	}
-	r.doc = cmp.Or(hinted, doc)
+	it.Doc = cmp.Or(hinted, doc)
 	if s == nil {
 		s = p.promised(all)
-		if r.changed = s != nil; s == nil {
-			return r
-		}
+		it.Changed = s != nil
 	}
-	r.signature = &schema.Signature{Params: slices.Clone(s.Params), Return: s.Return}
-	params := r.signature.Params
+	if s != nil {
+		it.Signature = &schema.Signature{Params: slices.Clone(s.Params), Return: s.Return}
+		p.refineParams(it, all, docstring.Parse(doc).Params(), self)
+	}
+	if it.Entry.Status != Skipped {
+		it.Entry.LeftOut = strings.Join(notes, "; ")
+	}
+}
+
+// refineParams applies the names and the types of the hints to the signature of an item. Of the
+// parameters without a name, the names are those of the documentation.
+func (p *Items) refineParams(it *Item, all []*sourcedHint, documented []string, self bool) {
+	params := it.Signature.Params
 	if self && len(params) > 0 {
 		params = params[1:]
 	}
@@ -202,39 +162,38 @@ func (p *planner) refineFunc(name, id string, s *schema.Signature, doc string, s
 	for _, h := range all {
 		h.names(params, named)
 	}
-	if names := docstring.Parse(doc).Params(); len(names) == len(params) {
+	if len(documented) == len(params) {
 		for i := range params {
-			params[i].Name = cmp.Or(params[i].Name, names[i])
+			params[i].Name = cmp.Or(params[i].Name, documented[i])
 		}
 	}
 	for _, h := range all {
-		h.types(r, params, typed)
+		h.types(it, params, typed)
 	}
 	for i := range params {
 		if wide := p.accepted(params[i].Type); !typed[i] && wide.String() != params[i].Type.Normalized().String() {
-			params[i].Type, r.changed = wide, true
+			params[i].Type, it.Changed = wide, true
 		}
 	}
-	return r
 }
 
 // accepted returns what a parameter of type t accepts: for an object type with alternatives,
 // those. Inside a container the type stays the same, so that a slice of objects remains one.
-func (p *planner) accepted(t schema.TypeSchema) schema.TypeSchema {
+func (p *Items) accepted(t schema.TypeSchema) schema.TypeSchema {
 	return p.expand(t, map[string]bool{})
 }
 
 // expand is accepted for a part of a type. A type that expanded has stays the same: its
 // alternatives are in the result already.
-func (p *planner) expand(t schema.TypeSchema, expanded map[string]bool) schema.TypeSchema {
+func (p *Items) expand(t schema.TypeSchema, expanded map[string]bool) schema.TypeSchema {
 	t = t.Normalized()
 	switch {
 	case t.Name == "Optional" || t.Name == "Variant":
 		for i, a := range t.Args {
 			t.Args[i] = p.expand(a, expanded)
 		}
-	case !expanded[t.Name] && p.types[t.Name] != nil && p.types[t.Name].Accepts != nil:
-		wide := *p.types[t.Name].Accepts
+	case !expanded[t.Name] && p.Keys[t.Name] != nil && p.Keys[t.Name].Accepts != nil:
+		wide := *p.Keys[t.Name].Accepts
 		if p.usable(wide.Normalized()) == nil {
 			expanded[t.Name] = true
 			return p.expand(wide, expanded)
@@ -246,7 +205,7 @@ func (p *planner) expand(t schema.TypeSchema, expanded map[string]bool) schema.T
 // promised returns a signature for a packed function, if a hint gives it one: an entry of
 // the configuration that lists the parameters, or an item of a names file that also knows a
 // type. Without that, the number of the arguments may differ from call to call.
-func (p *planner) promised(all []*sourcedHint) *schema.Signature {
+func (p *Items) promised(all []*sourcedHint) *schema.Signature {
 	for _, h := range all {
 		if h.pattern || h.item.Params == nil || h.key == "" && len(h.item.Types) == 0 && h.item.Returns == "" {
 			continue
@@ -293,7 +252,7 @@ func typeList(params []schema.Param) string {
 
 // types gives the types of the hint to the parameters, and to the result, for which no
 // earlier hint has a type. The last element of typed stands for the result.
-func (h *sourcedHint) types(r *refined, params []schema.Param, typed []bool) {
+func (h *sourcedHint) types(it *Item, params []schema.Param, typed []bool) {
 	for _, name := range slices.Sorted(maps.Keys(h.item.Types)) {
 		i := h.index(name, params)
 		if i < 0 {
@@ -302,12 +261,12 @@ func (h *sourcedHint) types(r *refined, params []schema.Param, typed []bool) {
 		}
 		if !typed[i] {
 			typed[i] = h.narrow(&params[i].Type, h.item.Types[name], "types", name)
-			r.changed = r.changed || typed[i]
+			it.Changed = it.Changed || typed[i]
 		}
 	}
 	if last := len(typed) - 1; h.item.Returns != "" && !typed[last] {
-		typed[last] = h.narrow(&r.signature.Return, h.item.Returns, "returns")
-		r.changed = r.changed || typed[last]
+		typed[last] = h.narrow(&it.Signature.Return, h.item.Returns, "returns")
+		it.Changed = it.Changed || typed[last]
 	}
 }
 
@@ -341,10 +300,10 @@ func (h *sourcedHint) narrow(t *schema.TypeSchema, text string, part ...string) 
 	want, err := hints.ParseType(text)
 	if err == nil {
 		want = want.Normalized()
-		err = h.planner.usable(want)
+		err = h.items.usable(want)
 	}
 	if err == nil {
-		err = h.planner.types.Narrow(t.Normalized(), want)
+		err = h.items.Keys.Narrow(t.Normalized(), want)
 	}
 	if err != nil {
 		h.fail(err, part...)
@@ -355,7 +314,7 @@ func (h *sourcedHint) narrow(t *schema.TypeSchema, text string, part ...string) 
 }
 
 // usable returns an error if a type of a hint has a part that nothing registers.
-func (p *planner) usable(t schema.TypeSchema) error {
+func (p *Items) usable(t schema.TypeSchema) error {
 	top := t
 	if top.Name == "Optional" {
 		top = top.Args[0]
@@ -370,23 +329,42 @@ func (p *planner) usable(t schema.TypeSchema) error {
 		}
 		_, kind := kinds[name]
 		_, container := containers[name]
-		if !kind && !container && !structural[name] && p.types[name] == nil {
-			return fmt.Errorf("there is no type %q%s", name, nearest.Question(name, slices.Sorted(maps.Keys(p.types))))
+		if !kind && !container && !structural[name] && p.Keys[name] == nil {
+			return fmt.Errorf("there is no type %q%s", name, nearest.Question(name, slices.Sorted(maps.Keys(p.Keys))))
 		}
 	}
 	return nil
+}
+
+func signatureRefs(s *schema.Signature) []string {
+	if s == nil {
+		return nil
+	}
+	refs := exprRefs(nil, s.Return)
+	for _, param := range s.Params {
+		refs = exprRefs(refs, param.Type)
+	}
+	return refs
+}
+
+func exprRefs(refs []string, e schema.TypeSchema) []string {
+	refs = append(refs, e.Name)
+	for _, a := range e.Args {
+		refs = exprRefs(refs, a)
+	}
+	return append(refs, signatureRefs(e.Func)...)
 }
 
 // structural are the names of types with parts that are not containers.
 var structural = wordSet("Optional Variant Tuple ffi.Function ObjectRValueRef")
 
 // leftOut notes the items of names files that the schema does not have.
-func (p *planner) leftOut() {
+func (p *Items) leftOut() {
 	known := map[string]bool{}
-	for _, f := range p.schema.Functions {
+	for _, f := range p.Schema.Functions {
 		known[f.Name], known[string(KindFunction)+":"+f.Name] = true, true
 	}
-	for _, t := range p.schema.Types {
+	for _, t := range p.Schema.Types {
 		known[t.Key], known[string(KindType)+":"+t.Key] = true, true
 		for _, f := range t.Fields {
 			known[t.Key+"."+f.Name], known[string(KindField)+":"+t.Key+"."+f.Name] = true, true
@@ -398,52 +376,13 @@ func (p *planner) leftOut() {
 			known[t.Key+"."+initName], known[string(KindConstructor)+":"+t.Key+"."+initName] = true, true
 		}
 	}
-	for _, file := range p.config.Names {
+	for _, file := range p.Config.Names {
 		for name := range file.Items {
 			if !known[name] {
-				p.unused = append(p.unused, name)
+				p.Unused = append(p.Unused, name)
 			}
 		}
 	}
-	slices.Sort(p.unused)
-	p.unused = slices.Compact(p.unused)
+	slices.Sort(p.Unused)
+	p.Unused = slices.Compact(p.Unused)
 }
-
-// checkFunctions refuses entries of the configuration that match nothing or say nothing.
-func (p *planner) checkFunctions(known []string) {
-	for _, key := range slices.Sorted(maps.Keys(p.config.Functions)) {
-		item := p.config.Functions[key]
-		switch {
-		case !p.used["functions "+key]:
-			p.failAt(fmt.Errorf("it matches no bound item; remove the line or correct the name%s",
-				nearest.Question(key[strings.IndexByte(key, ':')+1:], known)), "functions", key)
-		case item.Name == "" && item.Params == nil && item.Types == nil && item.Returns == "" && item.Doc == "":
-			p.failAt(errors.New("the entry is empty; give params, types, returns, doc or name"), "functions", key)
-		}
-	}
-}
-
-// A ConfigError is a problem of one entry of the configuration.
-type ConfigError struct {
-	// Path are the keys that lead to the entry, such as functions, garden.water, params.
-	Path []string
-	Err  error
-}
-
-// Error returns the keys and the problem.
-func (e *ConfigError) Error() string {
-	text := ""
-	for i, key := range e.Path {
-		if i == 1 {
-			key = strconv.Quote(key)
-		}
-		text += key + ": "
-	}
-	return text + e.Err.Error()
-}
-
-// Unwrap returns the problem.
-func (e *ConfigError) Unwrap() error { return e.Err }
-
-// failAt refuses an entry of the configuration.
-func (p *planner) failAt(err error, path ...string) { p.fail(&ConfigError{Path: path, Err: err}) }

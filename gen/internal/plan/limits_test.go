@@ -47,7 +47,7 @@ func TestSkipConstructor(t *testing.T) {
 		if got := entryOf(t, p, name).Status; got != c.want {
 			t.Errorf("skip %q: the constructor is %s, want %s", skip, got, c.want)
 		}
-		if got := p.Packages[0].objects[0].Statics != nil; got != (c.want == Generated) {
+		if got := p.Packages[0].Objects[0].Statics != nil; got != (c.want == Generated) {
 			t.Errorf("skip %q: a constructor was planned: %t", skip, got)
 		}
 		if got := entryOf(t, p, "garden.Rose").Status; got != Generated {
@@ -86,7 +86,7 @@ func TestConstructorFields(t *testing.T) {
 		rose.Fields = append(rose.Fields, f)
 	}
 	p := makeGarden(t, schema.Schema{Types: []schema.Type{rose}})
-	if got, want := p.Packages[0].objects[0].Statics[0].Sig, "(first: int, second: int)"; got != want {
+	if got, want := p.Packages[0].Objects[0].Statics[0].Sig, "(first: int, second: int)"; got != want {
 		t.Errorf("the constructor takes %s, want %s", got, want)
 	}
 }
@@ -171,7 +171,7 @@ func TestAlternatives(t *testing.T) {
 			continue
 		}
 		n := 0
-		for _, v := range p.Packages[0].variants {
+		for _, v := range p.Packages[0].Variants {
 			n += len(v.Alternatives)
 		}
 		if n != want {
@@ -195,7 +195,7 @@ func TestOptionalTypes(t *testing.T) {
 			Types:     []schema.Type{object("garden.Rose")},
 			Functions: []schema.Function{{Name: "garden.water", Source: schema.SourceGlobal, Signature: sig}},
 		})
-		if got := p.Packages[0].funcs[0].Call.Params[0].Type.Elem != nil; got != pointer {
+		if got := p.Packages[0].Funcs[0].Call.Params[0].Type.Elem != nil; got != pointer {
 			t.Errorf("Optional<%s> has a pointer: %t, want %t", text, got, pointer)
 		}
 	}

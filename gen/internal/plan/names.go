@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -179,4 +180,25 @@ func segment(part string) string {
 		s += "pkg"
 	}
 	return s
+}
+
+// Folders returns the path of a namespace relative to its root.
+func Folders(ns string) string {
+	if ns == "" {
+		return ""
+	}
+	parts := strings.Split(ns, ".")
+	for i := range parts {
+		parts[i] = segment(parts[i])
+	}
+	return path.Join(parts...)
+}
+
+// IsFolder reports whether a path may be the folder of a package: "." or words that are
+// good names of packages.
+func IsFolder(dir string) bool {
+	if dir == "." {
+		return true
+	}
+	return dir != "" && Folders(strings.ReplaceAll(dir, "/", ".")) == dir && path.Clean(dir) == dir && !strings.Contains(dir, ".")
 }

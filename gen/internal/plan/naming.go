@@ -7,22 +7,20 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // rename looks an entry up in the config. Names that derive from an item, such as the
 // name of a setter, follow the item.
-func (p *planner) rename(e *Entry) (string, bool) {
+func (n *namer) rename(e *Entry) (string, bool) {
 	if !e.Kind.reported() {
 		return "", false
 	}
-	for _, key := range []string{e.id(), e.Name} {
-		if name, ok := p.config.Rename[key]; ok {
-			p.used["rename "+key] = true
+	for _, key := range []string{e.ID(), e.Name} {
+		if name, ok := n.Config.Rename[key]; ok {
+			n.Used["rename "+key] = true
 			return name, true
 		}
-		if item := p.config.Functions[key]; item.Name != "" {
+		if item := n.Config.Functions[key]; item.Name != "" {
 			return item.Name, true
 		}
 	}
@@ -31,12 +29,12 @@ func (p *planner) rename(e *Entry) (string, bool) {
 
 // named returns the Go name that the first names file with one gives an entry, or "". It is a
 // wish: if the name is taken, the entry gets another.
-func (p *planner) named(e *Entry) string {
+func (n *namer) named(e *Entry) string {
 	if !e.Kind.reported() {
 		return ""
 	}
-	for _, file := range p.config.Names {
-		if name := cmp.Or(file.Items[e.id()].Name, file.Items[e.Name].Name); token.IsExported(name) && token.IsIdentifier(name) {
+	for _, file := range n.Config.Names {
+		if name := cmp.Or(file.Items[e.ID()].Name, file.Items[e.Name].Name); token.IsExported(name) && token.IsIdentifier(name) {
 			return name
 		}
 	}
@@ -49,89 +47,67 @@ var standardMethods = []string{"Format", "GobDecode", "GobEncode", "MarshalJSON"
 	"ReadRune", "Scan", "Seek", "UnmarshalJSON", "UnmarshalXML", "UnreadByte", "UnreadRune", "WriteByte", "WriteTo",
 	"MarshalText", "UnmarshalText", "MarshalBinary", "UnmarshalBinary", "GoString", "Error"}
 
-// markers names the marker method of each object type: As and the whole key. So the name
-// does not depend on other types, unless two keys convert to one name.
-func markers(types []schema.Type) map[string]string {
-	names := map[string]string{}
-	taken := map[string]bool{}
-	for _, key := range slices.Sorted(func(yield func(string) bool) {
-		for i := range types {
-			if !yield(types[i].Key) {
-				return
-			}
-		}
-	}) {
-		name := "As" + Camel(key)
-		if taken[name] {
-			name += "_" + verbatim(key)
-		}
-		taken[name] = true
-		names[key] = name
-	}
-	return names
+// A namer knows the names of each package, and of the members of each type.
+type namer struct {
+	*Types
+	scopes  map[*Package]*scope
+	members map[*Object]*scope
 }
 
-// nameAll chooses all names. Earlier choices win: types, functions, constructors,
+// name chooses all names. Earlier choices win: types, functions, constructors,
 // options, and at last the names that only generated code uses.
-func (p *planner) nameAll() {
+func name(types *Types) {
+	n := &namer{types, map[*Package]*scope{}, map[*Object]*scope{}}
 	members := newScope(universe)
 	members.add("a method of the runtime", "Release", "String", "TVMFFIObject", "TVMFFIType")
 	members.add("a standard method", standardMethods...)
-	for _, key := range slices.Sorted(maps.Keys(p.markers)) {
-		members.add("the marker of "+key, p.markers[key])
+	for _, key := range slices.Sorted(maps.Keys(n.Markers)) {
+		members.add("the marker of "+key, n.Markers[key])
 	}
-	all := p.sortedPackages()
-	for _, pkg := range all {
-		p.openScope(pkg)
-		p.nameTypes(pkg)
+	for _, pkg := range n.Packages {
+		n.openScope(pkg)
+		n.nameTypes(pkg)
 	}
-	for _, pkg := range all {
-		p.nameFunctions(pkg)
-		p.nameVariants(pkg)
+	for _, pkg := range n.Packages {
+		n.nameFunctions(pkg)
+		n.nameVariants(pkg)
 	}
-	for _, pkg := range all {
-		pkg.nameForwards()
+	for _, pkg := range n.Packages {
+		n.nameForwards(pkg)
 	}
-	for _, t := range p.bound {
-		p.nameMembers(t.object, members)
+	for _, t := range n.Items.Types {
+		n.nameMembers(n.Objects[t.Schema.Key], members)
 	}
-	for _, pkg := range all {
-		pkg.nameHelpers()
+	for _, pkg := range n.Packages {
+		n.nameHelpers(pkg)
 	}
-	for _, pkg := range all {
-		pkg.nameAllParams()
+	for _, pkg := range n.Packages {
+		n.nameAllParams(pkg)
 	}
-}
-
-func (p *planner) sortedPackages() []*Package {
-	var all []*Package
-	for _, dir := range slices.Sorted(maps.Keys(p.dirs)) {
-		all = append(all, p.dirs[dir])
-	}
-	return all
 }
 
 // openScope makes the scope of a package, with the names of the consumer and the
 // imports.
-func (p *planner) openScope(pkg *Package) {
-	pkg.scope = newScope(universe)
-	for _, name := range slices.Sorted(maps.Keys(pkg.user)) {
+func (n *namer) openScope(pkg *Package) {
+	s := newScope(universe)
+	n.scopes[pkg] = s
+	for _, name := range slices.Sorted(maps.Keys(pkg.User)) {
 		if !strings.Contains(name, ".") {
-			pkg.scope.add("the consumer's own files", name)
+			s.add("the consumer's own files", name)
 		}
 	}
-	pkg.scope.add("the function that loads the library", "Load")
-	pkg.Load = !pkg.user["Load"]
-	pkg.scope.add("the function that loads and checks the library", "LoadChecked")
-	pkg.LoadChecked = !pkg.user["LoadChecked"]
-	locals := newScope(pkg.scope)
+	s.add("the function that loads the library", "Load")
+	pkg.Load = !pkg.User["Load"]
+	s.add("the function that loads and checks the library", "LoadChecked")
+	pkg.LoadChecked = !pkg.User["LoadChecked"]
+	locals := newScope(s)
 	locals.add("a local", bodyNames...)
 	imports := []Import{{Path: Runtime, Name: "tvmffi"}, {Path: Bindrt, Name: "bindrt"}, {Path: Big, Name: "big"}}
 	clauses := map[string]string{Runtime: "tvmffi", Bindrt: "bindrt", Big: "big"}
-	for _, used := range pkg.uses() {
+	for _, used := range uses(pkg) {
 		imports = append(imports, Import{Path: used.Path, Name: segment(used.Name)})
-		clauses[used.Path] = p.config.PackageNames[used.Path]
-		if p.dirs[used.Dir] == used {
+		clauses[used.Path] = n.Config.PackageNames[used.Path]
+		if slices.Contains(n.Packages, used) {
 			clauses[used.Path] = used.Name
 		}
 	}
@@ -140,70 +116,63 @@ func (p *planner) openScope(pkg *Package) {
 		long := strings.ReplaceAll(path.Base(path.Dir(imports[i].Path)), "-", "") + name
 		imports[i].Name = locals.free("an import", name, segment(long), name+"pkg")
 		imports[i].Alias = imports[i].Name != clauses[imports[i].Path] || imports[i].Name != path.Base(imports[i].Path)
-		pkg.scope.add("an import", imports[i].Name)
+		s.add("an import", imports[i].Name)
 	}
 	pkg.Imports = imports
 }
 
 // nameTypes names the types of a package, and the aliases.
-func (p *planner) nameTypes(pkg *Package) {
+func (n *namer) nameTypes(pkg *Package) {
 	var types, refs []claim
-	for _, o := range pkg.objects {
-		types = append(types, claim{entry: o.entry, want: o.want,
-			assign:   func(name string) { o.GoName = name },
-			declared: func() { o.UserType = true }})
+	for _, o := range pkg.Objects {
+		types = append(types, claim{entry: o.Entry, local: lastPart(o.Key), want: o.Want, to: &o.GoName, declared: &o.UserType})
 	}
-	for _, a := range pkg.aliases {
-		shadow := *a.entry
-		want := a.GoName
-		types = append(types, claim{entry: &shadow, want: want,
-			assign:   func(name string) { a.GoName = name },
-			declared: func() { a.GoName = "" }})
+	for _, a := range pkg.Aliases {
+		shadow := *a.Object.Entry
+		types = append(types, claim{entry: &shadow, local: lastPart(a.Object.Key), want: a.Want, to: &a.GoName})
 	}
-	p.settle(pkg, pkg.scope, types)
-	for _, o := range pkg.objects {
+	n.settle(pkg, n.scopes[pkg], types)
+	for _, o := range pkg.Objects {
 		if o.GoName == "" {
-			o.GoName, _ = p.rename(o.entry)
-			o.GoName = cmp.Or(o.GoName, o.want)
+			o.GoName, _ = n.rename(o.Entry)
+			o.GoName = cmp.Or(o.GoName, o.Want)
 		}
-		refs = append(refs, p.refClaim(o.entry, o.GoName, func(name string) { o.Ref = name }, func() { o.Ref, o.UserRef = o.GoName+"Ref", true }))
+		o.Ref = o.GoName + "Ref"
+		refs = append(refs, derived(kindRef, o.Key, lastPart(o.Key), o.Ref, &o.Ref))
+		refs[len(refs)-1].declared = &o.UserRef
 	}
-	for _, a := range pkg.aliases {
+	for _, a := range pkg.Aliases {
 		if a.GoName != "" {
-			refs = append(refs, p.refClaim(a.entry, a.GoName, func(name string) { a.Ref = name }, func() {}))
+			refs = append(refs, derived(kindRef, a.Object.Key, lastPart(a.Object.Key), a.GoName+"Ref", &a.Ref))
 		}
 	}
-	p.settle(pkg, pkg.scope, refs)
-}
-
-// refClaim returns the claim of a Ref interface. It is not an item of the registry, so
-// the report does not show it.
-func (p *planner) refClaim(e *Entry, goName string, assign func(string), declared func()) claim {
-	return claim{entry: &Entry{Kind: kindRef, Name: e.Name, local: e.local}, want: goName + "Ref", assign: assign, declared: declared}
+	n.settle(pkg, n.scopes[pkg], refs)
 }
 
 // nameFunctions names the functions of a package, static methods and
 // constructors included, then the options.
-func (p *planner) nameFunctions(pkg *Package) {
+func (n *namer) nameFunctions(pkg *Package) {
 	var functions, constructors, optionTypes, options []claim
 	add := func(to *[]claim, f *Func, want string, spare ...string) {
-		*to = append(*to, claim{entry: f.entry, want: want, spare: append(f.spare(want), spare...),
-			assign:   func(name string) { f.GoName = name },
-			declared: func() { f.GoName = "" }})
+		*to = append(*to, claim{entry: f.Entry, local: f.Local, want: want, to: &f.GoName, spare: append(numbered(f, want), spare...)})
 	}
-	for _, f := range pkg.funcs {
+	for _, f := range pkg.Funcs {
+		want := f.Want
 		if f.Makes != nil && f.Makes.Pkg == pkg {
-			f.want = "New" + f.Makes.GoName
+			want = f.Makes.GoName
 		}
-		add(&functions, f, f.want)
+		if f.Makes != nil {
+			want = "New" + want
+		}
+		add(&functions, f, want)
 	}
-	for _, o := range pkg.objects {
+	for _, o := range pkg.Objects {
 		for _, f := range o.Statics {
 			switch {
 			case f.Constructor && len(o.Makers) > 0:
-				add(&constructors, f, "New"+o.GoName+f.raw())
+				add(&constructors, f, "New"+o.GoName+raw(f))
 			case f.Constructor:
-				add(&constructors, f, "New"+o.GoName, "New"+o.GoName+f.raw())
+				add(&constructors, f, "New"+o.GoName, "New"+o.GoName+raw(f))
 			default:
 				full := o.GoName + Camel(f.Name)
 				add(&functions, f, join(o.GoName, Camel(f.Name)), full)
@@ -212,57 +181,84 @@ func (p *planner) nameFunctions(pkg *Package) {
 			}
 		}
 	}
-	p.settle(pkg, pkg.scope, functions)
-	p.settle(pkg, pkg.scope, constructors)
-	for _, o := range pkg.objects {
+	n.settle(pkg, n.scopes[pkg], functions)
+	n.settle(pkg, n.scopes[pkg], constructors)
+	for _, o := range pkg.Objects {
 		for _, f := range o.Statics {
 			if f.GoName == "" || f.Init == nil || len(f.Init.Options) == 0 {
 				continue
 			}
-			optionTypes = append(optionTypes, claim{entry: &Entry{Kind: kindOptionType, Name: o.Key, local: lastPart(o.Key)},
-				want:     o.GoName + "Option",
-				assign:   func(name string) { f.Init.OptionType = name },
-				declared: func() { f.Init.OptionType = o.GoName + "Option" }})
+			f.Init.OptionType = o.GoName + "Option"
+			optionTypes = append(optionTypes, derived(kindOptionType, o.Key, lastPart(o.Key), f.Init.OptionType, &f.Init.OptionType))
 			for _, option := range f.Init.Options {
-				options = append(options, claim{entry: &Entry{Kind: kindOption, Name: o.Key + "." + option.Name, local: option.Name},
-					want:     o.GoName + Camel(option.Name),
-					assign:   func(name string) { option.GoName = name },
-					declared: func() { option.GoName = "" }})
+				options = append(options, derived(kindOption, o.Key+"."+option.Name, option.Name, o.GoName+Camel(option.Name), &option.GoName))
 			}
 		}
 	}
-	p.settle(pkg, pkg.scope, optionTypes)
-	p.settle(pkg, pkg.scope, options)
+	n.settle(pkg, n.scopes[pkg], optionTypes)
+	n.settle(pkg, n.scopes[pkg], options)
 }
 
 // nameMembers names getters, methods and setters of a type. Parents come before
 // children, so that a child does not hide an unrelated member.
-func (p *planner) nameMembers(o *Object, members *scope) {
-	outer := members
-	if o.Parent != nil && o.Parent.scope != nil {
-		outer = o.Parent.scope
+func (n *namer) nameMembers(o *Object, outer *scope) {
+	if s := n.members[o.Parent]; s != nil {
+		outer = s
 	}
-	o.scope = newScope(outer)
+	s := newScope(outer)
+	n.members[o] = s
 	var getters, methods, setters []claim
+	owner := o.GoName + "."
 	for _, f := range o.Fields {
-		getters = append(getters, claim{entry: f.entry, want: Camel(f.Name), owner: o.GoName + ".",
-			assign:   func(name string) { f.GoName = name },
-			declared: func() {}})
+		getters = append(getters, claim{entry: f.Entry, local: f.Name, want: Camel(f.Name), to: &f.GoName, owner: owner})
 	}
 	for _, f := range o.Methods {
-		methods = append(methods, claim{entry: f.entry, want: Camel(f.Name), spare: f.spare(Camel(f.Name)), owner: o.GoName + ".",
-			assign:   func(name string) { f.GoName = name },
-			declared: func() {}})
+		name := Camel(f.Name)
+		methods = append(methods, claim{entry: f.Entry, local: f.Local, want: name, to: &f.GoName, spare: numbered(f, name), owner: owner})
 	}
-	p.settle(o.Pkg, o.scope, getters)
-	p.settle(o.Pkg, o.scope, methods)
+	n.settle(o.Pkg, s, getters)
+	n.settle(o.Pkg, s, methods)
 	for _, f := range o.Fields {
-		if f.Value.node != nil {
-			setters = append(setters, claim{entry: &Entry{Kind: kindSetter, Name: f.entry.Name, local: f.Name},
-				want: "Set" + cmp.Or(f.GoName, Camel(f.Name)), owner: o.GoName + ".",
-				assign:   func(name string) { f.Setter = name },
-				declared: func() {}})
+		if f.Value != nil {
+			setters = append(setters, derived(kindSetter, f.Entry.Name, f.Name, "Set"+cmp.Or(f.GoName, Camel(f.Name)), &f.Setter))
+			setters[len(setters)-1].owner = owner
 		}
 	}
-	p.settle(o.Pkg, o.scope, setters)
+	n.settle(o.Pkg, s, setters)
+}
+
+// The names of the constructor __ffi_init__ of a type that a function of the library makes
+// too: that function is New and the type.
+const (
+	fromFields = "FromFields" // the arguments are the fields
+	fromInit   = "Init"       // the library declares the arguments
+)
+
+// raw returns the part after New and the type in the second name of a constructor.
+func raw(f *Func) string {
+	if f.Init == nil {
+		return fromInit
+	}
+	return fromFields
+}
+
+// nameForwards names the forwards of a package. A name that is taken belongs to a function
+// of the namespace itself, which the library prefers.
+func (n *namer) nameForwards(pkg *Package) {
+	s := n.scopes[pkg]
+	for _, a := range pkg.Aliases {
+		for _, f := range a.Forwards {
+			name := "New" + a.GoName
+			if !f.To.Constructor {
+				name = join(a.GoName, Camel(f.To.Name))
+			} else if len(a.Object.Makers) > 0 {
+				name += raw(f.To)
+			}
+			if _, taken := s.holder(name); taken || a.GoName == "" || f.To.GoName == "" {
+				continue
+			}
+			s.add("the constructor of "+a.Object.Key, name)
+			f.GoName = name
+		}
+	}
 }

@@ -2,169 +2,119 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-const initName = "__ffi_init__"
-
-// An Object is a Go type for an object type of the registry.
-type Object struct {
-	Key    string
-	GoName string
-	Ref    string // name of the Ref interface
-	Marker string // name of the method that makes a Go type satisfy Ref
-	Pkg    *Package
-	// External objects are generated elsewhere; only their names are known.
-	External bool
-	Parent   *Object // nearest ancestor with a Go type, nil for ffi.Object
-	Base     string  // alias under which the parent is embedded
-	Var      string  // name of the bindrt.Type variable
-	Doc      Doc
-	// UserType and UserRef are true if the consumer declares the type or its Ref.
-	UserType, UserRef bool
-	Fields            []*Field
-	Methods           []*Func // with a receiver
-	Statics           []*Func // static methods and constructors
-	Makers            []*Func // functions that are called like the type and make it
-
-	schema *schema.Type
-	entry  *Entry
-	want   string
-	scope  *scope
-}
-
-// Ancestors lists the ancestors that have a Go type, nearest first.
-func (o *Object) Ancestors() []*Object {
-	var all []*Object
-	for a := o.Parent; a != nil; a = a.Parent {
-		all = append(all, a)
+// describe plans the members of the types, and the functions.
+func describe(types *Types) {
+	d := &describer{types}
+	for _, t := range d.Items.Types {
+		d.describeType(t)
 	}
-	return all
-}
-
-// A Field is a getter and perhaps a setter.
-type Field struct {
-	GoName string // "" if the consumer declared the getter
-	Setter string // "" if there is none
-	Var    string
-	Name   string // in the registry
-	Sig    string
-	Type   GoType
-	Read   string  // a method of bindrt.Field, or ""
-	Object *Object // bindrt.ObjectField
-	Value  Param   // of the setter
-	Doc    Doc
-
-	entry *Entry
-}
-
-// A Doc holds the parts of a documentation comment.
-type Doc struct {
-	Intro     string   // follows the Go name in the first sentence
-	Signature string   // as the registry has it
-	Text      string   // of the registry, as it came
-	About     []string // paragraphs with links, which follow Text
-	Warning   string
-	Note      string
-	// Params maps the parameters that Text may mention to their names in Go.
-	Params map[string]string
-}
-
-// describeTypes plans the members of all bound types.
-func (p *planner) describeTypes() {
-	for _, t := range p.bound {
-		o := t.object
-		o.Doc = Doc{Intro: "is the object type " + o.Key + ".", Text: p.hinted(o.entry, t.schema.Doc)}
-		for i := range t.schema.Fields {
-			p.describeField(o, &t.schema.Fields[i])
-		}
-		seen := map[string]int{}
-		for i := range t.schema.Methods {
-			m := &t.schema.Methods[i]
-			seen[m.Name]++
-			p.describeMethod(o, m, seen[m.Name])
-		}
-		if _, declared := seen[initName]; !declared {
-			p.describeInit(o)
-		}
+	for i, f := range d.Functions {
+		d.describeFunction(d.Funcs[i], f)
+	}
+	d.findMakers()
+	for _, pkg := range d.Packages {
+		describeForwards(pkg)
 	}
 }
 
-func (p *planner) describeField(o *Object, f *schema.Field) {
-	e := p.entry(KindField, o.Key+"."+f.Name, f.Name)
-	if p.skip(e) {
-		return
+type describer struct{ *Types }
+
+func (d *describer) describeType(t *Type) {
+	o := d.Objects[t.Schema.Key]
+	o.Doc = Doc{Intro: "is the object type " + o.Key + ".", Text: t.Doc}
+	for _, f := range t.Fields {
+		if f.Entry.Status != Skipped {
+			d.describeField(o, f)
+		}
 	}
-	field := &Field{Name: f.Name, Sig: f.Type.String(), entry: e}
-	field.Doc = Doc{Intro: "reads the field " + f.Name + ".", Signature: field.Sig, Text: p.hinted(e, f.Doc)}
+	for _, m := range t.Methods {
+		if m.Entry.Status != Skipped {
+			d.describeMethod(o, m)
+		}
+	}
+	if t.Init != nil && t.Init.Entry.Status != Skipped {
+		d.describeInit(o, t)
+	}
+}
+
+func (d *describer) describeField(o *Object, f *TypeField) {
+	field := &Field{Name: f.Schema.Name, Sig: f.Schema.Type.String(), Entry: f.Entry}
+	field.Doc = Doc{Intro: "reads the field " + field.Name + ".", Signature: field.Sig, Text: f.Doc}
 	o.Fields = append(o.Fields, field)
-	n, err := p.resolve(f.Type)
-	if key := p.late(f.Type); err == nil && key != "" {
-		err = unregistered(key) // a field is read in place, so its type must be known
-	}
-	if err == nil && n.kind == kindNone {
-		err = fmt.Errorf("a field of type None has no Go type")
-	}
-	if err != nil {
-		e.Status, e.Reason = Opaque, err.Error()
-		field.Type = runtimeType("Any")
+	if err := d.Field(o.Pkg, field, f.Schema); err != nil {
+		f.Entry.Status, f.Entry.Reason = Opaque, err.Error()
+		field.Type = RuntimeType("Any")
 		field.Doc.Warning = "It is untyped: " + err.Error() + "."
-		return
-	}
-	field.Type = o.Pkg.goType(n, Outcome)
-	switch n.kind {
-	case kindBool, kindInt, kindFloat:
-		field.Read = frameMethods[n.kind]
-	case kindString:
-		field.Read = "Text"
-	}
-	field.Object = n.base().object
-	if f.Flags&schema.FlagWritable != 0 {
-		field.Value = o.Pkg.fieldParam(n, "v")
 	}
 }
 
-// methodKind returns the kind of a method: a static method with the name of constructors is
-// one.
-func methodKind(m *schema.Method) Kind {
-	if m.Flags&schema.FlagIsStaticMethod != 0 && m.Name == initName {
-		return KindConstructor
+func (d *describer) describeMethod(o *Object, m *Method) {
+	f := &Func{Name: m.Schema.Name, Owner: o, Pkg: o.Pkg, Entry: m.Entry, Local: m.Schema.Name, Overload: m.Overload,
+		Method: m.Schema.Flags&schema.FlagIsStaticMethod == 0, Constructor: m.Entry.Kind == KindConstructor}
+	if m.Overload > 1 {
+		f.Local = fmt.Sprintf("%s_%d", f.Name, m.Overload)
 	}
-	return KindMethod
-}
-
-// describeMethod plans the n-th method of its name.
-func (p *planner) describeMethod(o *Object, m *schema.Method, n int) {
-	local := m.Name
-	if n > 1 {
-		local = fmt.Sprintf("%s_%d", m.Name, n)
-	}
-	static := m.Flags&schema.FlagIsStaticMethod != 0
-	kind := methodKind(m)
-	e := p.entry(kind, o.Key+"."+m.Name, local)
-	if n > 1 {
-		e.Note = fmt.Sprintf("overload %d of this name", n)
-	}
-	if p.skip(e) {
-		return
-	}
-	f := &Func{Name: m.Name, Owner: o, entry: e, Method: !static, overload: n}
-	f.Doc = Doc{Intro: "calls the method " + m.Name + "."}
-	if !f.Method {
-		f.Doc.Intro = "calls the static method " + m.Name + " of " + o.Key + "."
-	}
-	if kind == KindConstructor {
-		f.Constructor = true
+	to := &o.Statics
+	switch {
+	case f.Constructor:
 		f.Doc.Intro = "makes a new " + o.Key + "."
+	case f.Method:
+		f.Doc.Intro = "calls the method " + f.Name + "."
+		to = &o.Methods
+	default:
+		f.Doc.Intro = "calls the static method " + f.Name + " of " + o.Key + "."
 	}
-	if f.Method {
-		o.Methods = append(o.Methods, f)
-	} else {
-		o.Statics = append(o.Statics, f)
+	*to = append(*to, f)
+	d.sign(f, &m.Item, m.Schema.Signature, m.Schema.Flaw)
+	if f.Constructor && f.Call != nil {
+		ReturnObject(f.Call, o)
 	}
-	p.sign(f, o.Pkg, m.Signature, m.Flaw, p.refined[m])
-	if f.Constructor {
-		f.makes(o)
+}
+
+// describeInit plans the constructor of a type that sets its fields. Its parameters are
+// the required positional fields, then the required keyword-only fields. A field with a
+// default becomes an option.
+func (d *describer) describeInit(o *Object, t *Type) {
+	e := t.Init.Entry
+	f := &Func{Name: initName, Owner: o, Pkg: o.Pkg, Constructor: true, Init: &Init{}, Call: &Call{}, Entry: e, Local: initName}
+	f.Doc = Doc{Intro: "makes a new " + o.Key + ".", Text: t.Init.Doc}
+	var keywords []Param
+	var positional []string
+	for _, field := range t.Schema.AllFields(d.Keys) {
+		if field.Flags&schema.FlagInitOff != 0 {
+			continue
+		}
+		optional := field.HasDefault()
+		param, err := d.FieldParam(o.Pkg, d.accepted(field.Type), field.Name)
+		if err != nil && optional {
+			e.Note = "no option for the field " + field.Name + ": " + err.Error()
+			continue
+		}
+		if err != nil {
+			e.Status, e.Reason = Skipped, "the field "+field.Name+": "+err.Error()
+			return
+		}
+		switch {
+		case optional:
+			f.Init.Options = append(f.Init.Options, &Option{Name: field.Name, Value: param,
+				Doc: Doc{Intro: "sets " + field.Name + " of a new " + o.Key + ".", Signature: field.Type.String(), Text: field.Doc}})
+		case field.Flags&schema.FlagKwOnly != 0:
+			keywords = append(keywords, param)
+			f.Init.Keywords = append(f.Init.Keywords, field.Name)
+		default:
+			f.Call.Params = append(f.Call.Params, param)
+			positional = append(positional, field.Name+": "+field.Type.String())
+		}
 	}
+	f.Sig = "(" + strings.Join(positional, ", ") + ")"
+	f.Init.Positional = len(f.Call.Params)
+	f.Call.Params = append(f.Call.Params, keywords...)
+	ReturnObject(f.Call, o)
+	f.Call.Frame = "CallN"
+	o.Statics = append(o.Statics, f)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -11,17 +12,17 @@ import (
 
 // findRoot returns the namespace that becomes the root package. Names without a namespace
 // do not count: they are in the root package in any case.
-func (p *planner) findRoot() string {
-	if p.config.Root != "" {
-		return p.config.Root
+func (p *Places) findRoot() string {
+	if p.Config.Root != "" {
+		return p.Config.Root
 	}
-	if len(p.config.Prefixes) == 1 && len(p.config.Libraries) == 0 {
-		return p.config.Prefixes[0]
+	if len(p.Config.Prefixes) == 1 && len(p.Config.Libraries) == 0 {
+		return p.Config.Prefixes[0]
 	}
 	var common []string
 	first := true
 	narrow := func(name string) {
-		ns, _ := p.cut(name)
+		ns, _ := p.Cut(name)
 		if ns == "" {
 			return
 		}
@@ -36,28 +37,28 @@ func (p *planner) findRoot() string {
 		}
 		common = common[:n]
 	}
-	for _, t := range p.bound {
-		narrow(t.schema.Key)
+	for _, t := range p.Types {
+		narrow(t.Schema.Key)
 	}
-	for _, f := range p.functions {
-		if f.schema.Source == schema.SourceGlobal {
-			narrow(f.schema.Name)
+	for _, f := range p.Functions {
+		if f.Schema.Source == schema.SourceGlobal {
+			narrow(f.Schema.Name)
 		}
 	}
 	return strings.Join(common, ".")
 }
 
-// cut divides a registry name into namespace and name. A type key is not a namespace:
+// Cut divides a registry name into namespace and name. A type key is not a namespace:
 // items registered below it belong to the package of the type.
-func (p *planner) cut(name string) (ns, local string) {
+func (p *Places) Cut(name string) (ns, local string) {
 	ns = namespace(name)
 	for i := 0; i < len(ns); i++ {
-		if ns[i] == '.' && p.types[ns[:i]] != nil {
+		if ns[i] == '.' && p.Keys[ns[:i]] != nil {
 			ns = namespace(ns[:i])
 			break
 		}
 	}
-	if p.types[ns] != nil {
+	if p.Keys[ns] != nil {
 		ns = namespace(ns)
 	}
 	for i, part := range strings.Split(ns, ".") {
@@ -79,94 +80,118 @@ func plainPart(part string) bool {
 }
 
 // pkg returns the package of a directory.
-func (p *planner) pkg(dir string) *Package {
+func (p *Places) pkg(dir string) *Package {
 	if p.dirs[dir] == nil {
-		p.dirs[dir] = p.newPackage(dir)
+		pkg := &Package{
+			Dir: dir, Name: path.Base(dir), Path: path.Join(p.Config.ImportPath, dir), Tool: p.Config.ToolVersion,
+			User: map[string]bool{}, Variants: map[string]*Variant{},
+		}
+		if dir == "" {
+			pkg.Name = p.Config.Package
+		}
+		for _, name := range p.Config.UserNames[Display(dir)] {
+			pkg.User[name] = true
+		}
+		p.dirs[dir] = pkg
 	}
 	return p.dirs[dir]
 }
 
-func (p *planner) newPackage(dir string) *Package {
-	pkg := &Package{
-		Dir: dir, Name: path.Base(dir), Path: path.Join(p.config.ImportPath, dir), Tool: p.config.ToolVersion,
-		user: map[string]bool{}, variants: map[string]*Variant{}, bases: map[*Object]string{}, foreign: map[*Object]string{},
-		owners: map[string]bool{},
+// finishPackages adds to the packages what follows from their items: the namespaces, and the
+// libraries.
+func (p *Places) finishPackages() {
+	docs := p.namespaceDocs()
+	for _, dir := range slices.Sorted(maps.Keys(p.dirs)) {
+		pkg := p.dirs[dir]
+		p.Packages = append(p.Packages, pkg)
+		var owners []string
+		note := func(name, library string) {
+			owners = append(owners, library)
+			if ns := p.locate(name).namespace; ns != "" {
+				pkg.Namespaces = append(pkg.Namespaces, ns)
+			}
+		}
+		for _, o := range pkg.Objects {
+			note(o.Key, p.Keys[o.Key].Library)
+		}
+		for _, f := range pkg.Funcs {
+			note(f.Name, f.Library)
+		}
+		p.librarySets(pkg, slices.Clone(owners))
+		for _, a := range pkg.Aliases {
+			note(a.Object.Key, p.Keys[a.Object.Key].Library)
+		}
+		slices.Sort(pkg.Namespaces)
+		pkg.Namespaces = slices.Compact(pkg.Namespaces)
+		pkg.Sources, pkg.Doc = p.sourcesOf(owners), docs[dir]
 	}
-	if dir == "" {
-		pkg.Name = p.config.Package
-	}
-	for _, name := range p.config.UserNames[display(dir)] {
-		pkg.user[name] = true
-	}
-	return pkg
 }
 
-// packages returns the packages with files, sorted by directory.
-func (p *planner) packages() []*Package {
-	var all []*Package
-	docs := p.namespaceDocs()
-	for _, pkg := range p.dirs {
-		if len(pkg.Files) > 0 {
-			pkg.Sources = p.sourcesOf(pkg)
-			pkg.Doc = docs[pkg.Dir]
-			all = append(all, pkg)
+// namespaceDocs returns what names files say about namespaces, by the directory of the
+// package. If a package has several, the shortest counts.
+func (p *Places) namespaceDocs() map[string]string {
+	docs := map[string]string{}
+	bound := p.boundNamespaces()
+	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+	for _, file := range p.Config.Names {
+		for _, ns := range slices.SortedFunc(maps.Keys(file.Namespaces), byLength) {
+			if !bound[ns] {
+				continue
+			}
+			dir := p.locate(strings.TrimPrefix(ns+".item", ".")).dir
+			docs[dir] = cmp.Or(docs[dir], file.Namespaces[ns])
 		}
 	}
-	slices.SortFunc(all, func(a, b *Package) int { return cmp.Compare(a.Dir, b.Dir) })
+	return docs
+}
+
+// boundNamespaces holds the root, which may have no name, and the namespaces of the bound items and
+// those around them inside it.
+func (p *Places) boundNamespaces() map[string]bool {
+	all := map[string]bool{p.root: true}
+	note := func(name string) {
+		for ns, _ := p.Cut(name); ns != "" && !all[ns]; ns, _ = p.Cut(ns) {
+			all[ns] = true
+		}
+	}
+	for _, f := range p.Functions {
+		note(f.Schema.Name)
+	}
+	for _, t := range p.Types {
+		note(t.Schema.Key)
+	}
 	return all
 }
 
-// display returns a directory below the output root in the form for messages.
-func display(dir string) string { return cmp.Or(dir, ".") }
-
-// typeRefs lists the known types that the code of t mentions. That includes the fields
+// typeRefs lists the types that the code of t mentions. That includes the fields
 // of its ancestors, because constructors take them.
-func (p *planner) typeRefs(t *schema.Type) []string {
-	refs := slices.Clone(t.Ancestors)
-	for _, f := range t.AllFields(p.types) {
+func (p *Places) typeRefs(t *Type) []string {
+	refs := slices.Clone(t.Schema.Ancestors)
+	for _, f := range t.Schema.AllFields(p.Keys) {
 		refs = exprRefs(refs, f.Type)
 	}
-	for i := range t.Methods {
-		refs = append(refs, signatureRefs(p.methodSignature(&t.Methods[i]))...)
+	for _, m := range t.Methods {
+		refs = append(refs, signatureRefs(m.Signature)...)
 	}
-	return p.known(refs)
+	return refs
 }
 
 // known replaces each name by the key of the bound type that represents it, and drops
 // the others.
-func (p *planner) known(names []string) []string {
+func (p *Places) known(bound map[string]bool, names []string) []string {
 	var keys []string
 	for _, name := range names {
-		t := p.types[name]
+		t := p.Keys[name]
 		if t == nil || runtimeKeys[name] {
 			continue
 		}
 		chain := append(slices.Clone(t.Ancestors), name)
 		for _, key := range slices.Backward(chain) {
-			if p.boundKeys[key] {
+			if bound[key] {
 				keys = append(keys, key)
 				break
 			}
 		}
 	}
 	return keys
-}
-
-func signatureRefs(s *schema.Signature) []string {
-	if s == nil {
-		return nil
-	}
-	refs := exprRefs(nil, s.Return)
-	for _, param := range s.Params {
-		refs = exprRefs(refs, param.Type)
-	}
-	return refs
-}
-
-func exprRefs(refs []string, e schema.TypeSchema) []string {
-	refs = append(refs, e.Name)
-	for _, a := range e.Args {
-		refs = exprRefs(refs, a)
-	}
-	return append(refs, signatureRefs(e.Func)...)
 }

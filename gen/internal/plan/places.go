@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -8,53 +9,147 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// A place is the location of a registry name before cycles are broken: a namespace of
+// A location is where a registry name is before cycles are broken: a namespace of
 // the registry, its directory, and the name inside it.
-type place struct{ namespace, dir, local string }
+type location struct{ namespace, dir, local string }
+
+// Places are the packages of the output, and where the items go.
+type Places struct {
+	*Items
+	Packages []*Package         // sorted by Dir
+	Funcs    []*Func            // of Items.Functions, in their order
+	Objects  map[string]*Object // of Items.Types and of other packages, by type key
+	Markers  map[string]string  // the marker methods of all types of the schema, by type key
+
+	root      string // namespace of the root package
+	dirs      map[string]*Package
+	local     map[*Entry]string // the names of types and functions inside their packages
+	libraries []schema.Library  // to load
+	sources   []schema.Library  // that the items come from
+}
 
 // place chooses the package of each item: first by namespace, then by moving the types
 // of each import cycle into one package.
-func (p *planner) place() {
+func place(items *Items) *Places {
+	p := &Places{Items: items, Objects: map[string]*Object{}, Markers: markers(items.Schema.Types), dirs: map[string]*Package{}}
+	p.others()
 	p.root = p.findRoot()
 	p.findLibraries()
-	p.dirs[""] = p.newPackage("")
-	p.boundKeys = map[string]bool{}
-	for _, t := range p.bound {
-		p.boundKeys[t.schema.Key] = true
+	p.pkg("")
+	bound := map[string]bool{}
+	for _, t := range p.Types {
+		bound[t.Schema.Key] = true
 	}
 	g := newGraph()
-	for _, t := range p.bound {
-		g.add(p.locate(t.schema.Key).dir, p.dirsOf(p.typeRefs(t.schema)))
+	for _, t := range p.Types {
+		g.add(p.locate(t.Schema.Key).dir, p.dirsOf(p.known(bound, p.typeRefs(t))))
 	}
 	called := map[string]bool{} // directories with functions
-	for _, f := range p.functions {
-		dir := p.locate(f.schema.Name).dir
-		g.add(dir, p.dirsOf(p.known(signatureRefs(p.refined[f.schema].signature))))
+	for _, f := range p.Functions {
+		dir := p.locate(f.Schema.Name).dir
+		g.add(dir, p.dirsOf(p.known(bound, signatureRefs(f.Signature))))
 		called[dir] = true
 	}
 	homes := g.homes()
 	p.nameLocally(homes)
-	for _, t := range p.bound {
-		at := p.locate(t.schema.Key)
+	for _, t := range p.Types {
+		at := p.locate(t.Schema.Key)
 		p.settleType(t, at, homes[at.dir], called[at.dir] || p.chosen(at.namespace))
 	}
-	for _, o := range p.objects {
-		if t := p.types[o.Key]; t != nil {
-			o.Parent = p.nearest(t.Ancestors)
+	for _, f := range p.Functions {
+		p.settleFunction(f)
+	}
+	p.findParents()
+	p.finishPackages()
+	return p
+}
+
+// others makes the objects that other packages own.
+func (p *Places) others() {
+	for key, target := range p.Config.owned() {
+		from, name := CutExternal(target)
+		name = cmp.Or(name, Camel(lastPart(key)))
+		pkg := &Package{Path: from, Name: cmp.Or(p.Config.PackageNames[from], path.Base(from))}
+		p.Objects[key] = &Object{Key: key, GoName: name, Ref: name + "Ref", Marker: cmp.Or(p.Markers[key], "As"+Camel(key)), External: true, Pkg: pkg}
+	}
+}
+
+// markers names the marker method of each object type: As and the whole key. So the name
+// does not depend on other types, unless two keys convert to one name.
+func markers(types []schema.Type) map[string]string {
+	names := map[string]string{}
+	taken := map[string]bool{}
+	for _, key := range slices.Sorted(func(yield func(string) bool) {
+		for i := range types {
+			if !yield(types[i].Key) {
+				return
+			}
+		}
+	}) {
+		name := "As" + Camel(key)
+		if taken[name] {
+			name += "_" + verbatim(key)
+		}
+		taken[name] = true
+		names[key] = name
+	}
+	return names
+}
+
+// findParents finds the nearest ancestor of each object.
+func (p *Places) findParents() {
+	for _, o := range p.Objects {
+		if t := p.Keys[o.Key]; t != nil {
+			o.Parent = p.Nearest(t.Ancestors)
 		}
 	}
-	for _, t := range p.bound {
-		for _, key := range slices.Backward(t.schema.Ancestors) {
-			if o := t.object.Parent; o != nil && o.Key == key || key == rootKey {
+	for _, t := range p.Types {
+		parent := p.Objects[t.Schema.Key].Parent
+		for _, key := range slices.Backward(t.Schema.Ancestors) {
+			if parent != nil && parent.Key == key || key == rootKey {
 				break
 			}
-			p.weaken(key, t.object.Parent)
+			p.Weaken(key, parent)
 		}
 	}
 }
 
+// Object returns the object of a key, or nil.
+func (p *Places) Object(key string) *Object {
+	o := p.Objects[key]
+	if o != nil && o.External {
+		p.Used["external "+key] = true
+	}
+	return o
+}
+
+// Nearest returns the object of the last key that has one, or nil.
+func (p *Places) Nearest(keys []string) *Object {
+	for _, key := range slices.Backward(keys) {
+		if o := p.Object(key); o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// Weaken reports that signatures have an ancestor in place of a type, because the type is
+// neither bound nor owned by a package that the config names. An entry exists if the
+// config skips the type.
+func (p *Places) Weaken(key string, ancestor *Object) {
+	if slices.ContainsFunc(p.Entries, func(e *Entry) bool { return e.Kind == KindType && e.Name == key }) {
+		return
+	}
+	instead := "tvmffi.ObjectRef"
+	if ancestor != nil {
+		instead = ancestor.Key
+	}
+	p.Entries = append(p.Entries, &Entry{Kind: KindType, Name: key, Status: Weakened,
+		Reason: "its namespace is not bound, so " + instead + " stands in its place"})
+}
+
 // dirsOf returns the directory of each registry name.
-func (p *planner) dirsOf(names []string) []string {
+func (p *Places) dirsOf(names []string) []string {
 	dirs := make([]string, len(names))
 	for i, name := range names {
 		dirs[i] = p.locate(name).dir
@@ -64,40 +159,47 @@ func (p *planner) dirsOf(names []string) []string {
 
 // settleType puts a type into its package. If its namespace has another package, that
 // one gets an alias. A namespace of a cycle that has only types has no package.
-func (p *planner) settleType(t *boundType, at place, home string, own bool) {
-	o := &Object{Key: t.schema.Key, Marker: p.markers[t.schema.Key], Pkg: p.pkg(home), schema: t.schema, entry: t.entry, want: Camel(p.localNames[t.entry])}
-	t.object, p.objects[o.Key] = o, o
-	o.Pkg.objects = append(o.Pkg.objects, o)
-	o.Pkg.owners[t.schema.Library] = true
+func (p *Places) settleType(t *Type, at location, home string, own bool) {
+	key := t.Schema.Key
+	o := &Object{Key: key, Marker: p.Markers[key], Pkg: p.pkg(home), Entry: t.Entry, Want: Camel(p.local[t.Entry])}
+	p.Objects[key] = o
+	o.Pkg.Objects = append(o.Pkg.Objects, o)
 	if home == at.dir {
 		return
 	}
-	t.entry.Note = "the type is part of an import cycle of namespaces: it lives in package " + display(home)
+	t.Entry.Note = "the type is part of an import cycle of namespaces: it lives in package " + Display(home)
 	if !own {
-		t.entry.Note += "; its namespace has no functions and no package"
+		t.Entry.Note += "; its namespace has no functions and no package"
 		return
 	}
 	pkg := p.pkg(at.dir)
-	pkg.owners[t.schema.Library] = true
-	pkg.aliases = append(pkg.aliases, &Alias{Object: o, GoName: Camel(at.local), entry: t.entry})
-	t.entry.Note += " and has an alias in package " + display(at.dir) + "; add methods where it lives"
+	pkg.Aliases = append(pkg.Aliases, &Alias{Object: o, Want: Camel(at.local)})
+	t.Entry.Note += " and has an alias in package " + Display(at.dir) + "; add methods where it lives"
+}
+
+// settleFunction puts a function into its package.
+func (p *Places) settleFunction(f *Function) {
+	at := p.locate(f.Schema.Name)
+	fn := &Func{Name: f.Schema.Name, Entry: f.Entry, Pkg: p.pkg(at.dir), Library: f.Schema.Library, Local: at.local, Want: Camel(p.local[f.Entry])}
+	fn.Pkg.Funcs = append(fn.Pkg.Funcs, fn)
+	p.Funcs = append(p.Funcs, fn)
 }
 
 // An item is a type or a function, and its namespace and local name.
 type item struct {
-	entry  *Entry
-	place  // dir is the home of a type
-	native bool
-	typ    *schema.Type
-	makes  *schema.Signature
+	entry    *Entry
+	location // dir is the home of a type
+	native   bool
+	typ      *schema.Type
+	makes    *schema.Signature
 }
 
 // nameLocally finds the name of each item inside its package. That is the name in its
 // namespace. In a package of several namespaces the last part of the namespace precedes
 // the name if an item of another namespace has that name. A type and the function that
 // makes it share a name.
-func (p *planner) nameLocally(homes map[string]string) {
-	p.localNames = map[*Entry]string{}
+func (p *Places) nameLocally(homes map[string]string) {
+	p.local = map[*Entry]string{}
 	var items []item
 	add := func(e *Entry, name string, t *schema.Type, s *schema.Signature) {
 		at := p.locate(name)
@@ -106,21 +208,21 @@ func (p *planner) nameLocally(homes map[string]string) {
 		}
 		items = append(items, item{e, at, p.defaultDir(at.namespace) == at.dir, t, s})
 	}
-	for _, t := range p.bound {
-		add(t.entry, t.schema.Key, t.schema, nil)
+	for _, t := range p.Types {
+		add(t.Entry, t.Schema.Key, t.Schema, nil)
 	}
-	for _, f := range p.functions {
-		add(f.entry, f.schema.Name, nil, p.refined[f.schema].signature)
+	for _, f := range p.Functions {
+		add(f.Entry, f.Schema.Name, nil, f.Signature)
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return order(b.native) - order(a.native) })
 	holders := map[[2]string][]item{}
 	for _, it := range items {
 		spot := [2]string{it.dir, Camel(it.local)}
-		p.localNames[it.entry] = it.local
+		p.local[it.entry] = it.local
 		if slices.ContainsFunc(holders[spot], it.clashes) {
-			p.localNames[it.entry] = lastPart(it.namespace) + "." + it.local
+			p.local[it.entry] = lastPart(it.namespace) + "." + it.local
 			if p.locate(it.entry.Name).dir == it.dir { // otherwise the entry has a note
-				it.entry.Renamed = "another namespace of package " + display(it.dir) + " has the name " + spot[1]
+				it.entry.Renamed = "another namespace of package " + Display(it.dir) + " has the name " + spot[1]
 			}
 			continue
 		}
@@ -156,7 +258,7 @@ func mayMake(s *schema.Signature, t *schema.Type) bool {
 }
 
 // relative returns a registry name without the root namespace.
-func (p *planner) relative(name string) string {
+func (p *Places) relative(name string) string {
 	if p.root != "" {
 		return strings.TrimPrefix(name, p.root+".")
 	}
@@ -164,29 +266,29 @@ func (p *planner) relative(name string) string {
 }
 
 // locate returns the place of a registry name by its namespace alone.
-func (p *planner) locate(name string) place {
-	ns, local := p.cut(name)
+func (p *Places) locate(name string) location {
+	ns, local := p.Cut(name)
 	if key := p.mapped(ns); key != "" {
 		rest := strings.TrimPrefix(strings.TrimPrefix(ns, key), ".")
-		dir := p.config.Packages[key]
+		dir := p.Config.Packages[key]
 		if dir == "." {
 			dir = ""
 		}
-		if !p.config.Split {
-			return place{ns, dir, strings.TrimPrefix(name, key+".")}
+		if !p.Config.Split {
+			return location{ns, dir, strings.TrimPrefix(name, key+".")}
 		}
-		return place{ns, path.Join(dir, Folders(rest)), local}
+		return location{ns, path.Join(dir, Folders(rest)), local}
 	}
-	if !p.config.Split {
-		return place{p.root, "", p.relative(name)}
+	if !p.Config.Split {
+		return location{p.root, "", p.relative(name)}
 	}
-	return place{ns, p.defaultDir(ns), local}
+	return location{ns, p.defaultDir(ns), local}
 }
 
 // mapped returns the longest key of Config.Packages that is the namespace or above it.
-func (p *planner) mapped(ns string) string {
+func (p *Places) mapped(ns string) string {
 	for ; ns != ""; ns = namespace(ns) {
-		if _, ok := p.config.Packages[ns]; ok {
+		if _, ok := p.Config.Packages[ns]; ok {
 			return ns
 		}
 	}
@@ -194,33 +296,12 @@ func (p *planner) mapped(ns string) string {
 }
 
 // chosen reports whether the config names a package for the namespace.
-func (p *planner) chosen(ns string) bool { return p.mapped(ns) != "" }
+func (p *Places) chosen(ns string) bool { return p.mapped(ns) != "" }
 
 // defaultDir returns the directory of a namespace that the config does not mention.
-func (p *planner) defaultDir(ns string) string {
-	if ns == p.root || !p.config.Split {
+func (p *Places) defaultDir(ns string) string {
+	if ns == p.root || !p.Config.Split {
 		return ""
 	}
 	return Folders(p.relative(ns))
-}
-
-// Folders returns the path of a namespace relative to its root.
-func Folders(ns string) string {
-	if ns == "" {
-		return ""
-	}
-	parts := strings.Split(ns, ".")
-	for i := range parts {
-		parts[i] = segment(parts[i])
-	}
-	return path.Join(parts...)
-}
-
-// IsFolder reports whether a path may be the folder of a package: "." or words that are
-// good names of packages.
-func IsFolder(dir string) bool {
-	if dir == "." {
-		return true
-	}
-	return dir != "" && Folders(strings.ReplaceAll(dir, "/", ".")) == dir && path.Clean(dir) == dir && !strings.Contains(dir, ".")
 }

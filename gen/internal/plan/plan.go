@@ -2,9 +2,9 @@ package plan
 
 import (
 	"cmp"
-	"errors"
 	"go/token"
-	pathpkg "path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -71,16 +71,12 @@ type Package struct {
 	VariantBase string
 	Files       []File
 
-	scope    *scope
-	user     map[string]bool
-	objects  []*Object // its types
-	funcs    []*Func
-	aliases  []*Alias
-	variants map[string]*Variant
-	bases    map[*Object]string
-	foreign  map[*Object]string
-	setOf    map[string]*LibrarySet // by the library of an item
-	owners   map[string]bool        // files of the libraries that own something here
+	Namespaces []string        // of its items, sorted
+	User       map[string]bool // the names that the consumer declares: top-level ones, and Type.Method
+	Objects    []*Object       // its types
+	Funcs      []*Func
+	Aliases    []*Alias
+	Variants   map[string]*Variant // by Text
 }
 
 // An Import is a package that generated code may import. It has an alias unless the
@@ -121,11 +117,10 @@ type Handshake struct{}
 // package of a cycle.
 type Alias struct {
 	Object      *Object
+	Want        string // the name that it gets unless it is taken
 	GoName, Ref string // "" if the consumer declared the name
 	Forwards    []*Forward
 	Link        string // doc link of the type
-
-	entry *Entry
 }
 
 func (*Handshake) decl() {}
@@ -137,71 +132,21 @@ func (*Variant) decl()   {}
 // Make plans the bindings of the parts of s that c asks for. The schema must be
 // valid and in canonical order.
 func Make(s schema.Schema, c Config) (*Plan, error) {
-	p := &planner{config: c, schema: s, used: map[string]bool{}, weak: map[string]bool{}, dirs: map[string]*Package{}, objects: map[string]*Object{}}
-	p.index()
-	p.classify()
-	if len(p.errs) > 0 {
-		return nil, errors.Join(p.errs...)
+	items, err := classify(s, c)
+	if err != nil {
+		return nil, err
 	}
-	p.refine()
-	p.place()
-	p.describeTypes()
-	p.describeFunctions()
-	p.findMakers()
-	p.describeForwards()
-	for _, pkg := range p.dirs {
-		p.librarySets(pkg)
+	places := place(items)
+	types := &Types{places, map[*Variant][]*node{}}
+	describe(types)
+	name(types)
+	documentAll(places.Packages)
+	finish(places.Packages)
+	if err := items.Finish(); err != nil {
+		return nil, err
 	}
-	p.nameAll()
-	p.documentAll()
-	p.finish()
-	if len(p.errs) > 0 {
-		return nil, errors.Join(p.errs...)
-	}
-	return &Plan{Packages: p.packages(), Entries: p.entries, Unused: p.unused}, nil
-}
-
-// planner holds the state of Make.
-type planner struct {
-	config  Config
-	schema  schema.Schema
-	errs    []error
-	entries []*Entry
-
-	types      hints.Types      // by key
-	refined    map[any]*refined // by *schema.Function or *schema.Method
-	patterns   []string         // keys of Functions
-	unused     []string
-	bound      []*boundType // in schema order
-	boundKeys  map[string]bool
-	functions  []*boundFunction    // in schema order
-	localNames map[*Entry]string   // of types and functions inside their packages
-	root       string              // namespace of the root package
-	libraries  []schema.Library    // to load
-	sources    []schema.Library    // the libraries that bound items come from
-	weak       map[string]bool     // keys of types that signatures mention and nobody binds
-	used       map[string]bool     // keys of Rename, Skip and External that matched
-	dirs       map[string]*Package // by Dir
-	markers    map[string]string   // by type key
-	objects    map[string]*Object  // bound and external, by type key
-}
-
-// index makes the lookup tables of the stages: the types of the schema, and the objects
-// that other packages own.
-func (p *planner) index() {
-	p.types = make(hints.Types, len(p.schema.Types))
-	p.patterns = hintPatterns(p.config.Functions)
-	for i := range p.schema.Types {
-		t := &p.schema.Types[i]
-		p.types[t.Key] = t
-	}
-	p.markers = markers(p.schema.Types)
-	for key, target := range p.config.owned() {
-		path, name := CutExternal(target)
-		name = cmp.Or(name, Camel(lastPart(key)))
-		pkg := &Package{Path: path, Name: cmp.Or(p.config.PackageNames[path], pathpkg.Base(path))}
-		p.objects[key] = &Object{Key: key, GoName: name, Ref: name + "Ref", Marker: cmp.Or(p.markers[key], "As"+Camel(key)), External: true, Pkg: pkg}
-	}
+	withFiles := slices.DeleteFunc(places.Packages, func(pkg *Package) bool { return len(pkg.Files) == 0 })
+	return &Plan{Packages: withFiles, Entries: items.Entries, Unused: items.Unused}, nil
 }
 
 // owned returns the types that other packages own, by key. The output of an earlier run is
@@ -239,4 +184,41 @@ func CutExternal(target string) (path, name string) {
 	return target, ""
 }
 
-func (p *planner) fail(err error) { p.errs = append(p.errs, err) }
+// A ConfigError is a problem of one entry of the configuration.
+type ConfigError struct {
+	// Path are the keys that lead to the entry, such as functions, garden.water, params.
+	Path []string
+	Err  error
+}
+
+// Error returns the keys and the problem.
+func (e *ConfigError) Error() string {
+	text := ""
+	for i, key := range e.Path {
+		if i == 1 {
+			key = strconv.Quote(key)
+		}
+		text += key + ": "
+	}
+	return text + e.Err.Error()
+}
+
+// Unwrap returns the problem.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+func Pointer(t GoType) GoType { return GoType{Elem: &t} }
+
+// RuntimeType returns a type of package tvmffi.
+func RuntimeType(name string, args ...GoType) GoType {
+	return GoType{Path: Runtime, Name: name, Args: args}
+}
+
+func order(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+// Display returns a directory below the output root in the form for messages.
+func Display(dir string) string { return cmp.Or(dir, ".") }

@@ -87,13 +87,19 @@ func (n *node) base() *node {
 	return n
 }
 
+// Types gives the type expressions of a schema their Go types.
+type Types struct {
+	*Places
+	parts map[*Variant][]*node // of the alternatives
+}
+
 // resolve resolves the names of a type expression. The error names the part that has no
 // Go type.
-func (p *planner) resolve(e schema.TypeSchema) (*node, error) {
+func (p *Types) resolve(e schema.TypeSchema) (*node, error) {
 	return p.resolveNormal(e.Normalized())
 }
 
-func (p *planner) resolveNormal(e schema.TypeSchema) (*node, error) {
+func (p *Types) resolveNormal(e schema.TypeSchema) (*node, error) {
 	n := &node{text: e.String()}
 	if k, ok := kinds[e.Name]; ok {
 		n.kind = k
@@ -132,7 +138,7 @@ func (p *planner) resolveNormal(e schema.TypeSchema) (*node, error) {
 }
 
 // container resolves the parts. A container without arguments contains Any.
-func (p *planner) container(n *node, args []schema.TypeSchema, parts int) error {
+func (p *Types) container(n *node, args []schema.TypeSchema, parts int) error {
 	for i := range parts {
 		part := schema.TypeSchema{Name: "Any"}
 		if len(args) > 0 {
@@ -166,7 +172,7 @@ func (n *node) comparable() bool {
 	return true
 }
 
-func (p *planner) function(n *node, s *schema.Signature) error {
+func (p *Types) function(n *node, s *schema.Signature) error {
 	if s == nil {
 		n.kind = kindFunction
 		return nil
@@ -184,7 +190,7 @@ func (p *planner) function(n *node, s *schema.Signature) error {
 const maxParams = 128
 
 // params resolves parameters and keeps their names.
-func (p *planner) params(params []schema.Param) (nodes []*node, names []string, err error) {
+func (p *Types) params(params []schema.Param) (nodes []*node, names []string, err error) {
 	if len(params) > maxParams {
 		return nil, nil, fmt.Errorf("%d parameters, the limit of a typed function is %d", len(params), maxParams)
 	}
@@ -202,7 +208,7 @@ func (p *planner) params(params []schema.Param) (nodes []*node, names []string, 
 }
 
 // optional resolves Optional. Optional of a type that includes None is the type itself.
-func (p *planner) optional(e schema.TypeSchema) (*node, error) {
+func (p *Types) optional(e schema.TypeSchema) (*node, error) {
 	sub, err := p.resolveNormal(e.Args[0])
 	if err != nil {
 		return nil, err
@@ -221,7 +227,7 @@ func makeOptional(sub *node) *node {
 // variant resolves Variant. It flattens nested variants and drops repeated alternatives.
 // None makes the variant optional, a single alternative replaces the variant, and a
 // variant with Any is Any.
-func (p *planner) variant(e schema.TypeSchema) (*node, error) {
+func (p *Types) variant(e schema.TypeSchema) (*node, error) {
 	n := &node{kind: kindVariant}
 	none := false
 	var texts []string
@@ -268,15 +274,15 @@ func (p *planner) variant(e schema.TypeSchema) (*node, error) {
 
 // objectNode resolves an object key to its own Go type, or to the Go type of its nearest
 // ancestor that has one.
-func (p *planner) objectNode(n *node, e schema.TypeSchema) error {
+func (p *Types) objectNode(n *node, e schema.TypeSchema) error {
 	if len(e.Args) > 0 {
 		return fmt.Errorf("%s is a template without a Go type", n.text)
 	}
-	if o := p.object(e.Name); o != nil {
+	if o := p.Object(e.Name); o != nil {
 		n.kind, n.object = kindObject, o
 		return nil
 	}
-	t := p.types[e.Name]
+	t := p.Keys[e.Name]
 	if t == nil && lateKey(e.Name) {
 		n.kind = kindRoot
 		return nil
@@ -285,27 +291,11 @@ func (p *planner) objectNode(n *node, e schema.TypeSchema) error {
 		return unregistered(n.text)
 	}
 	n.kind = kindRoot
-	if o := p.nearest(t.Ancestors); o != nil {
+	if o := p.Nearest(t.Ancestors); o != nil {
 		n.kind, n.object = kindObject, o
 	}
-	p.weaken(t.Key, n.object)
+	p.Weaken(t.Key, n.object)
 	return nil
-}
-
-// weaken reports that signatures have an ancestor in place of a type, because the type is
-// neither bound nor owned by a package that the config names. An entry exists if the
-// config skips the type.
-func (p *planner) weaken(key string, ancestor *Object) {
-	if p.weak[key] || slices.ContainsFunc(p.entries, func(e *Entry) bool { return e.Kind == KindType && e.Name == key }) {
-		return
-	}
-	p.weak[key] = true
-	e := p.entry(KindType, key, lastPart(key))
-	instead := "tvmffi.ObjectRef"
-	if ancestor != nil {
-		instead = ancestor.Key
-	}
-	e.Status, e.Reason = Weakened, "its namespace is not bound, so "+instead+" stands in its place"
 }
 
 func unregistered(text string) error {
@@ -321,30 +311,11 @@ func lateKey(name string) bool {
 }
 
 // late returns the first such key in a type expression, "" if there is none.
-func (p *planner) late(e schema.TypeSchema) string {
+func (p *Types) late(e schema.TypeSchema) string {
 	for _, name := range exprRefs(nil, e) {
-		if p.types[name] == nil && p.objects[name] == nil && lateKey(name) {
+		if p.Keys[name] == nil && p.Objects[name] == nil && lateKey(name) {
 			return name
 		}
 	}
 	return ""
-}
-
-// object returns the object of a key, or nil.
-func (p *planner) object(key string) *Object {
-	o := p.objects[key]
-	if o != nil && o.External {
-		p.used["external "+key] = true
-	}
-	return o
-}
-
-// nearest returns the object of the last key that has one, or nil.
-func (p *planner) nearest(keys []string) *Object {
-	for _, key := range slices.Backward(keys) {
-		if o := p.object(key); o != nil {
-			return o
-		}
-	}
-	return nil
 }

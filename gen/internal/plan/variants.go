@@ -1,40 +1,19 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// A Variant is a Go type for a Variant of the schema.
-type Variant struct {
-	GoName       string
-	Pkg          *Package
-	Text         string // as the registry has it
-	Alternatives []Alternative
-
-	node *node
-}
-
-// An Alternative is one of the types that a variant may hold.
-type Alternative struct {
-	Of, As   string // names of the constructor function and of the accessor
-	Argument GoType
-	Outcome  GoType
-
-	node *node
-}
-
-// variant returns the Go type of a variant in a package. Each distinct variant has one.
-func (pkg *Package) variant(n *node) *Variant {
-	v := pkg.variants[n.text]
+// variantType returns the Go type of a variant in a package. Each distinct variant has one.
+func (p *Types) variantType(pkg *Package, n *node) *Variant {
+	v := pkg.Variants[n.text]
 	if v == nil {
-		v = &Variant{Pkg: pkg, Text: n.text, node: n}
-		pkg.variants[n.text] = v
+		v = &Variant{Pkg: pkg, Text: n.text}
+		pkg.Variants[n.text] = v
 		for _, part := range n.parts {
-			pkg.alternative(v, part)
+			p.alternative(v, part)
 		}
 	}
 	return v
@@ -42,94 +21,73 @@ func (pkg *Package) variant(n *node) *Variant {
 
 // alternative adds a part, unless another part has the same Go type: Go could not
 // distinguish them.
-func (pkg *Package) alternative(v *Variant, part *node) {
-	a := Alternative{Argument: pkg.goType(part, Argument), Outcome: pkg.goType(part, Outcome), node: part}
+func (p *Types) alternative(v *Variant, part *node) {
+	a := Alternative{Argument: p.goType(v.Pkg, part, Argument), Outcome: p.goType(v.Pkg, part, Outcome)}
 	for _, other := range v.Alternatives {
 		if other.Outcome.Same(a.Outcome) {
 			return
 		}
 	}
 	v.Alternatives = append(v.Alternatives, a)
+	p.parts[v] = append(p.parts[v], part)
 }
 
-// The limits of the names of variants.
-const (
-	maxVariantWords = 3  // alternatives that a name lists
-	maxVariantName  = 40 // letters of a name
-	maxVariantWord  = 24 // letters of an alternative
-)
+// maxVariantWord is the largest number of letters for an alternative in a name.
+const maxVariantWord = 24
 
-// nameVariants names the variants of a package after their alternatives. A name that would be
-// long says OrMore after the first of them.
-func (p *planner) nameVariants(pkg *Package) {
-	for _, text := range slices.Sorted(maps.Keys(pkg.variants)) {
-		v := pkg.variants[text]
-		words := v.words()
-		name := shortName(words)
-		sum := sha256.Sum256([]byte(text))
-		v.GoName = pkg.scope.free("a variant", name, name+"Variant", fmt.Sprintf("%s%X", name, sum[:2]))
-		methods := newScope(universe)
-		for i := range v.Alternatives {
-			a := &v.Alternatives[i]
-			a.Of = pkg.scope.free("a variant", v.GoName+"Of"+words[i])
-			a.As = methods.free("an accessor", "As"+words[i])
-		}
-	}
-}
-
-// words returns the words for the alternatives: their types, or the kinds of long types.
-func (v *Variant) words() []string {
+// Words returns the words for the alternatives of a variant in names: their types, or the kinds
+// of long types.
+func (p *Types) Words(v *Variant) []string {
 	words := make([]string, len(v.Alternatives))
-	for i, a := range v.Alternatives {
-		if words[i] = a.node.word(); len(words[i]) > maxVariantWord && a.node.kind != kindObject {
-			words[i] = kindNames[a.node.kind]
+	for i, part := range p.parts[v] {
+		if words[i] = part.word(); len(words[i]) > maxVariantWord && part.kind != kindObject {
+			words[i] = kindNames[part.kind]
 		}
 	}
 	return words
 }
 
-// shortName joins the words of a variant.
-func shortName(words []string) string {
-	name := strings.Join(words, "Or")
-	if len(words) <= maxVariantWords && len(name) <= maxVariantName {
-		return name
-	}
-	const more = "OrMore"
-	name = words[0]
-	if len(words) > 1 && len(name+"Or"+words[1]+more) <= maxVariantName {
-		name += "Or" + words[1]
-	}
-	return name + more
+// kindNames holds the words for kinds in the names of variants.
+var kindNames = map[kind]string{
+	kindBool: "Bool", kindInt: "Int", kindFloat: "Float", kindString: "String", kindBytes: "Bytes",
+	kindDataType: "DataType", kindDevice: "Device", kindPointer: "Pointer", kindBigInt: "BigInt", kindAny: "Any",
+	kindError: "Error", kindTensor: "Tensor", kindModule: "Module", kindFunction: "Function", kindTyped: "Func",
+	kindShape: "Shape", kindRoot: "Object", kindArray: "Array", kindList: "List", kindMap: "Map", kindDict: "Dict",
+	kindTuple: "Tuple", kindOptional: "Optional", kindVariant: "Variant",
 }
 
-// Same reports whether two types are identical.
-func (t GoType) Same(u GoType) bool {
-	if t.Name != u.Name || t.Path != u.Path || t.Object != u.Object || t.Ref != u.Ref || t.Variant != u.Variant || len(t.Args) != len(u.Args) {
-		return false
+// word returns the name of a node inside other names: IntArray, StringIntMap, IntTuple2.
+func (n *node) word() string {
+	switch n.kind {
+	case kindObject:
+		return n.object.GoName
+	case kindOptional:
+		return "Optional" + n.parts[0].word()
+	case kindVariant:
+		return n.joined("Or")
 	}
-	for i := range t.Args {
-		if !t.Args[i].Same(u.Args[i]) {
+	if n.onlyAny() {
+		return kindNames[n.kind]
+	}
+	if n.kind == kindTuple && len(n.parts) > 1 && !slices.ContainsFunc(n.parts, func(part *node) bool { return part.text != n.parts[0].text }) {
+		return n.parts[0].word() + kindNames[kindTuple] + strconv.Itoa(len(n.parts))
+	}
+	return n.joined("") + kindNames[n.kind]
+}
+
+func (n *node) joined(separator string) string {
+	words := make([]string, len(n.parts))
+	for i, part := range n.parts {
+		words[i] = part.word()
+	}
+	return strings.Join(words, separator)
+}
+
+func (n *node) onlyAny() bool {
+	for _, part := range n.parts {
+		if part.kind != kindAny {
 			return false
 		}
 	}
-	if (t.Func == nil) != (u.Func == nil) || t.Func != nil && !t.Func.same(u.Func) {
-		return false
-	}
-	return samePart(t.Elem, u.Elem) && samePart(t.Slice, u.Slice)
-}
-
-func (f *FuncType) same(g *FuncType) bool {
-	if len(f.Params) != len(g.Params) {
-		return false
-	}
-	for i := range f.Params {
-		if !f.Params[i].Same(g.Params[i]) {
-			return false
-		}
-	}
-	return samePart(f.Result, g.Result)
-}
-
-func samePart(t, u *GoType) bool {
-	return t == nil && u == nil || t != nil && u != nil && t.Same(*u)
+	return true
 }

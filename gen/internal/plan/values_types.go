@@ -1,0 +1,143 @@
+package plan
+
+// A Form is the direction in which a value of a type crosses: Go passes it, or Go
+// receives it.
+type Form int
+
+// The forms of a type.
+const (
+	Argument Form = iota
+	Outcome
+)
+
+// flip returns the form of the arguments of a function of this form: a func that Go
+// passes receives its arguments, and Go passes arguments to a func that it received.
+func (f Form) flip() Form { return 1 - f }
+
+// A GoType is a Go type expression. Exactly one of its parts is set; Path and Args
+// belong to Name.
+type GoType struct {
+	Name    string // predeclared, or declared in Path
+	Path    string
+	Args    []GoType
+	Object  *Object  // the struct of an object type
+	Ref     *Object  // its Ref interface
+	Variant *Variant // the struct of a variant
+	Elem    *GoType  // pointer to Elem
+	Slice   *GoType
+	Func    *FuncType
+}
+
+// A FuncType is a Go func that also returns an error.
+type FuncType struct {
+	Params []GoType
+	Result *GoType // nil: only the error
+	// OrEmpty is set if a nil result stands for an empty container.
+	OrEmpty bool
+}
+
+// A Variant is a Go type for a Variant of the schema.
+type Variant struct {
+	GoName       string
+	Pkg          *Package
+	Text         string // as the registry has it
+	Alternatives []Alternative
+}
+
+// An Alternative is one of the types that a variant may hold.
+type Alternative struct {
+	Of, As   string // names of the constructor function and of the accessor
+	Argument GoType
+	Outcome  GoType
+}
+
+// Same reports whether two types are identical.
+func (t GoType) Same(u GoType) bool {
+	if t.Name != u.Name || t.Path != u.Path || t.Object != u.Object || t.Ref != u.Ref || t.Variant != u.Variant || len(t.Args) != len(u.Args) {
+		return false
+	}
+	for i := range t.Args {
+		if !t.Args[i].Same(u.Args[i]) {
+			return false
+		}
+	}
+	if (t.Func == nil) != (u.Func == nil) || t.Func != nil && !t.Func.same(u.Func) {
+		return false
+	}
+	return samePart(t.Elem, u.Elem) && samePart(t.Slice, u.Slice)
+}
+
+func (f *FuncType) same(g *FuncType) bool {
+	if len(f.Params) != len(g.Params) {
+		return false
+	}
+	for i := range f.Params {
+		if !f.Params[i].Same(g.Params[i]) {
+			return false
+		}
+	}
+	return samePart(f.Result, g.Result)
+}
+
+func samePart(t, u *GoType) bool {
+	return t == nil && u == nil || t != nil && u != nil && t.Same(*u)
+}
+
+// Each calls do for every object type that the function mentions.
+func (f *Func) Each(do func(*Object)) {
+	f.Call.Each(do)
+	if f.Init != nil {
+		for _, o := range f.Init.Options {
+			o.Value.Type.Each(do)
+		}
+	}
+}
+
+// Each calls do for every object type that the parameters and results mention.
+func (c *Call) Each(do func(*Object)) {
+	if c == nil {
+		return
+	}
+	for _, param := range c.Params {
+		param.Type.Each(do)
+	}
+	if c.Result != nil {
+		c.Result.Type.Each(do)
+		c.Result.Bound.Each(do)
+	}
+}
+
+// Each calls do for every object type that the type mentions.
+func (t GoType) Each(do func(*Object)) {
+	t.Walk(func(t GoType) {
+		do(t.Object)
+		do(t.Ref)
+	})
+}
+
+// Walk calls do for the type and every type in it.
+func (t GoType) Walk(do func(GoType)) {
+	do(t)
+	for _, a := range t.Args {
+		a.Walk(do)
+	}
+	for _, part := range []*GoType{t.Elem, t.Slice} {
+		if part != nil {
+			part.Walk(do)
+		}
+	}
+	if t.Variant != nil {
+		for _, a := range t.Variant.Alternatives {
+			a.Argument.Walk(do)
+			a.Outcome.Walk(do)
+		}
+	}
+	if t.Func != nil {
+		for _, param := range t.Func.Params {
+			param.Walk(do)
+		}
+		if t.Func.Result != nil {
+			t.Func.Result.Walk(do)
+		}
+	}
+}
