@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package export tests export and typed kernels.
 package export
 

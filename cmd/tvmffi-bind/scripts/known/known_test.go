@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package known tests init with the known packages that are small. Package scripts/tvm has the others.
 package known
 
