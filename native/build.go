@@ -18,7 +18,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/elfheader"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -79,7 +79,7 @@ func BuildObjects(ctx context.Context, c Code) ([]string, error) {
 
 // inCache compiles if necessary and returns the paths of the files.
 func (b *building) inCache(ctx context.Context) ([]string, error) {
-	cache, err := sites.CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		return nil, fmt.Errorf("native: %w", err)
 	}

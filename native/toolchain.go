@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // Flags are the flags that a C++ compiler needs to build a TVM-FFI library.
@@ -129,8 +129,8 @@ func findNVCC() (string, error) {
 		}
 	}
 	for _, major := range []string{"cu13", "cu12"} {
-		for _, found := range sites.Find("nvidia-cuda-nvcc", "nvidia/"+major+"/bin/nvcc") {
-			return found.File, nil
+		for _, found := range find.Installed("nvidia-cuda-nvcc", "nvidia/"+major+"/bin/nvcc") {
+			return found.Path, nil
 		}
 	}
 	return "", errors.New("native: CUDA sources need nvcc, which is not in CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda or an installed Python package nvidia-cuda-nvcc: install one of them, or compile at run time with cuda/nvrtc")

@@ -6,23 +6,23 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // LoadOption changes where [Load], and the Load of a generated package, look for libraries.
 // [WithLibrary], [WithFile] and [WithDir] make one.
-type LoadOption func(*locate.Options)
+type LoadOption func(*find.Options)
 
 // WithLibrary sets the file of libtvm_ffi, like the environment variable TVMFFI_LIBRARY.
 func WithLibrary(path string) LoadOption {
-	return func(o *locate.Options) { o.Core = path }
+	return func(o *find.Options) { o.Core = path }
 }
 
 // WithFile sets the file of a library that bindings need. The base name of path identifies
 // the library. If the process has already loaded a library of that name with another
 // content, Load returns an error.
 func WithFile(path string) LoadOption {
-	return func(o *locate.Options) {
+	return func(o *find.Options) {
 		if o.Paths == nil {
 			o.Paths = map[string]string{}
 		}
@@ -33,7 +33,7 @@ func WithFile(path string) LoadOption {
 // WithDir adds a folder. Load searches it before the folders that it searches by default. It
 // has no effect on a library that the process has already loaded.
 func WithDir(dir string) LoadOption {
-	return func(o *locate.Options) { o.Dirs = append(o.Dirs, dir) }
+	return func(o *find.Options) { o.Dirs = append(o.Dirs, dir) }
 }
 
 // Load finds and loads libtvm_ffi. The package documentation lists where it looks. Later
@@ -44,7 +44,7 @@ func Load(options ...LoadOption) error {
 	if len(options) == 0 && capi.Attached() {
 		return nil
 	}
-	var o locate.Options
+	var o find.Options
 	for _, option := range options {
 		option(&o)
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -31,7 +31,7 @@ func cachedCopy(t *testing.T, cache, entry, library, path string) string {
 	t.Helper()
 	tree := filepath.Join(cache, "wheels", entry)
 	file := copyFile(t, library, filepath.Join(tree, filepath.FromSlash(path)))
-	write(t, filepath.Join(tree, sites.Marker), "hash")
+	write(t, filepath.Join(tree, find.Marker), "hash")
 	return file
 }
 
@@ -50,8 +50,8 @@ func TestTruncated(t *testing.T) {
 		}
 	}
 	cache := filepath.Join(dir, "cache")
-	newest := cut(t, cachedCopy(t, cache, "apache-tvm-ffi-0.1.15-deadbeef", library, sites.Library(runtime.GOOS)), 2)
-	cachedCopy(t, cache, "apache-tvm-ffi-0.1.12-deadbeef", library, sites.Library(runtime.GOOS))
+	newest := cut(t, cachedCopy(t, cache, "apache-tvm-ffi-0.1.15-deadbeef", library, find.PathOfCore(runtime.GOOS)), 2)
+	cachedCopy(t, cache, "apache-tvm-ffi-0.1.12-deadbeef", library, find.PathOfCore(runtime.GOOS))
 	wantFailure(t, "load", []string{"TVMFFI_CACHE=" + cache}, newest+": the file is truncated", `run "go tool tvmffi-bind setup", which repairs the cache`)
 	empty := write(t, filepath.Join(dir, "empty", name), "")
 	wantFailure(t, "load", []string{"TVMFFI_CACHE=" + cache, "TVMFFI_LIBRARY_PATH=" + filepath.Dir(empty)}, empty+": the file is truncated or malformed: it is empty")
@@ -104,7 +104,7 @@ func TestSharedCache(t *testing.T) {
 	}
 	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
 	cache := filepath.Join(t.TempDir(), "cache")
-	cachedCopy(t, cache, "apache-tvm-ffi-0.1.15-deadbeef", library, sites.Library(runtime.GOOS))
+	cachedCopy(t, cache, "apache-tvm-ffi-0.1.15-deadbeef", library, find.PathOfCore(runtime.GOOS))
 	cachedCopy(t, cache, "garden-1.0-deadbeef", garden, "garden/libgarden.so")
 	if out, err := runtimetest.Child(t, "bindings", "TVMFFI_CACHE="+cache); err != nil {
 		t.Fatalf("a cache of one's own: %v\n%s", err, out)

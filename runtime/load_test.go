@@ -16,10 +16,10 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
@@ -164,7 +164,7 @@ func init() {
 		return errors.Join(bindrt.Load(&later), use())
 	}
 	runtimetest.Children["version"] = func() error {
-		l := bindrt.Library{Files: []bindrt.File{{Name: name, Package: "apache-tvm-ffi", Version: os.Getenv(envFirst), PathInPackage: sites.Library(runtime.GOOS), Dependency: true}}}
+		l := bindrt.Library{Files: []bindrt.File{{Name: name, Package: "apache-tvm-ffi", Version: os.Getenv(envFirst), PathInPackage: find.PathOfCore(runtime.GOOS), Dependency: true}}}
 		if err := bindrt.Load(&l); err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func copyFile(t *testing.T, from, to string) string {
 var noLibrary = strings.Repeat("this is not a library\n", 100)
 
 // name is the file name of libtvm_ffi.
-var name = filepath.Base(sites.Library(runtime.GOOS))
+var name = filepath.Base(find.PathOfCore(runtime.GOOS))
 
 // Each place of the search order finds the library, and comes before the places
 // after it, which hold files that are not libraries.
@@ -244,7 +244,7 @@ func TestSearchOrder(t *testing.T) {
 	cache := filepath.Join(dir, "cache")
 	cached := filepath.Join(cache, "wheels", "apache-tvm-ffi-0.1.15-deadbeef")
 	venv := filepath.Join(dir, "venv", "lib", "python3.12", "site-packages")
-	write(t, filepath.Join(cached, sites.Marker), "hash")
+	write(t, filepath.Join(cached, find.Marker), "hash")
 	bin := filepath.Join(dir, "bin")
 	program := copyFile(t, exe, filepath.Join(bin, "program"))
 	places := []struct {
@@ -256,8 +256,8 @@ func TestSearchOrder(t *testing.T) {
 		{"TVMFFI_LIBRARY_PATH", filepath.Join(dir, "path", name), "TVMFFI_LIBRARY_PATH=relative" + string(os.PathListSeparator) + filepath.Join(dir, "empty") + string(os.PathListSeparator) + filepath.Join(dir, "path")},
 		{"executable", filepath.Join(bin, name), ""},
 		{"lib of the executable", filepath.Join(bin, "lib", name), ""},
-		{"cache", filepath.Join(cached, filepath.FromSlash(sites.Library(runtime.GOOS))), "TVMFFI_CACHE=" + cache},
-		{"Python package", filepath.Join(venv, filepath.FromSlash(sites.Library(runtime.GOOS))), "VIRTUAL_ENV=" + filepath.Join(dir, "venv")},
+		{"cache", filepath.Join(cached, filepath.FromSlash(find.PathOfCore(runtime.GOOS))), "TVMFFI_CACHE=" + cache},
+		{"Python package", filepath.Join(venv, filepath.FromSlash(find.PathOfCore(runtime.GOOS))), "VIRTUAL_ENV=" + filepath.Join(dir, "venv")},
 	}
 	for i, p := range places {
 		t.Run(p.what, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestSearchOrder(t *testing.T) {
 		filepath.Join(dir, "path", name) + " (TVMFFI_LIBRARY_PATH): no such file",
 		filepath.Join(bin, name) + " (folder of the executable): no such file",
 		filepath.Join(bin, "lib", name) + " (lib folder of the executable): no such file",
-		filepath.Join(venv, filepath.FromSlash(sites.Library(runtime.GOOS))) + " (Python package): no such file",
+		filepath.Join(venv, filepath.FromSlash(find.PathOfCore(runtime.GOOS))) + " (Python package): no such file",
 		`run "go tool tvmffi-bind setup", or pip install apache-tvm-ffi, or put it beside the executable, or set TVMFFI_LIBRARY to the file`,
 		"kind LibraryNotFound",
 	} {
@@ -419,7 +419,7 @@ func TestLibraryOfBindings(t *testing.T) {
 		t.Errorf("TVMFFI_LIBRARY_PATH: %v\n%s", err, out)
 	}
 	cached := filepath.Join(dir, "cache", "wheels", "garden-1.0-deadbeef")
-	write(t, filepath.Join(cached, sites.Marker), "hash")
+	write(t, filepath.Join(cached, find.Marker), "hash")
 	file := copyFile(t, garden, filepath.Join(cached, "garden", "libgarden.so"))
 	if out, err := runtimetest.Child(t, "bindings", env()...); err != nil || !strings.Contains(out, "loaded "+file) {
 		t.Errorf("cache: %v\n%s", err, out)
@@ -495,10 +495,10 @@ func TestLoadLater(t *testing.T) {
 // what there is.
 func TestVersionOfBindings(t *testing.T) {
 	dir := t.TempDir()
-	newest := link(t, nativetest.Library(t), filepath.Join(dir, "wheels", "apache-tvm-ffi-0.1.15-deadbeef", filepath.FromSlash(sites.Library(runtime.GOOS))))
-	older := link(t, nativetest.Wheel(t, "0.1.12").Library(), filepath.Join(dir, "wheels", "apache-tvm-ffi-0.1.12-deadbeef", filepath.FromSlash(sites.Library(runtime.GOOS))))
+	newest := link(t, nativetest.Library(t), filepath.Join(dir, "wheels", "apache-tvm-ffi-0.1.15-deadbeef", filepath.FromSlash(find.PathOfCore(runtime.GOOS))))
+	older := link(t, nativetest.Wheel(t, "0.1.12").Library(), filepath.Join(dir, "wheels", "apache-tvm-ffi-0.1.12-deadbeef", filepath.FromSlash(find.PathOfCore(runtime.GOOS))))
 	for _, file := range []string{newest, older} {
-		write(t, filepath.Join(strings.TrimSuffix(file, filepath.FromSlash(sites.Library(runtime.GOOS))), sites.Marker), "hash")
+		write(t, filepath.Join(strings.TrimSuffix(file, filepath.FromSlash(find.PathOfCore(runtime.GOOS))), find.Marker), "hash")
 	}
 	for version, want := range map[string]string{"0.1.12": older, "0.1.15": newest, "0.1.13": newest, "": newest} {
 		if out, err := runtimetest.Child(t, "version", "TVMFFI_CACHE="+dir, envFirst+"="+version); err != nil || strings.TrimSpace(out) != "loaded "+want {
@@ -517,7 +517,7 @@ func TestLoadRemedies(t *testing.T) {
 	future := nativetest.BuildText(t, "future", "namespace tvm { namespace ffi { int FromTheFuture(); } }\nstatic int early = tvm::ffi::FromTheFuture();\nint future() { return early; }\n", nativetest.Standalone())
 	// The beginning of what tilelang 0.1.15 needs, which libtvm_ffi lacks since 0.1.13.
 	older := nativetest.BuildText(t, "older", "extern \"C\" int gone() __asm__(\"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivE_test\");\nint early = gone();\n", nativetest.Standalone())
-	beside := copyFile(t, tvmffi.LibraryPath(), filepath.Join(dir, "site-packages", filepath.FromSlash(sites.Library(runtime.GOOS))))
+	beside := copyFile(t, tvmffi.LibraryPath(), filepath.Join(dir, "site-packages", filepath.FromSlash(find.PathOfCore(runtime.GOOS))))
 	installed := copyFile(t, future, filepath.Join(dir, "site-packages", "future", "lib", "libfuture.so"))
 	needs := func(soname string) string {
 		base := nativetest.BuildText(t, "base", "extern \"C\" int base() { return 1; }\n", nativetest.Standalone(), nativetest.Flags("-Wl,-soname,"+soname))

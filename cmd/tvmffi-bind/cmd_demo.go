@@ -19,7 +19,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/gen"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 func newDemo(con *console.Console, p *probe.Prober) *cobra.Command {
@@ -144,7 +144,7 @@ func demoFolder(keep string) (dir string, clean func() error, err error) {
 }
 
 func demoConfig(dir string) *project.Config {
-	library := path.Join(path.Dir(sites.Library(runtime.GOOS)), map[string]string{
+	library := path.Join(path.Dir(find.PathOfCore(runtime.GOOS)), map[string]string{
 		"windows": "tvm_ffi_testing.dll",
 		"darwin":  "libtvm_ffi_testing.dylib",
 		"linux":   "libtvm_ffi_testing.so",

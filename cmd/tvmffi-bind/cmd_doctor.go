@@ -21,9 +21,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -211,7 +211,7 @@ func checkCore(ctx context.Context, p *probe.Prober, pip finding) finding {
 func remedyForCore(err error, pip finding) string {
 	setup := fmt.Sprintf("run \"%s setup\"", console.Command())
 	switch {
-	case errors.Is(err, sites.ErrShared): // the error says it
+	case errors.Is(err, find.ErrShared): // the error says it
 		return ""
 	case os.Getenv("TVMFFI_LIBRARY") != "":
 		return "correct or unset TVMFFI_LIBRARY"
@@ -276,12 +276,12 @@ func checkInstalled() finding {
 		lines = append(lines, "TVMFFI_LIBRARY_PATH="+path)
 	}
 	versions := map[string]bool{}
-	for _, i := range wheel.FindInstalled() {
-		lines = append(lines, fmt.Sprintf("%s %s (%s)", i.File, i.Version, i.Source))
+	for _, i := range find.Installed(find.CorePackage, find.PathOfCore(runtime.GOOS)) {
+		lines = append(lines, fmt.Sprintf("%s %s (%s)", i.Path, i.Version, i.Source))
 		versions[i.Version] = true
 	}
 	if len(lines) == 0 {
-		lines = append(lines, "not in any installed Python package; searched: "+joinOr(sites.Searched(), "no site-packages folder exists"))
+		lines = append(lines, "not in any installed Python package; searched: "+joinOr(find.Searched(), "no site-packages folder exists"))
 	}
 	if len(versions) > 1 {
 		f.Verdict = verdictNote
@@ -315,7 +315,7 @@ func sharedFolders() (warnings []string) {
 	for _, dir := range filepath.SplitList(os.Getenv("TVMFFI_LIBRARY_PATH")) {
 		if dir != "" && !filepath.IsAbs(dir) {
 			warnings = append(warnings, dir+" is not an absolute path, and is not searched")
-		} else if err := sites.OwnOnly(dir); dir != "" && err != nil {
+		} else if err := find.OwnOnly(dir); dir != "" && err != nil {
 			warnings = append(warnings, err.Error())
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // ofPackage says which Python package libtvm_ffi is from. The version of the package
@@ -120,7 +120,7 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 // repairCache gets each damaged wheel of this platform again.
 func repairCache(ctx context.Context, p *probe.Prober) error {
 	wheels, _, err := wheel.Unpacked()
-	if errors.Is(err, sites.ErrShared) {
+	if errors.Is(err, find.ErrShared) {
 		return fmt.Errorf("the cache: %w", err)
 	}
 	for _, d := range wheels { // without a cache there is nothing to repair

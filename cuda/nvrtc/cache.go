@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // key is the hash of all that decides what the compiler makes. It returns "" where that is
@@ -36,12 +36,12 @@ func (p *Program) key(l *library, options []string) string {
 
 // cacheFile returns the file for a key, and an error if there is no cache or another user can change it.
 func cacheFile(key string) (string, error) {
-	dir, err := sites.CacheDir()
+	dir, err := find.CacheDir()
 	if err != nil {
 		return "", err
 	}
 	file := filepath.Join(dir, "nvrtc", key[:2], key+".json")
-	return file, sites.Private(file)
+	return file, find.Private(file)
 }
 
 // cached reads what store wrote. A file begins with the hash of the rest, so that a

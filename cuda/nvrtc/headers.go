@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/toolkit"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // findHeaders finds the CUDA headers for the library, once. Where a part of them is not on the
@@ -41,12 +41,12 @@ func (l *library) unpack() (string, error) {
 	if err := l.status(call(l.bundled, uintptr(unsafe.Pointer(info)), 0)); err != nil || info.available == 0 {
 		return "", errMissing
 	}
-	root, err := sites.CacheDir()
+	root, err := find.CacheDir()
 	if err != nil {
 		return "", err
 	}
 	dir := filepath.Join(root, "nvrtc", fmt.Sprintf("headers-%s-%d", l.version, l.size))
-	if err := sites.Private(dir); err != nil {
+	if err := find.Private(dir); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {

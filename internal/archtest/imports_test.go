@@ -36,17 +36,16 @@ var rooms = []room{
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
 	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/objects"}, other: []string{purego}},
 	{dir: "internal/values", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects"}, other: []string{purego}},
-	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/locate", "internal/nearest", "internal/objects", "internal/values", "internal/wheel/sites", "schema"}, other: []string{purego}},
+	{dir: "internal/core", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/find", "internal/nearest", "internal/objects", "internal/values", "schema"}, other: []string{purego}},
 	{dir: "internal/codec", own: []string{"internal/abi", "internal/capi", "internal/core", "internal/failure", "internal/objects", "internal/values", "schema"}},
-	{dir: "internal/wheel/sites"},
 	{dir: "internal/nearest"},
 	{dir: "internal/docstring"},
-	{dir: "internal/locate", own: []string{"internal/nearest", "internal/wheel/sites"}},
-	{dir: "internal/wheel", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/compiler", own: []string{"internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/find", own: []string{"internal/elfheader", "internal/nearest"}},
+	{dir: "internal/wheel", own: []string{"internal/find"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/compiler", own: []string{"internal/find"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/find"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/testkit/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/testkit/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
-	{dir: "internal/testkit/consumer", own: []string{"internal/testkit/nativetest", "internal/wheel", "internal/wheel/sites"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
+	{dir: "internal/testkit/consumer", own: []string{"internal/testkit/nativetest", "internal/wheel", "internal/find"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
 	{dir: "internal/testkit/scripttest", own: []string{"internal/testkit/consumer", "internal/testkit/nativetest", "internal/wheel"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
 	{dir: "internal/english"},
 	{dir: "internal/archtest"},
@@ -57,7 +56,7 @@ var rooms = []room{
 	{dir: "internal/symbols", own: []string{"internal/elfheader"}},
 	// The grammar of tags, for Define and for export.
 	{dir: "internal/fieldtag", own: []string{"internal/abi", "schema"}},
-	{dir: "runtime", own: machine("internal/fieldtag", "internal/locate", "internal/nearest", "schema"), other: []string{"github.com/x448/float16"}},
+	{dir: "runtime", own: machine("internal/fieldtag", "internal/find", "internal/nearest", "schema"), other: []string{"github.com/x448/float16"}},
 	{dir: "runtime/define", own: machine("runtime/structural", "internal/fieldtag", "runtime", "schema")},
 	{dir: "runtime/structural", own: machine("runtime")},
 	{dir: "runtime/jsongraph", own: machine("runtime")},
@@ -67,7 +66,7 @@ var rooms = []room{
 	{dir: "runtime/leaktest", own: []string{"runtime/memstat"}},
 	{dir: "runtime/exportrt", own: machine("runtime/env", "internal/dynlib", "internal/fieldtag", "internal/nearest", "runtime", "runtime/bindrt")},
 	{dir: "runtime/kind", own: []string{"runtime"}},
-	{dir: "runtime/bindrt", own: machine("internal/locate", "runtime")},
+	{dir: "runtime/bindrt", own: machine("internal/find", "runtime")},
 	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
 
 	{dir: "gen", own: []string{"gen/internal/...", "schema", "schema/hints"}, other: []string{"golang.org/x/mod/module"}},
@@ -86,19 +85,19 @@ var rooms = []room{
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "project", "probe", "bindings", "packaging", "pynames", "report"),
-		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "native", "schema", "schema/hints"),
+		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// What the commands of the tool consist of, from the ground up.
 	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
-	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/wheel/sites"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock"}},
+	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
-	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/wheel/sites", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
+	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe"), "gen", "schema", "schema/hints")},
-	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/wheel/sites", "schema", "schema/hints")},
+	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/find", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/packaging", own: command("console")},
 	{dir: "cmd/tvmffi-bind/internal/report", own: append(command("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
-	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/wheel/sites", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
+	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/find", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
@@ -127,7 +126,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = machine("schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/wheel/sites", "reflection", "runtime/...", "generated/...")
+var testsMay = machine("schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

@@ -16,7 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // Flags are the flags with which every source of a TVM-FFI library is compiled.
@@ -110,18 +110,18 @@ func DiskFull(text string) bool {
 // returns the names of the files in it that are moved to dir, in that order: a file
 // that existed is replaced, never written into, because a process may have mapped it.
 func Once(ctx context.Context, dir string, cached func() bool, build func(temp string) ([]string, error)) error {
-	if err := sites.Private(dir); err != nil {
+	if err := find.Private(dir); err != nil {
 		return err
 	}
 	if cached() {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return sites.Advise(err)
+		return find.Advise(err)
 	}
 	lock := flock.New(filepath.Join(dir, "lock"))
 	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
-		return fmt.Errorf("waiting for another process that builds (%s): %w", lock.Path(), sites.Advise(err))
+		return fmt.Errorf("waiting for another process that builds (%s): %w", lock.Path(), find.Advise(err))
 	}
 	defer lock.Close()
 	if cached() {
@@ -129,7 +129,7 @@ func Once(ctx context.Context, dir string, cached func() bool, build func(temp s
 	}
 	temp, err := os.MkdirTemp(dir, "build-")
 	if err != nil {
-		return sites.Advise(err)
+		return find.Advise(err)
 	}
 	defer os.RemoveAll(temp)
 	names, err := build(temp)
@@ -138,7 +138,7 @@ func Once(ctx context.Context, dir string, cached func() bool, build func(temp s
 	}
 	for _, name := range names {
 		if err := os.Rename(filepath.Join(temp, name), filepath.Join(dir, name)); err != nil {
-			return sites.Advise(err)
+			return find.Advise(err)
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // difference is an item that the loaded library has otherwise than the bindings expect, or
@@ -88,7 +88,7 @@ func (l *Library) name() string {
 		}
 	}
 	if names == nil {
-		return locate.CoreName()
+		return find.CoreName()
 	}
 	return strings.Join(names, ", ")
 }

@@ -2,14 +2,14 @@ package core
 
 import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // Library is the set of shared libraries behind a generated package. Its zero
 // value stands for libtvm_ffi alone.
 type Library struct {
 	// Files are loaded in order, after libtvm_ffi.
-	Files []locate.File
+	Files []find.File
 	// Like is another set of the package, or nil. The options of its Load hold for this
 	// one, too.
 	Like *Library
@@ -18,8 +18,8 @@ type Library struct {
 	// goroutines could take it and a second lock in different orders.
 	loading, done bool
 	state         error
-	options, like *locate.Options // of the last Load that had some, and those of Like at that time
-	loads         int64           // how many libraries were loaded when state was set
+	options, like *find.Options // of the last Load that had some, and those of Like at that time
+	loads         int64         // how many libraries were loaded when state was set
 	// Paths holds where each of Files was found, as far as they are loaded.
 	Paths []string
 }
@@ -29,7 +29,7 @@ type Library struct {
 // options succeeds, Like gets options, or something else has loaded a library. A call from
 // a library that is being loaded does nothing, either: Go code that its initialisers call
 // finds what is registered so far.
-func (l *Library) Load(o *locate.Options) error {
+func (l *Library) Load(o *find.Options) error {
 	if l == nil {
 		return (&Library{}).find(o)
 	}
@@ -41,7 +41,7 @@ func (l *Library) Load(o *locate.Options) error {
 	if o != nil {
 		l.options = o
 	}
-	var like *locate.Options
+	var like *find.Options
 	if l.Like != nil {
 		like = l.Like.options
 	}

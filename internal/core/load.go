@@ -1,7 +1,7 @@
 package core
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +15,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 
 	"github.com/ebitengine/purego"
 )
@@ -37,7 +37,7 @@ func LibraryPath() string {
 func VersionText(v abi.Version) string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
 
 // Open loads libtvm_ffi, once. Once it is loaded, a call that names another file fails.
-func Open(o *locate.Options) error {
+func Open(o *find.Options) error {
 	attached.Lock()
 	defer attached.Unlock()
 	if capi.Attached() {
@@ -46,49 +46,35 @@ func Open(o *locate.Options) error {
 	if err := EnvironmentLimit(); err != nil {
 		return err
 	}
-	name := locate.CoreName()
+	name := find.CoreName()
 	if h, err := dynlib.Loaded(name); err == nil {
 		if err := attach(h, name); err != nil {
 			return err
 		}
-		return sameCore(locate.ExplicitCore(o))
+		return sameCore(find.ExplicitCore(o))
 	}
-	s := locate.Search{Name: name}
-	for _, c := range locate.Core(o) {
-		h, err := openCandidate(&s, c)
+	s := find.Search{File: find.Core(), Options: o}
+	for c, err := range find.Candidates(s.File, o) {
+		var h dynlib.Handle
 		if err == nil {
-			return attach(h, c.Path)
+			if h, err = openRegular(c.Path); err == nil {
+				return attach(h, c.Path)
+			}
+			s.Remedy = cmp.Or(s.Remedy, remedyForFile(c.Path, err))
 		}
-		if c.Ends(err) || errors.Is(err, dynlib.ErrTruncated) {
+		if s.Miss(c, err, failure.Message(err)) {
 			break
 		}
 	}
-	return failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.CoreError(o)})
+	return failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.Message()})
 }
 
-// openCandidate loads libtvm_ffi from one place, or records why it cannot.
-func openCandidate(s *locate.Search, c locate.Candidate) (dynlib.Handle, error) {
-	if c.Refused != nil {
-		s.Miss(c, c.Refused)
-		s.Refused = s.Refused || c.Ends(c.Refused)
-		return 0, c.Refused
-	}
-	if _, err := os.Stat(c.Path); err != nil {
-		s.Absent(c)
+// openRegular opens the library at path if that is a file.
+func openRegular(path string) (dynlib.Handle, error) {
+	if err := loadable(path); err != nil {
 		return 0, err
 	}
-	if err := loadable(c.Path); err != nil {
-		s.Miss(c, failure.Message(err))
-		return 0, err
-	}
-	h, err := dynlib.Open(c.Path)
-	if err != nil {
-		s.Miss(c, err)
-		if remedy := remedyForFile(c.Path, err); remedy != "" && s.Remedy == "" {
-			s.Remedy = remedy
-		}
-	}
-	return h, err
+	return dynlib.Open(path)
 }
 
 // sameCore refuses a second libtvm_ffi.

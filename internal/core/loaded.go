@@ -8,8 +8,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // opened holds the files of the libraries that open has loaded, and of modules that stay, once
@@ -39,14 +38,14 @@ func loadedCopy(path string) string {
 // loadedAs returns the file of the loaded library that the bindings of f use; "" if there
 // is none. It has the name of f. The one that the bindings were made from goes before
 // other versions.
-func loadedAs(f locate.File) string {
+func loadedAs(f find.File) string {
 	var other string
 	for _, file := range loadedFiles() {
 		if filepath.Base(file) != f.Name {
 			continue
 		}
 		if f.SHA256 != "" {
-			if hash, err := sites.HashFile(file); err == nil && hash == f.SHA256 {
+			if hash, err := find.HashFile(file); err == nil && hash == f.SHA256 {
 				return file
 			}
 		}
@@ -79,11 +78,11 @@ func sameContent(a, b string) bool {
 	if inA.Size() != inB.Size() || !inA.Mode().IsRegular() || !inB.Mode().IsRegular() {
 		return false
 	}
-	hash, err := sites.HashFile(a)
+	hash, err := find.HashFile(a)
 	if err != nil {
 		return false
 	}
-	other, err := sites.HashFile(b)
+	other, err := find.HashFile(b)
 	return err == nil && other == hash
 }
 

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -9,9 +8,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // OpenFile loads the shared library at path, which registers functions and types while
@@ -68,17 +66,17 @@ func CheckModule(full string) error {
 }
 
 // find loads libtvm_ffi and the files of l. The caller holds the Registry if l has files.
-func (l *Library) find(o *locate.Options) error {
+func (l *Library) find(o *find.Options) error {
 	if o == nil {
-		o = &locate.Options{}
+		o = &find.Options{}
 	}
 	for name, path := range o.Paths {
-		if o.Core == "" && locate.IsCore(name) {
+		if o.Core == "" && find.IsCore(name) {
 			o.Core = path
 		}
 	}
 	for _, f := range l.Files {
-		if locate.IsCore(f.Name) {
+		if find.IsCore(f.Name) {
 			o.CoreVersion = f.Version
 		}
 	}
@@ -89,7 +87,7 @@ func (l *Library) find(o *locate.Options) error {
 	}
 	l.Paths = nil
 	for _, f := range l.Files {
-		if locate.IsCore(f.Name) {
+		if find.IsCore(f.Name) {
 			// Bindings of libtvm_ffi itself use the one that is loaded: a second copy
 			// would end the process.
 			l.Paths = append(l.Paths, LibraryPath())
@@ -107,24 +105,13 @@ func (l *Library) find(o *locate.Options) error {
 // findFile loads a library of bindings and returns its file. A library of that name that
 // the process has is the one: another copy would register everything again, which ends
 // the process.
-func findFile(f locate.File, o *locate.Options) (string, error) {
+func findFile(f find.File, o *find.Options) (string, error) {
 	if loaded := loadedAs(f); loaded != "" {
 		return useLoaded(f, o, loaded)
 	}
-	s := locate.Search{Name: f.Name}
-	for _, c := range locate.Library(f, o) {
-		err := c.Refused
-		if err != nil {
-			s.Miss(c, err)
-			s.Refused = s.Refused || c.Ends(err)
-		} else if _, err = os.Stat(c.Path); err != nil {
-			s.Absent(c)
-		} else if err = c.Check(f); err != nil {
-			s.Miss(c, err)
-			if errors.Is(err, sites.ErrDamaged) {
-				s.Remedy = sites.RepairCache
-			}
-		} else {
+	s := find.Search{File: f, Options: o}
+	for c, err := range find.Candidates(f, o) {
+		if err == nil {
 			var path string
 			if path, err = open(c.Path); err == nil {
 				return path, nil
@@ -132,19 +119,18 @@ func findFile(f locate.File, o *locate.Options) (string, error) {
 			if path != "" {
 				return "", err // it is in the process now, so no other place counts
 			}
-			s.Miss(c, failure.Message(err))
 			s.Refused = true
 		}
-		if c.Ends(err) || errors.Is(err, dynlib.ErrTruncated) {
+		if s.Miss(c, err, failure.Message(err)) {
 			break
 		}
 	}
-	return "", failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.LibraryError(f, o)})
+	return "", failure.NewFailure(failure.Failure{Kind: failure.KindLibrary, Message: s.Message()})
 }
 
 // useLoaded makes bindings use a library that the process has. It fails if the options
 // name another file. The interface is compared item by item, at the first use of each.
-func useLoaded(f locate.File, o *locate.Options, loaded string) (string, error) {
+func useLoaded(f find.File, o *find.Options, loaded string) (string, error) {
 	if named, ok := o.Paths[f.Name]; ok {
 		full, err := filepath.Abs(named)
 		if err != nil {

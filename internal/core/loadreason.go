@@ -10,8 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // remedy returns what to do after the loader refused the library at path for the given
@@ -29,7 +28,7 @@ func remedy(path string, err error) string {
 		if has := releaseWith(symbol); has != "" {
 			built += "; the symbol is in " + has
 		}
-		if beside := locate.CoreBeside(path, LibraryPath()); beside != "" {
+		if beside := find.CoreBeside(path, LibraryPath()); beside != "" {
 			return built + "; use the one that is installed beside it: TVMFFI_LIBRARY=" + beside
 		}
 		return built + "; set TVMFFI_LIBRARY to the right one"
@@ -60,8 +59,8 @@ func ModuleError(path string, err error) error {
 // system lacks.
 func remedyForFile(path string, err error) string {
 	if errors.Is(err, dynlib.ErrTruncated) {
-		if cache, err := sites.CacheDir(); err == nil && strings.HasPrefix(path, cache+string(filepath.Separator)+"wheels") {
-			return sites.RepairCache
+		if find.InCache(path) {
+			return find.RepairCache
 		}
 		return "copy, install or build " + path + " again"
 	}

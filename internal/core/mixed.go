@@ -11,7 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // A type may have native hooks that hash and compare its objects as keys of maps: C
@@ -129,7 +129,7 @@ func (s Snapshot) Fits() error {
 			"\nrun \"go tool tvmffi-bind setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints"+
 			"\nor write \"- {package: apache-tvm-ffi, version: %[8]s, path: tvm_ffi/lib/%[9]s}\" under deps in tvmffi.yaml"+
 			"\nor set %[10]s=1 to load it as it is",
-		s.path, LibraryPath(), VersionText(capi.Version()), of, loaded, strings.Join(keyHooks[:], " and "), key, of.release(), locate.CoreName(), allowMixed)})
+		s.path, LibraryPath(), VersionText(capi.Version()), of, loaded, strings.Join(keyHooks[:], " and "), key, of.release(), find.CoreName(), allowMixed)})
 	return misfits[s.path]
 }
 

@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // limits bounds what an archive may unpack.
@@ -68,7 +68,7 @@ func safeName(f *zip.File) (string, error) {
 		return "", fmt.Errorf("entry %q holds a character that is not portable in a path", f.Name)
 	case !fs.ValidPath(name) || name == ".":
 		return "", fmt.Errorf("entry %q leads out of the folder or is not a clean path", f.Name)
-	case name == sites.Marker:
+	case name == find.Marker:
 		return "", fmt.Errorf("entry %q has a reserved name", f.Name)
 	}
 	return name, nil

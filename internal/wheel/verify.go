@@ -14,13 +14,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // Verify compares each file of an unpacked wheel with the hash that the wheel says it has, in
-// its RECORD. The error names at most three files. It is sites.ErrDamaged if one differs or is missing.
+// its RECORD. The error names at most three files. It is find.ErrDamaged if one differs or is missing.
 func (d Dir) Verify() error {
-	hashes, err := sites.Record(d.root)
+	hashes, err := find.Record(d.root)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (d Dir) Verify() error {
 	if more := len(damaged) - 3; more > 0 {
 		list += fmt.Sprintf("; and %d more", more)
 	}
-	return fmt.Errorf("%s %w: %s", d.root, sites.ErrDamaged, list)
+	return fmt.Errorf("%s %w: %s", d.root, find.ErrDamaged, list)
 }
 
 // verifyFile returns what is wrong with a file, "" if nothing is.
@@ -74,7 +74,7 @@ func Unpacked() (wheels []Dir, others []string, err error) {
 		return nil, nil, err
 	}
 	parent := filepath.Join(cache, "wheels")
-	if err := sites.Private(parent); err != nil {
+	if err := find.Private(parent); err != nil {
 		return nil, nil, err
 	}
 	entries, err := os.ReadDir(parent)
@@ -92,7 +92,7 @@ func Unpacked() (wheels []Dir, others []string, err error) {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if err := sites.Private(path); err != nil {
+		if err := find.Private(path); err != nil {
 			return nil, nil, err
 		}
 		switch d, known := byFolder[e.Name()]; {
@@ -113,12 +113,12 @@ func Repair(ctx context.Context, d Dir) (repaired bool, err error) {
 		fetched = true
 		return download(ctx, s, dir)
 	})
-	return fetched && err == nil, sites.Advise(err)
+	return fetched && err == nil, find.Advise(err)
 }
 
 // marked returns an error if d is not completely unpacked.
 func (d Dir) marked() error {
-	b, err := os.ReadFile(filepath.Join(d.root, sites.Marker))
+	b, err := os.ReadFile(filepath.Join(d.root, find.Marker))
 	if err == nil && string(bytes.TrimSpace(b)) != d.spec.SHA256 {
 		err = errors.New("it is incomplete")
 	}

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // unpacked puts a wheel with three files into a new cache.
@@ -49,7 +49,7 @@ func TestVerify(t *testing.T) {
 			if err := c.damage(d); err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Verify(); !errors.Is(err, sites.ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), d.Root()) {
+			if err := d.Verify(); !errors.Is(err, find.ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), d.Root()) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 			var count atomic.Int32
@@ -148,7 +148,7 @@ func TestUnpacked(t *testing.T) {
 	if wheels, others, err := Unpacked(); err != nil || len(wheels) > 0 || len(others) != 1 || others[0] != other {
 		t.Errorf("without a marker: %v, %v, %v", wheels, others, err)
 	}
-	if err := os.WriteFile(d.Path(sites.Marker), []byte(spec.SHA256+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(d.Path(find.Marker), []byte(spec.SHA256+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if wheels, _, err := Unpacked(); err != nil || len(wheels) != 1 || wheels[0] != d {
@@ -160,7 +160,7 @@ func TestUnpacked(t *testing.T) {
 	if err := os.Chmod(d.Root(), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Unpacked(); !errors.Is(err, sites.ErrShared) {
+	if _, _, err := Unpacked(); !errors.Is(err, find.ErrShared) {
 		t.Errorf("a wheel that others can write: %v", err)
 	}
 	if _, ok := Cached(spec); ok {

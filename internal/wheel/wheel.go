@@ -17,7 +17,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // Spec names one wheel.
@@ -59,7 +59,7 @@ func (d Dir) Spec() Spec { return d.spec }
 func (d Dir) Path(rel string) string { return filepath.Join(d.root, filepath.FromSlash(rel)) }
 
 // Library returns the path of libtvm_ffi in a wheel of apache-tvm-ffi.
-func (d Dir) Library() string { return d.Path(sites.Library(d.goos())) }
+func (d Dir) Library() string { return d.Path(find.PathOfCore(d.goos())) }
 
 // TestingLibrary returns the path of the testing library in a wheel of apache-tvm-ffi.
 func (d Dir) TestingLibrary() string {
@@ -89,16 +89,9 @@ func (d Dir) goos() string {
 	return runtime.GOOS
 }
 
-// Installed is a copy of libtvm_ffi in an installed Python package.
-type Installed = sites.Installed
-
-// FindInstalled returns the copies of libtvm_ffi in installed Python packages, in the order of preference,
-// without running Python.
-func FindInstalled() []Installed { return sites.FindLibrary() }
-
 // CacheDir returns the root of the project's cache: TVMFFI_CACHE, or the folder tvmffi in the user's cache.
 func CacheDir() (string, error) {
-	d, err := sites.CacheDir()
+	d, err := find.CacheDir()
 	if err != nil {
 		return "", fmt.Errorf("wheel: %w", err)
 	}
@@ -112,13 +105,13 @@ type maker func(ctx context.Context, s Spec, dir string) (string, error)
 // A wheel that is already there is not read again: Verify does that.
 func Get(ctx context.Context, s Spec) (Dir, error) {
 	d, err := get(ctx, s, Dir.marked, download)
-	return d, sites.Advise(err)
+	return d, find.Advise(err)
 }
 
 // Cached returns the unpacked wheel if an earlier Get left it in the cache; it never downloads.
 func Cached(s Spec) (Dir, bool) {
 	d, err := place(s)
-	if err != nil || sites.Private(d.root) != nil || d.marked() != nil {
+	if err != nil || find.Private(d.root) != nil || d.marked() != nil {
 		return Dir{}, false
 	}
 	return d, true
@@ -134,7 +127,7 @@ func get(ctx context.Context, s Spec, check func(Dir) error, fetch maker) (Dir, 
 	if err := privateDir(parent); err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
-	if err := sites.Private(d.root); err != nil {
+	if err := find.Private(d.root); err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
 	usable := func() bool { return d.marked() == nil && check(d) == nil }
@@ -187,7 +180,7 @@ func (d Dir) make(ctx context.Context, temp string, fetch maker) error {
 	if err := tree.Verify(); err != nil {
 		return fmt.Errorf("wheel: unpack %s: %w; do not trust this wheel", d.spec, err)
 	}
-	if err := os.WriteFile(filepath.Join(tree.root, sites.Marker), []byte(d.spec.SHA256+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(tree.root, find.Marker), []byte(d.spec.SHA256+"\n"), 0o600); err != nil {
 		return fmt.Errorf("wheel: %s: %w", d.spec, err)
 	}
 	if err := os.Rename(d.root, filepath.Join(temp, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -230,7 +223,7 @@ func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return sites.Private(dir)
+	return find.Private(dir)
 }
 
 func tempPrefix(name string) string { return ".get-" + name + "-" }
@@ -252,7 +245,7 @@ func sweep(parent, name string) error {
 }
 
 func checkHash(file string, s Spec) error {
-	got, err := sites.HashFile(file)
+	got, err := find.HashFile(file)
 	if err != nil {
 		return fmt.Errorf("wheel: %s: %w", s, err)
 	}

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 type entry struct {
@@ -120,7 +120,7 @@ func TestUnpackRefuses(t *testing.T) {
 		{"one too large", []entry{{name: "a", body: strings.Repeat("x", 1001)}}, "larger than the limit"},
 		{"together too large", []entry{{name: "a", body: strings.Repeat("x", 600)}, {name: "b", body: strings.Repeat("x", 600)}}, "larger than the limit"},
 		{"too many", []entry{{name: "a"}, {name: "b"}, {name: "c"}, {name: "d"}}, "4 entries"},
-		{"marker", []entry{{name: sites.Marker, body: "x"}}, "reserved"},
+		{"marker", []entry{{name: find.Marker, body: "x"}}, "reserved"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestGetRepairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(d.Path(sites.Marker)); err != nil {
+	if err := os.Remove(d.Path(find.Marker)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(d.Path("f"), []byte("half"), 0o600); err != nil {

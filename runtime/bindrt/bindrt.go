@@ -23,7 +23,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -37,7 +37,7 @@ const Generation1 = 1
 // generated package is imported, and each descriptor is resolved on first use.
 type (
 	// File is a shared library behind a generated package.
-	File = locate.File
+	File = find.File
 	// Library is the set of files behind a generated package.
 	Library = core.Library
 	// Func is a function.
@@ -309,7 +309,7 @@ func Load(l *Library, options ...tvmffi.LoadOption) error {
 	if len(options) == 0 {
 		return l.Load(nil)
 	}
-	var o locate.Options
+	var o find.Options
 	for _, option := range options {
 		option(&o)
 	}

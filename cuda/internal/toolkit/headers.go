@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // The headers that tell whether a folder is one of the CUDA runtime, of the C++ standard
@@ -121,7 +121,7 @@ func (h *Headers) beside(file string, v Version) {
 func (h *Headers) packages(v Version) {
 	for _, p := range headerPackages(v.Major) {
 		found, _ := Installed(p)
-		var best *sites.Installed
+		var best *find.Candidate
 		for i, f := range found {
 			if best == nil || strings.HasPrefix(f.Version, v.String()+".") && !strings.HasPrefix(best.Version, v.String()+".") {
 				best = &found[i]
@@ -130,7 +130,7 @@ func (h *Headers) packages(v Version) {
 		if best != nil {
 			header := p.File[strings.Index(p.File, "/include/")+len("/include/"):]
 			header = strings.TrimPrefix(header, "cccl/")
-			h.Add(strings.TrimSuffix(best.File, string(filepath.Separator)+filepath.FromSlash(header)))
+			h.Add(strings.TrimSuffix(best.Path, string(filepath.Separator)+filepath.FromSlash(header)))
 		}
 	}
 }

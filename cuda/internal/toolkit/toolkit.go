@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // Version is a version of CUDA, such as 12.4.
@@ -99,7 +99,7 @@ func (l *Library) candidates(goos string) (files []string, refused []error) {
 			refused = append(refused, err)
 		}
 		for _, f := range found {
-			files = append(files, f.File)
+			files = append(files, f.Path)
 		}
 	}
 	for _, r := range roots {
@@ -116,9 +116,9 @@ func (l *Library) candidates(goos string) (files []string, refused []error) {
 
 // Installed returns the installed copies of a package, then those in the cache. With the
 // error, which says why the cache is not searched, it returns the former alone.
-func Installed(p Package) ([]sites.Installed, error) {
-	cached, err := sites.Cached(p.Distribution, p.File)
-	return append(sites.Find(p.Distribution, p.File), cached...), err
+func Installed(p Package) ([]find.Candidate, error) {
+	cached, err := find.Cached(p.Distribution, p.File)
+	return append(find.Installed(p.Distribution, p.File), cached...), err
 }
 
 // Open opens each copy of the library and gives it to use, with its file. A copy that use

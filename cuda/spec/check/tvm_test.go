@@ -15,7 +15,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
-	"github.com/tvmffi-go/tvmffi/internal/locate"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -146,7 +146,7 @@ func TestTVMBindings(t *testing.T) {
 	path := nativetest.Model(t, "testdata/tvm_kernels.py")
 	file := filepath.Base(path)
 	library := bindrt.Library{Files: []bindrt.File{{Name: file}}}
-	if err := library.Load(&locate.Options{Paths: map[string]string{file: path}}); err != nil {
+	if err := library.Load(&find.Options{Paths: map[string]string{file: path}}); err != nil {
 		t.Fatal(err)
 	}
 	fn := bindrt.Func{Library: &library, Module: file, Name: "add"}

@@ -25,9 +25,9 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/mod/modfile"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // Self is the path of the module of this repository.
@@ -168,11 +168,11 @@ func Shared(t testing.TB, folder string) string {
 	sum := sha256.Sum256([]byte(root)) // each checkout has libraries of its own
 	file := filepath.Join(cache, "shared", hex.EncodeToString(sum[:8]), path.Base(folder)+".so")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		nativetest.Unavailable(t, sites.Advise(err))
+		nativetest.Unavailable(t, find.Advise(err))
 	}
 	lock := flock.New(file + ".lock")
 	if _, err := lock.TryLockContext(t.Context(), 50*time.Millisecond); err != nil {
-		nativetest.Unavailable(t, fmt.Errorf("lock %s: %w", lock.Path(), sites.Advise(err)))
+		nativetest.Unavailable(t, fmt.Errorf("lock %s: %w", lock.Path(), find.Advise(err)))
 	}
 	defer lock.Close()
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", file, ".")

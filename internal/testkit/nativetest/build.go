@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // config is one build.
@@ -222,7 +222,7 @@ func (c *config) objects(ctx context.Context, version string, w wheel.Dir, in []
 					if !filepath.IsAbs(path) { // a text
 						path = filepath.Join(temp, path)
 						if err := os.WriteFile(path, source.content, 0o600); err != nil {
-							return sites.Advise(err)
+							return find.Advise(err)
 						}
 					}
 					return c.run(ctx, temp, slices.Concat(args, []string{"-c", "-o", filepath.Join(temp, "object.o"), path})...)
@@ -259,7 +259,7 @@ func (c *config) commonHeader(ctx context.Context, version string, w wheel.Dir) 
 	return once(ctx, "headers", "common.h", append(flags, version, w.Spec().SHA256), []input{source}, func(temp string) error {
 		text := filepath.Join(temp, source.path)
 		if err := os.WriteFile(text, source.content, 0o600); err != nil {
-			return sites.Advise(err)
+			return find.Advise(err)
 		}
 		args := append(flags, "-x", "c++-header", "-o", text+".gch", text)
 		for _, dir := range w.Include() {

@@ -18,8 +18,8 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 )
 
 // Python returns the program of a Python that has apache-tvm-ffi, of the version that the tests use, and numpy. It
@@ -211,7 +211,7 @@ func environment(ctx context.Context, interpreter, name string, packages ...stri
 		return program, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return "", sites.Advise(err)
+		return "", find.Advise(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -235,7 +235,7 @@ func environment(ctx context.Context, interpreter, name string, packages ...stri
 			full := os.WriteFile(space, make([]byte, 1<<20), 0o600)
 			os.Remove(space)
 			if full != nil {
-				return "", sites.Advise(full)
+				return "", find.Advise(full)
 			}
 			if said == "" || strings.Contains(said, "ensurepip") { // Debian has both in packages of their own
 				return "", fmt.Errorf("%s: %w; install %s with venv and pip\n%s", args[0], err, interpreter, compiler.FirstLines(said))

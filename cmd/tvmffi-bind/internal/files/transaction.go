@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // Write makes all changes or none, and removes the leftovers. It locks the folders and
@@ -138,7 +138,7 @@ func newFile(dir string, data []byte) (name string, err error) {
 
 func unwritable(dir string, err error) error {
 	remedy := "change its permissions or choose another one"
-	if sites.DiskFull(err) {
+	if find.DiskFull(err) {
 		remedy = "free some space"
 	}
 	return fmt.Errorf("cannot write to the folder %s: %w; %s (nothing was written)", console.Shown(dir), err, remedy)

@@ -13,10 +13,10 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -81,11 +81,11 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 	if err != nil {
 		return Library{}, err
 	}
-	for _, found := range append(cached, sites.Find(spec.Package, spec.Path)...) {
-		if spec.Version != "" && spec.Version != found.Version || checkFile(found.File) != nil {
+	for _, found := range append(cached, find.Installed(spec.Package, spec.Path)...) {
+		if spec.Version != "" && spec.Version != found.Version || checkFile(found.Path) != nil {
 			continue // another version, or in the cache for another platform
 		}
-		return p.identify(found.File, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
+		return p.identify(found.Path, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
 	}
 	dir, err := p.getWheel(ctx, spec.Package, spec.Version)
 	if err != nil {
@@ -112,7 +112,7 @@ func groups(c *project.Config) []group {
 // CoreOf finds the libtvm_ffi that c names among its deps and libraries, as a file or by
 // the version of the package; without one it is that of [Prober.Core].
 func (p *Prober) CoreOf(ctx context.Context, c *project.Config) (Library, error) {
-	name := filepath.Base(sites.Library(runtime.GOOS))
+	name := filepath.Base(find.PathOfCore(runtime.GOOS))
 	for _, group := range groups(c) {
 		for _, spec := range group.specs {
 			if spec.Package == "" && filepath.Base(spec.File) == name {
@@ -140,14 +140,14 @@ func (p *Prober) Core(ctx context.Context, version string) (Library, error) {
 		}
 		return lib, nil
 	}
-	return p.locateInPackage(ctx, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: sites.Library(runtime.GOOS)}, schema.RoleCore)
+	return p.locateInPackage(ctx, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: find.PathOfCore(runtime.GOOS)}, schema.RoleCore)
 }
 
 // cached returns the copies of a library in the cache. It repairs the first one that would be
 // taken if that is damaged: to take an older one instead would hide it.
-func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]sites.Installed, error) {
-	found, err := sites.Cached(spec.Package, spec.Path)
-	if errors.Is(err, sites.ErrShared) {
+func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]find.Candidate, error) {
+	found, err := find.Cached(spec.Package, spec.Path)
+	if errors.Is(err, find.ErrShared) {
 		return nil, fmt.Errorf("the cache: %w", err)
 	}
 	if len(found) == 0 { // or there is no cache, as where HOME is not set: programs go on, too
@@ -164,7 +164,7 @@ func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]sites.
 		at := slices.IndexFunc(wheels, func(d wheel.Dir) bool { return d.Root() == i.Site })
 		damage := p.damaged(i)
 		switch {
-		case at >= 0 && !Here(wheels[at]), damage != nil && !errors.Is(damage, sites.ErrDamaged) && !errors.Is(damage, symbols.ErrTruncated):
+		case at >= 0 && !Here(wheels[at]), damage != nil && !errors.Is(damage, find.ErrDamaged) && !errors.Is(damage, symbols.ErrTruncated):
 			continue // for another platform
 		case damage == nil:
 			return found, nil
@@ -195,7 +195,7 @@ func (p *Prober) identifyWhole(ctx context.Context, path string, identity schema
 		if !strings.HasPrefix(path, d.Root()+string(filepath.Separator)) {
 			continue
 		}
-		if damage := sites.Damaged(d.Root(), path, lib.Identity.SHA256); damage != nil {
+		if damage := (find.Candidate{Path: path, Site: d.Root()}).Damaged(lib.Identity.SHA256); damage != nil {
 			if err := p.Repair(ctx, d, damage); err != nil {
 				return Library{}, err
 			}
@@ -206,15 +206,15 @@ func (p *Prober) identifyWhole(ctx context.Context, path string, identity schema
 }
 
 // damaged returns why a library in the cache cannot be loaded, nil if it can.
-func (p *Prober) damaged(i sites.Installed) error {
-	if err := checkFile(i.File); err != nil {
+func (p *Prober) damaged(i find.Candidate) error {
+	if err := checkFile(i.Path); err != nil {
 		return err
 	}
-	hash, err := p.hash(i.File)
+	hash, err := p.hash(i.Path)
 	if err != nil {
 		return err
 	}
-	return sites.Damaged(i.Site, i.File, hash)
+	return i.Damaged(hash)
 }
 
 // hash returns the SHA-256 hash of a file. It reads a library only once, because some take longer
@@ -223,7 +223,7 @@ func (p *Prober) hash(path string) (string, error) {
 	if known := p.hashes[path]; known != "" {
 		return known, nil
 	}
-	hash, err := sites.HashFile(path)
+	hash, err := find.HashFile(path)
 	if err != nil {
 		return "", err
 	}
@@ -320,7 +320,7 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 			versions = append(versions, s.Version)
 		}
 	}
-	searched := strings.Join(sites.Searched(), ", ")
+	searched := strings.Join(find.Searched(), ", ")
 	// A name like a known one is a mistake. To install what has that name could be dangerous.
 	if guess := nearest.Question(pkg, names); guess != "" && !slices.Contains(names, pkg) {
 		return wheel.Spec{}, fmt.Errorf("the Python package %s is neither installed nor known%s (searched: %s)", pkg, guess, searched)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -35,7 +35,7 @@ func (p *Prober) PythonPackage(ctx context.Context, spec project.LibrarySpec) (P
 	root := strings.TrimSuffix(lib.Path, filepath.FromSlash(spec.Path))
 	top, _, _ := strings.Cut(spec.Path, "/") // other packages may lie beside it
 	found := PythonPackage{Dir: filepath.Join(root, top), Version: lib.Identity.PackageVersion}
-	if hash, err := os.ReadFile(filepath.Join(root, sites.Marker)); err == nil {
+	if hash, err := os.ReadFile(filepath.Join(root, find.Marker)); err == nil {
 		found.SHA256 = strings.TrimSpace(string(hash))
 	}
 	return found, nil

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tvmffi-go/tvmffi/internal/wheel/sites"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
@@ -98,7 +98,7 @@ func (c *collected) wheel(in Input, lim limits) error {
 	if in.Origin.Package == "" {
 		in.Origin.Package, in.Origin.Version = distribution(filepath.Base(name))
 	}
-	if in.Origin.SHA256, err = sites.HashFile(name); err != nil {
+	if in.Origin.SHA256, err = find.HashFile(name); err != nil {
 		return err
 	}
 	c.origins = append(c.origins, in.Origin)

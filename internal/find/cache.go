@@ -1,4 +1,4 @@
-package sites
+package find
 
 import (
 	"errors"
@@ -55,32 +55,33 @@ func Advise(err error) error {
 	return err
 }
 
-// Cached returns the wheels of a distribution that lie unpacked in the cache and hold the file, the newest
-// version first. It returns an error, and no wheel, if the cache has no place or another user can change one of them.
-func Cached(distribution, file string) ([]Installed, error) {
+// Cached returns the files at a slash-separated path in the wheels of a distribution that lie unpacked in the cache, the
+// newest version first. It returns an error, and no file, if the cache has no place or another user can change one of
+// them.
+func Cached(distribution, path string) ([]Candidate, error) {
 	root, err := CacheDir()
-	if err != nil {
+	if err != nil || !filepath.IsLocal(filepath.FromSlash(path)) {
 		return nil, err
 	}
-	if !filepath.IsLocal(filepath.FromSlash(file)) {
-		return nil, nil
-	}
-	var found []Installed
-	matches, _ := filepath.Glob(filepath.Join(escape(root), "wheels", escape(distribution)+"-*"))
-	for _, dir := range matches {
-		if _, err := os.Stat(filepath.Join(dir, Marker)); err != nil {
+	var found []Candidate
+	trees, _ := filepath.Glob(filepath.Join(escape(root), "wheels", escape(distribution)+"-*"))
+	for _, tree := range trees {
+		file := filepath.Join(tree, filepath.FromSlash(path))
+		if !isFile(filepath.Join(tree, Marker)) || !isFile(file) {
 			continue
 		}
-		full := filepath.Join(dir, filepath.FromSlash(file))
-		if st, err := os.Stat(full); err != nil || !st.Mode().IsRegular() {
-			continue
-		}
-		if err := Private(full); err != nil {
+		if err := Private(file); err != nil {
 			return nil, err
 		}
-		version, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), distribution+"-"), "-")
-		found = append(found, Installed{Distribution: distribution, Version: version, Site: dir, File: full, Source: "cache"})
+		version, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(tree), distribution+"-"), "-")
+		found = append(found, Candidate{Path: file, Cached: true, Site: tree, Version: version})
 	}
-	slices.SortStableFunc(found, func(a, b Installed) int { return natural(b.Version, a.Version) })
+	slices.SortStableFunc(found, func(a, b Candidate) int { return natural(b.Version, a.Version) })
 	return found, nil
+}
+
+// InCache reports whether a file lies in a wheel of the cache.
+func InCache(path string) bool {
+	root, err := CacheDir()
+	return err == nil && strings.HasPrefix(path, filepath.Join(root, "wheels")+string(filepath.Separator))
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package sites
+package find
 
 import "io/fs"
 

@@ -1,4 +1,4 @@
-package locate
+package find
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ func TestNoExecutable(t *testing.T) {
 	}
 	defer func(f func() (string, error)) { executable = f }(executable)
 	executable = func() (string, error) { return "", errors.New("readlink /proc/self/exe: no such file or directory") }
-	s := Search{Name: CoreName()}
-	text := s.CoreError(&Options{CoreVersion: "0.1.12"})
+	s := Search{File: Core(), Options: &Options{CoreVersion: "0.1.12"}}
+	text := s.Message()
 	for _, want := range []string{"folder of the executable: unknown: readlink /proc/self/exe", "\nmount /proc", "set TVMFFI_LIBRARY to the file", "setup --version 0.1.12\"", "apache-tvm-ffi==0.1.12,"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nlacks %q", text, want)

@@ -1,4 +1,4 @@
-package sites
+package find
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // plant fabricates a site-packages folder with an installed apache-tvm-ffi.
 func plant(t *testing.T, goos, site, version string) string {
 	t.Helper()
-	file := filepath.Join(site, filepath.FromSlash(Library(goos)))
+	file := filepath.Join(site, filepath.FromSlash(PathOfCore(goos)))
 	write(t, file, "library")
 	write(t, filepath.Join(site, "apache_tvm_ffi-"+version+".dist-info", "METADATA"),
 		"Metadata-Version: 2.4\nName: apache-tvm-ffi\nVersion: "+version+"\n\nVersion: from the description\n")
@@ -61,12 +61,12 @@ func TestFindOrderAndVersions(t *testing.T) {
 	}
 	// A site without the library, and one whose library is a folder, are not found.
 	write(t, filepath.Join(venv, "lib", "python3.8", "site-packages", "apache_tvm_ffi-7.dist-info", "METADATA"), "Version: 7\n")
-	if err := os.MkdirAll(filepath.Join(venv, "lib", "python3.7", "site-packages", filepath.FromSlash(Library("linux"))), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(venv, "lib", "python3.7", "site-packages", filepath.FromSlash(PathOfCore("linux"))), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, i := range h.find("apache-tvm-ffi", Library("linux")) {
-		got = append(got, fmt.Sprint(i.Version, " ", i.Source, " ", i.File))
+	for _, i := range h.find("apache-tvm-ffi", PathOfCore("linux")) {
+		got = append(got, fmt.Sprint(i.Version, " ", i.Source, " ", i.Path))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -87,8 +87,8 @@ func TestFindOtherSystems(t *testing.T) {
 				}
 				return ""
 			}}
-			got := h.find("apache-tvm-ffi", Library(goos))
-			if len(got) != 1 || got[0].File != file || got[0].Version != "0.1.15.post2" {
+			got := h.find("apache-tvm-ffi", PathOfCore(goos))
+			if len(got) != 1 || got[0].Path != file || got[0].Version != "0.1.15.post2" {
 				t.Errorf("got %+v, want %s", got, file)
 			}
 		})
@@ -108,7 +108,7 @@ func TestFindOnce(t *testing.T) {
 		}
 		return ""
 	}}
-	if got := h.find("apache-tvm-ffi", Library("linux")); len(got) != 1 {
+	if got := h.find("apache-tvm-ffi", PathOfCore("linux")); len(got) != 1 {
 		t.Errorf("found %d times, want once: %+v", len(got), got)
 	}
 	if got := h.find("apache-tvm-ffi", "../../../etc/passwd"); got != nil {
@@ -119,14 +119,14 @@ func TestFindOnce(t *testing.T) {
 func TestFindWithoutDistInfo(t *testing.T) {
 	top := t.TempDir()
 	site := filepath.Join(top, "lib", "python3.12", "site-packages")
-	write(t, filepath.Join(site, filepath.FromSlash(Library("linux"))), "library")
+	write(t, filepath.Join(site, filepath.FromSlash(PathOfCore("linux"))), "library")
 	h := host{goos: "linux", root: filepath.Join(top, "root"), env: func(k string) string {
 		if k == "VIRTUAL_ENV" {
 			return top
 		}
 		return ""
 	}}
-	got := h.find("apache-tvm-ffi", Library("linux"))
+	got := h.find("apache-tvm-ffi", PathOfCore("linux"))
 	if len(got) != 1 || got[0].Version != "" {
 		t.Errorf("got %+v, want one without a version", got)
 	}
@@ -154,7 +154,7 @@ func TestRelativeFolders(t *testing.T) {
 		write(t, filepath.Join("planted", "python.exe"), "")
 		for _, relative := range []string{"planted", "./planted", "../" + filepath.Base(must(t)(os.Getwd())) + "/planted"} {
 			h := host{goos: goos, home: relative, root: t.TempDir(), env: func(string) string { return relative }}
-			if got := h.find("apache-tvm-ffi", Library(goos)); got != nil {
+			if got := h.find("apache-tvm-ffi", PathOfCore(goos)); got != nil {
 				t.Errorf("%s, with %s: found %+v", goos, relative, got)
 			}
 		}
@@ -177,8 +177,8 @@ func TestThisMachine(t *testing.T) {
 			t.Errorf("%s is not absolute", s)
 		}
 	}
-	for _, i := range FindLibrary() {
-		if _, err := os.Stat(i.File); err != nil {
+	for _, i := range Installed(CorePackage, PathOfCore(runtime.GOOS)) {
+		if _, err := os.Stat(i.Path); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package sites
+package find
 
 import (
 	"errors"
@@ -38,28 +38,32 @@ func TestDamaged(t *testing.T) {
 	tree := t.TempDir()
 	write(t, filepath.Join(tree, "x.dist-info", "RECORD"), "a/b.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n")
 	file := filepath.Join(tree, "a", "b.so")
-	if err := Damaged(tree, file, emptyHash); err != nil {
+	if err := (Candidate{Site: tree, Path: file}).Damaged(emptyHash); err != nil {
 		t.Error(err)
 	}
-	if err := Damaged(tree, file, "00"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), emptyHash) {
+	if err := (Candidate{Site: tree, Path: file}).Damaged("00"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), emptyHash) {
 		t.Errorf("another hash: %v", err)
 	}
-	if err := Damaged(tree, filepath.Join(tree, "other"), "00"); err != nil {
+	if err := (Candidate{Site: tree, Path: filepath.Join(tree, "other")}).Damaged("00"); err != nil {
 		t.Errorf("a file that RECORD does not name: %v", err)
 	}
-	if err := Damaged(t.TempDir(), file, "00"); err != nil {
+	if err := (Candidate{Site: t.TempDir(), Path: file}).Damaged("00"); err != nil {
 		t.Errorf("without RECORD: %v", err)
 	}
 }
 
-// FuzzRecordLine: a name never leads out of the folder.
-func FuzzRecordLine(f *testing.F) {
+// FuzzRecord: a name never leads out of the folder.
+func FuzzRecord(f *testing.F) {
 	f.Add("a/b.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0")
 	f.Add(`"a,""b",,`)
-	f.Fuzz(func(t *testing.T, line string) {
-		name, hash, ok := recordLine(line)
-		if ok && (!filepath.IsLocal(filepath.FromSlash(name)) || hash != "" && len(hash) != 64) {
-			t.Errorf("%q: %q, %q", line, name, hash)
+	f.Fuzz(func(t *testing.T, text string) {
+		tree := t.TempDir()
+		write(t, filepath.Join(tree, "x.dist-info", "RECORD"), text)
+		hashes, err := Record(tree)
+		for name, hash := range hashes {
+			if err != nil || !filepath.IsLocal(filepath.FromSlash(name)) || len(hash) != 64 {
+				t.Errorf("%q: %q, %q, %v", text, name, hash, err)
+			}
 		}
 	})
 }

@@ -1,9 +1,9 @@
-package sites
+package find
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -33,67 +33,51 @@ func Record(tree string) (map[string]string, error) {
 	}
 	defer f.Close()
 	hashes := map[string]string{}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if lines.Text() == "" {
-			continue
+	for lines := csv.NewReader(f); ; {
+		fields, err := lines.Read()
+		if err == io.EOF {
+			break
 		}
-		name, hash, ok := recordLine(lines.Text())
+		if err != nil && !errors.Is(err, csv.ErrFieldCount) {
+			return nil, fmt.Errorf("%s %w: %w", matches[0], ErrDamaged, err)
+		}
+		name, hash, ok := recorded(fields)
 		if !ok {
-			return nil, fmt.Errorf("%s %w: the line %.100q is not of the form PATH,sha256=HASH,SIZE", matches[0], ErrDamaged, lines.Text())
+			return nil, fmt.Errorf("%s %w: the line %.100q is not of the form PATH,sha256=HASH,SIZE", matches[0], ErrDamaged, strings.Join(fields, ","))
 		}
 		if hash != "" {
 			hashes[name] = hash
 		}
 	}
-	if lines.Err() == nil && len(hashes) == 0 {
+	if len(hashes) == 0 {
 		return nil, fmt.Errorf("%s %w: it is empty", matches[0], ErrDamaged)
 	}
-	return hashes, lines.Err()
+	return hashes, nil
 }
 
-// recordLine reads a line of RECORD. The line of RECORD itself has no hash.
-func recordLine(line string) (name, hash string, ok bool) {
-	line, size, sized := cutLast(line)
-	name, encoded, ok := cutLast(line)
-	if !sized || !ok || strings.Trim(size, "0123456789") != "" {
+// recorded reads the fields of a line of RECORD. The line of RECORD itself has no hash.
+func recorded(fields []string) (name, hash string, ok bool) {
+	if len(fields) != 3 || !filepath.IsLocal(filepath.FromSlash(fields[0])) || strings.Trim(fields[2], "0123456789") != "" {
 		return "", "", false
 	}
-	if quoted, is := strings.CutPrefix(name, `"`); is {
-		if name, ok = strings.CutSuffix(quoted, `"`); !ok {
-			return "", "", false
-		}
-		name = strings.ReplaceAll(name, `""`, `"`)
+	if fields[1] == "" {
+		return fields[0], "", true
 	}
-	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return "", "", false
-	}
-	if encoded == "" {
-		return name, "", true
-	}
-	digest, is := strings.CutPrefix(encoded, "sha256=")
+	digest, is := strings.CutPrefix(fields[1], "sha256=")
 	sum, err := base64.RawURLEncoding.DecodeString(digest)
-	return name, hex.EncodeToString(sum), is && err == nil && len(sum) == sha256.Size
-}
-
-func cutLast(s string) (before, after string, found bool) {
-	at := strings.LastIndexByte(s, ',')
-	if at < 0 {
-		return s, "", false
-	}
-	return s[:at], s[at+1:], true
+	return fields[0], hex.EncodeToString(sum), is && err == nil && len(sum) == sha256.Size
 }
 
 // Damaged returns the error for a file of a wheel in the cache whose hash is not the
 // one in RECORD. Where RECORD does not name the file, or is missing, there is no error.
-func Damaged(tree, file, hash string) error {
-	hashes, err := Record(tree)
-	rel, relErr := filepath.Rel(tree, file)
+func (c Candidate) Damaged(hash string) error {
+	hashes, err := Record(c.Site)
+	rel, relErr := filepath.Rel(c.Site, c.Path)
 	if err != nil || relErr != nil {
 		return nil
 	}
 	if want := hashes[filepath.ToSlash(rel)]; want != "" && want != hash {
-		return fmt.Errorf("%s %w: its sha256 is %s, its wheel had %s", file, ErrDamaged, hash, want)
+		return fmt.Errorf("%s %w: its sha256 is %s, its wheel had %s", c.Path, ErrDamaged, hash, want)
 	}
 	return nil
 }

@@ -1,0 +1,291 @@
+// Package find is the only search for the file of a shared library. It loads nothing and keeps no state.
+//
+// # Order
+//
+// Unless the process has already loaded a library of that name, a program looks for a library in this order:
+//
+//  1. the file that the options of Load or, for libtvm_ffi, TVMFFI_LIBRARY name; then no other place counts;
+//  2. the folders that the options of Load name;
+//  3. the absolute folders of TVMFFI_LIBRARY_PATH;
+//  4. the folder of the executable;
+//  5. the folder lib there;
+//  6. the cache of tvmffi-bind, the newest version first;
+//  7. the installed Python packages, without running Python: the environment that is active (VIRTUAL_ENV,
+//     CONDA_PREFIX, PYTHONPATH), the Pythons on PATH, the user's, the system's.
+//
+// The last two count only for libtvm_ffi, and for a library that was bound from a Python package. Of libtvm_ffi they
+// offer the version that the bindings name first. A relative folder is never searched: it would lie in the working
+// directory, where others may have planted a library.
+//
+// The command tvmffi-bind reads the files that its configuration names, and TVMFFI_LIBRARY. It looks for the library
+// of a package at the last two places, and then downloads the wheel.
+//
+// # Checks
+//
+// A file is taken if it passes these checks, in this order:
+//
+//   - owner: no other user can change a file of the cache or a folder above it, see [Private];
+//   - file: it exists;
+//   - hash: a file of the cache is the one that the bindings were made from;
+//   - whole: it has every part that its headers name, see package elfheader;
+//   - host: it is for this platform.
+//
+// The loader makes the last two in a program, and the tool reads the headers itself. Only the tool compares a file of
+// the cache with the hash in its wheel, because that takes as long as reading the file. A file outside the cache is
+// the user's choice: each function and type is checked when it is first used.
+//
+// A file that fails a check is skipped. But the search ends at a file that the user named, at one that another user
+// can change, and at one that is damaged or truncated: the next place could have another version, and nobody would
+// notice.
+package find
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
+)
+
+// File is a shared library that a generated package needs.
+type File struct {
+	// Name is the base name, such as libgarden.so.
+	Name string
+	// SHA256 is the hash of the file that the bindings were generated from.
+	SHA256 string
+	// Package, Version and PathInPackage name the place of the file in an installed
+	// Python package, if it came from one.
+	Package       string
+	Version       string
+	PathInPackage string
+	// Dependency is set for a file that is only loaded, not bound.
+	Dependency bool
+}
+
+// Options holds the arguments of Load.
+type Options struct {
+	// Paths are explicit files by base name.
+	Paths map[string]string
+	// Dirs are folders that are searched first.
+	Dirs []string
+	// Core is the explicit path of libtvm_ffi.
+	Core string
+	// CoreVersion is the version of the Python package of libtvm_ffi to prefer.
+	CoreVersion string
+}
+
+// Candidate is a place where a library may be.
+type Candidate struct {
+	// Path is the file, "" if the place has none because it cannot be searched.
+	Path string
+	// Where says why this place is tried, for the error.
+	Where string
+	// Explicit is set if the user named the file.
+	Explicit bool
+	// Cached is set for a file of the cache.
+	Cached bool
+	// Site is the folder with the files of a Python package, and Version its version, "" if that is not known.
+	Site, Version string
+	// Source says why Site was searched, such as "VIRTUAL_ENV" or "pyenv".
+	Source string
+
+	refused error // why the place cannot be searched
+}
+
+// Check returns why a candidate cannot be the file of f, nil if it can.
+type Check func(c Candidate, f File) error
+
+// source lists the candidates of one kind.
+type source func(f File, o *Options) []Candidate
+
+// Candidates yields the places where a program looks for the file of f, in order. The error is that of the first
+// check that the candidate fails.
+func Candidates(f File, o *Options) iter.Seq2[Candidate, error] {
+	return candidates(f, o, []source{explicit, folders, variable, beside, packages}, present, sameHash)
+}
+
+// InPackages yields the places of the file of f in the cache and in installed Python packages, in order. The error is
+// that of the first check that the candidate fails.
+func InPackages(f File, checks ...Check) iter.Seq2[Candidate, error] {
+	return candidates(f, &Options{}, []source{packages}, append([]Check{present}, checks...)...)
+}
+
+func candidates(f File, o *Options, sources []source, checks ...Check) iter.Seq2[Candidate, error] {
+	return func(yield func(Candidate, error) bool) {
+		for _, list := range sources {
+			for _, c := range list(f, o) {
+				if !yield(c, c.pass(f, checks)) || c.Explicit {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pass returns the error of the first check that the candidate fails.
+func (c Candidate) pass(f File, checks []Check) error {
+	err := c.refused
+	for _, check := range checks {
+		if err == nil {
+			err = check(c, f)
+		}
+	}
+	return err
+}
+
+// present is the check that the file exists. The file may have another name.
+func present(c Candidate, _ File) error {
+	_, err := os.Stat(c.Path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return errors.New("no such file" + nearest.File(c.Path))
+	}
+	return err
+}
+
+// sameHash is the check that a file of the cache is the one that was bound.
+func sameHash(c Candidate, f File) error {
+	if !c.Cached || f.SHA256 == "" {
+		return nil
+	}
+	got, err := HashFile(c.Path)
+	if err != nil || got == f.SHA256 {
+		return err
+	}
+	if err := c.Damaged(got); err != nil {
+		return err
+	}
+	return fmt.Errorf("another version: its sha256 is %s, the bindings were made from %s", got, f.SHA256)
+}
+
+func explicit(f File, o *Options) []Candidate {
+	path := o.Paths[f.Name]
+	if IsCore(f.Name) {
+		path = ExplicitCore(o)
+	}
+	if path == "" {
+		return nil
+	}
+	return []Candidate{{Path: path, Where: explicitly, Explicit: true}}
+}
+
+const (
+	explicitly   = "named explicitly"
+	pathVariable = "TVMFFI_LIBRARY_PATH"
+)
+
+func folders(f File, o *Options) (places []Candidate) {
+	for _, dir := range o.Dirs {
+		places = append(places, Candidate{Path: filepath.Join(dir, f.Name), Where: "folder of WithDir"})
+	}
+	return places
+}
+
+func variable(f File, _ *Options) (places []Candidate) {
+	for _, dir := range filepath.SplitList(os.Getenv(pathVariable)) {
+		if filepath.IsAbs(dir) {
+			places = append(places, Candidate{Path: filepath.Join(dir, f.Name), Where: pathVariable})
+		}
+	}
+	return places
+}
+
+// executable is replaced by a test: only Linux without /proc does not know it.
+var executable = os.Executable
+
+func beside(f File, _ *Options) []Candidate {
+	exe, err := executable()
+	if err != nil {
+		return nil
+	}
+	dir := filepath.Dir(exe)
+	return []Candidate{
+		{Path: filepath.Join(dir, f.Name), Where: "folder of the executable"},
+		{Path: filepath.Join(dir, "lib", f.Name), Where: "lib folder of the executable"},
+	}
+}
+
+func packages(f File, o *Options) []Candidate {
+	if f.Package == "" {
+		return nil
+	}
+	core, cache := IsCore(f.Name), "cache of tvmffi-bind"
+	if core {
+		cache += " setup"
+	}
+	places, err := Cached(f.Package, f.PathInPackage)
+	for i := range places {
+		places[i].Where = cache
+	}
+	installed := Installed(f.Package, f.PathInPackage)
+	places = append(places, installed...)
+	if core && o.CoreVersion != "" {
+		wanted := slices.DeleteFunc(slices.Clone(places), func(c Candidate) bool { return c.Version != o.CoreVersion })
+		places = append(wanted, slices.DeleteFunc(places, func(c Candidate) bool { return c.Version == o.CoreVersion })...)
+	}
+	if core && len(installed) == 0 {
+		for _, dir := range Searched() {
+			places = append(places, Candidate{Path: filepath.Join(dir, filepath.FromSlash(f.PathInPackage)), Where: "Python package"})
+		}
+	}
+	if err != nil {
+		places = slices.Insert(places, 0, Candidate{Where: cache, Cached: true, refused: err})
+	}
+	return places
+}
+
+// CorePackage is the Python package of libtvm_ffi.
+const CorePackage = "apache-tvm-ffi"
+
+// Core returns the description of libtvm_ffi.
+func Core() File {
+	return File{Name: CoreName(), Package: CorePackage, PathInPackage: PathOfCore(runtime.GOOS)}
+}
+
+// PathOfCore returns the path of libtvm_ffi in its Python package for an operating system.
+func PathOfCore(goos string) string {
+	switch goos {
+	case "windows":
+		return "tvm_ffi/lib/tvm_ffi.dll"
+	case "darwin":
+		return "tvm_ffi/lib/libtvm_ffi.dylib"
+	}
+	return "tvm_ffi/lib/libtvm_ffi.so"
+}
+
+// CoreName returns the base name of libtvm_ffi on this platform.
+func CoreName() string { return filepath.Base(PathOfCore(runtime.GOOS)) }
+
+// IsCore reports whether name is the base name of libtvm_ffi on any platform.
+func IsCore(name string) bool {
+	return slices.ContainsFunc([]string{"linux", "darwin", "windows"}, func(goos string) bool {
+		return name == filepath.Base(PathOfCore(goos))
+	})
+}
+
+// ExplicitCore returns the file of libtvm_ffi that the options or TVMFFI_LIBRARY name,
+// "" if neither does.
+func ExplicitCore(o *Options) string { return cmp.Or(o.Core, os.Getenv("TVMFFI_LIBRARY")) }
+
+// CoreBeside returns the libtvm_ffi in the folder of Python packages that holds the
+// library at path. It returns "" if there is none or if it is the file loaded.
+func CoreBeside(path, loaded string) string {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		file := filepath.Join(dir, filepath.FromSlash(PathOfCore(runtime.GOOS)))
+		if info, err := os.Stat(file); err == nil {
+			if other, err := os.Stat(loaded); err == nil && os.SameFile(info, other) {
+				return ""
+			}
+			return file
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
