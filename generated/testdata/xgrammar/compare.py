@@ -33,6 +33,7 @@ def compile(c):
         return compiler.compile_regex(source)
     if kind == "grammar":
         return compiler.compile_grammar_from_strings(source, "root")
+    source = json.dumps(source, ensure_ascii=False)
     return compiler.compile_json_schema(source, space, None, None, True, 8 if space else None, False)
 
 
