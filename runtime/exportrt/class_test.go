@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -146,5 +148,86 @@ func BenchmarkReceiver(b *testing.B) {
 		if _, err := c.DoInt(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// point is an object with a constructor of the library.
+type point struct{ X, Y, Z int64 }
+
+// TestConstructor: keywords find their parameters, defaults stand for the last ones that are
+// missing, and each wrong call is an error with the names.
+func TestConstructor(t *testing.T) {
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+	made := func(x, y, z int64) *point { return &point{x, y, z} }
+	points := define.Opaque[point]("exportrttest.Point",
+		define.StaticMethod("__ffi_init__", made, exportrt.Constructor(exportrt.Function{
+			Name: "Point", Func: made, Params: []string{"x", "y", "z"},
+			Call: func(a *bindrt.Args) error {
+				p := made(bindrt.Arg[int64](a, 0), bindrt.Arg[int64](a, 1), bindrt.Arg[int64](a, 2))
+				if err := a.Check(3); err != nil {
+					return err
+				}
+				return bindrt.Return(a, p)
+			},
+		}, func() []any { return []any{20, 30} })))
+	if err := points.Register(); err != nil {
+		t.Fatal(err)
+	}
+	kwargs, err := tvmffi.Lookup("ffi.GetKwargsObject")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kwargs.Release()
+	named, err := kwargs.Call()
+	if err != nil {
+		t.Fatal(err)
+	}
+	typ, err := reflection.TypeByKey("exportrttest.Point")
+	if err != nil {
+		t.Fatal(err)
+	}
+	init, err := typ.MethodByName("__ffi_init__")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := init.Func()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []any
+		want point
+		err  string
+	}{
+		{[]any{1, 2, 3}, point{1, 2, 3}, ""},
+		{[]any{named, "x", 1}, point{1, 20, 30}, ""},
+		{[]any{1, named, "z", 3}, point{1, 20, 3}, ""},
+		{[]any{named, "z", 3, "y", 2, "x", 1}, point{1, 2, 3}, ""},
+		{[]any{1, 2, 3, named}, point{1, 2, 3}, ""},
+		{[]any{named}, point{}, "x is missing"},
+		{[]any{named, "y", 2}, point{}, "x is missing"},
+		{[]any{1, named, "x", 2}, point{}, "got two values for x"},
+		{[]any{1, named, "z", 2, "z", 2}, point{}, "got two values for z"},
+		{[]any{1, named, "w", 2}, point{}, "got the keyword w"},
+		{[]any{1, named, "y"}, point{}, "got KWARGS without pairs of a name and a value"},
+		{[]any{1, named, 2, 3}, point{}, "got KWARGS without pairs of a name and a value"},
+		{[]any{1, 2, 3, 4, named, "x", 1}, point{}, "got 4 and keywords"},
+		{[]any{named, "x", "one"}, point{}, "x"},
+	} {
+		v, err := f.Call(c.args...)
+		if c.err != "" {
+			wantError(t, err, tvmffi.ErrType, c.err)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%v: %v", c.args, err)
+			continue
+		}
+		if p, err := tvmffi.As[*point](v); err != nil || *p != c.want {
+			t.Errorf("%v makes %v, %v, want %v", c.args, p, err, c.want)
+		}
+		v.Release()
 	}
 }

@@ -116,6 +116,9 @@ func TestDecode_hostile(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
+	if t.Failed() {
+		return // without the checks above, a changed header allocates without a limit
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 { // any change of the header and the shape is an error or a tensor of the same size
 		b := slices.Clone(tensor)

@@ -53,3 +53,26 @@ func TestFirstAndLastLines(t *testing.T) {
 		t.Errorf("LastLines of an empty line = %q, want \"\"", got)
 	}
 }
+
+// TestList: a long list ends with the number of its other lines and the flag that shows them.
+func TestList(t *testing.T) {
+	var lines []string
+	for i := range mostListed + 3 {
+		lines = append(lines, fmt.Sprint("line ", i))
+	}
+	for _, c := range []struct {
+		lines []string
+		want  string
+	}{
+		{nil, ""},
+		{lines[:2], "skipped:\n  line 0\n  line 1\n"},
+		{lines[:mostListed], "skipped:\n  " + strings.Join(lines[:mostListed], "\n  ") + "\n"},
+		{lines, "skipped:\n  " + strings.Join(lines[:mostListed], "\n  ") + "\n  and 3 more: --report shows them all\n"},
+	} {
+		var out strings.Builder
+		(&Console{Err: &out}).List("skipped", "--report", c.lines)
+		if out.String() != c.want {
+			t.Errorf("%d lines: %q, want %q", len(c.lines), out.String(), c.want)
+		}
+	}
+}

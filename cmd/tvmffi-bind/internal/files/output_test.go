@@ -194,3 +194,29 @@ func TestUnwritable(t *testing.T) {
 		}
 	}
 }
+
+// TestRollback_failure: what cannot be put back is an error, and does not keep the rest from
+// being put back.
+func TestRollback_failure(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "a.go"), "new")
+	writeFile(t, filepath.Join(dir, "temporary"), "")
+	tx := transaction{
+		staged: []stagedChange{
+			{Change: Change{Path: filepath.Join(dir, "a.go"), Old: []byte("old"), New: []byte("new")}, done: true},
+			{Change: Change{Path: filepath.Join(dir, "gone", "b.go"), Old: []byte("old")}, done: true},
+			{Change: Change{Path: filepath.Join(dir, "gone.go"), New: []byte("new")}, done: true},
+			{Change: Change{Path: filepath.Join(dir, "c.go"), New: []byte("new")}, temp: filepath.Join(dir, "temporary")},
+		},
+		created: []string{filepath.Join(dir, "never")},
+	}
+	err := tx.rollback()
+	for _, name := range []string{"gone" + string(filepath.Separator), "gone.go", "never"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v, want one that names %s", err, name)
+		}
+	}
+	if got := tree(t, dir); len(got) != 1 || got["a.go"] != "old" {
+		t.Errorf("files after the rollback: %v, want the old a.go", got)
+	}
+}

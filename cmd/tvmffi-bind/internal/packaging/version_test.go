@@ -1,6 +1,11 @@
 package packaging
 
-import "testing"
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
 
 func TestVersion(t *testing.T) {
 	for text, want := range map[string]string{
@@ -53,6 +58,41 @@ func TestNames(t *testing.T) {
 	for name, ok := range map[string]bool{"a": true, "a-b.c_d": true, "-a": false, "a/b": false, "": false, "ä": false} {
 		if (CheckDistribution(name) == nil) != ok {
 			t.Errorf("CheckDistribution(%q) is not %v", name, ok)
+		}
+	}
+}
+
+// TestVersionOf reads tags of a repository, of its root and of a module in a folder.
+func TestVersionOf(t *testing.T) {
+	dir := t.TempDir()
+	if got := VersionOf(t.Context(), dir); got != unversioned {
+		t.Errorf("a folder without git has the version %s", got)
+	}
+	git := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"}, args...)
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sub", "a.go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git("add", ".")
+	git("commit", "-qm", "one")
+	if got := VersionOf(t.Context(), dir); got != unversioned {
+		t.Errorf("a module without a tag has the version %s", got)
+	}
+	git("tag", "-a", "-m", "", "v1.2.3")
+	git("tag", "-a", "-m", "", "sub/v0.5.0")
+	git("commit", "-q", "--allow-empty", "-m", "two")
+	for folder, want := range map[string]string{"": "1.2.4.dev1", "sub": "0.5.1.dev1"} {
+		if got := VersionOf(t.Context(), filepath.Join(dir, folder)); got != want {
+			t.Errorf("%q has the version %s, want %s", folder, got, want)
 		}
 	}
 }

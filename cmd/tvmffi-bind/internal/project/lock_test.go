@@ -100,3 +100,53 @@ func TestLock_changedSaysWhat(t *testing.T) {
 		}
 	}
 }
+
+// TestReadLock_refused: a lock that another version of the tool wrote, or that somebody has
+// changed, is refused with the file and the remedy.
+func TestReadLock_refused(t *testing.T) {
+	data, err := NewLock(gardenSchema("aa"), nil).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), LockName)
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown field":   {strings.Replace(string(data), `"format"`, `"extra": 1, "format"`, 1), `unknown field "extra"`},
+		"unknown library": {strings.Replace(string(data), `"role"`, `"colour": "red", "role"`, 1), `unknown field "colour"`},
+		"not JSON":        {"lock", "invalid character"},
+		"empty":           {"", "EOF"},
+		"no format":       {"{}", "its format is 0, not 1"},
+	} {
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ReadLock(file)
+		if l != nil || err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(err.Error(), "remove it and run gen again") {
+			t.Errorf("%s: %v, %v, want %q and the remedy", name, l, err, c.want)
+		}
+	}
+}
+
+// TestLock_adoptsBesideNewLibraries: a library that the previous lock does not have, or that has
+// changed, does not keep the others from taking their hashes over.
+func TestLock_adoptsBesideNewLibraries(t *testing.T) {
+	previous := NewLock(gardenSchema("aa", "garden.water"), nil)
+	previous.library("libgarden.so").SHA256 = map[string]string{"plan9/mips": "bb"}
+	s := gardenSchema("aa", "garden.water")
+	s.Libraries = slices.Insert(s.Libraries, 1, schema.Library{File: "libnew.so", Role: schema.RoleDependency, SHA256: "cc"})
+	s.ABI.Patch++ // another libtvm_ffi
+	now := NewLock(s, nil)
+	now.Adopt(previous)
+	if got := now.library("libgarden.so").SHA256["plan9/mips"]; got != "bb" {
+		t.Errorf("the hash of another platform is %q, want bb", got)
+	}
+	if core := now.library("libtvm_ffi.so"); core.PathInPackage != "" || core.Version != "0.1.17" {
+		t.Errorf("libtvm_ffi is locked as %+v", core)
+	}
+	if want := []string{"libnew.so is new"}; !slices.Equal(now.Changed(previous), want) {
+		t.Errorf("changed says %q, want %q", now.Changed(previous), want)
+	}
+	now.library("libgarden.so").SHA256 = nil
+	if want := []string{"libnew.so is gone"}; !slices.Equal(previous.Changed(now), want) {
+		t.Errorf("changed says %q, want %q", previous.Changed(now), want)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/bindings"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -84,6 +85,27 @@ func TestPage(t *testing.T) {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %q: it must not need the network", bad)
 		}
+	}
+}
+
+// TestPage_notBound: an item without Go code says why.
+func TestPage_notBound(t *testing.T) {
+	s, err := schema.Decode([]byte(garden))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := project.NewConfig(t.TempDir(), "")
+	c.Package, c.Out, c.Skip = "garden", "garden", []string{"garden.water"}
+	names, err := bindings.NamesInGo(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := NewListing(s, s).renderHTML(&out, names); err != nil {
+		t.Fatal(err)
+	}
+	if shown := textOf(t, out.String()); !strings.Contains(shown, "Not bound: in the skip list") || strings.Contains(shown, "func Water") {
+		t.Errorf("the page does not say that garden.water is skipped:\n%s", shown)
 	}
 }
 
