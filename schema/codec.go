@@ -8,13 +8,15 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // maxSchemaLen bounds the JSON that Decode reads. The largest known schema,
 // the schema of the whole TVM compiler, is below 8 MB.
 const maxSchemaLen = 256 << 20
 
-// Encode returns the JSON form of s, indented and in canonical order: equal
+// Encode returns the JSON form of s, one item a line and in canonical order: equal
 // schemas give equal bytes. It refuses a schema that Decode would refuse. Bytes
 // of docs that are not valid UTF-8 are replaced.
 func Encode(s Schema) ([]byte, error) {
@@ -34,17 +36,14 @@ func Encode(s Schema) ([]byte, error) {
 			t.Methods[i].Metadata = encodable(t.Methods[i].Metadata)
 		}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(s); err != nil {
+	data, err := jsonlines.Marshal(s)
+	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	if b.Len() > maxSchemaLen {
-		return nil, fmt.Errorf("schema: the encoded form has %d bytes, the limit is %d", b.Len(), maxSchemaLen)
+	if len(data) > maxSchemaLen {
+		return nil, fmt.Errorf("schema: the encoded form has %d bytes, the limit is %d", len(data), maxSchemaLen)
 	}
-	return b.Bytes(), nil
+	return data, nil
 }
 
 // Decode reads what Encode wrote. The input may come from anywhere: everything

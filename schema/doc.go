@@ -14,8 +14,8 @@
 // The model and everything that needs nothing else: its JSON form, the text forms of
 // signatures, the metadata formats of TVM-FFI, comparison and hashes. Reading a loaded
 // library is the task of package reflection, reading its file the task of internal/symbols,
-// and names in Go are the task of package gen. This package imports only the standard
-// library.
+// and names in Go are the task of package gen. Besides the standard library, this package
+// imports only internal/jsonlines.
 //
 // # Files
 //

@@ -51,8 +51,9 @@ var rooms = []room{
 	{dir: "internal/archtest"},
 
 	// The model stands on the ground floor: pure data with the only parser of metadata.
-	{dir: "schema"},
-	{dir: "schema/hints", own: []string{"schema"}},
+	{dir: "internal/jsonlines"},
+	{dir: "schema", own: []string{"internal/jsonlines"}},
+	{dir: "schema/hints", own: []string{"internal/jsonlines", "schema"}},
 	{dir: "internal/symbols", own: []string{"internal/elfheader"}},
 	// The grammar of tags, for Define and for export.
 	{dir: "internal/fieldtag", own: []string{"internal/abi", "schema"}},

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // Format is the version of the JSON form that Encode writes and Decode accepts.
@@ -64,24 +66,21 @@ type Item struct {
 	Doc string `json:"doc,omitempty" yaml:"doc,omitempty"`
 }
 
-// Encode returns the JSON form of f, indented, with sorted keys. It refuses a file that
+// Encode returns the JSON form of f, one item a line, with sorted keys. It refuses a file that
 // Decode would refuse. Bytes of docs that are not valid UTF-8 are replaced.
 func (f File) Encode() ([]byte, error) {
 	f.Format = Format
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(f); err != nil {
+	data, err := jsonlines.Marshal(f)
+	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
-	if b.Len() > MaxLen {
-		return nil, fmt.Errorf("names: the encoded form has %d bytes, the limit is %d", b.Len(), MaxLen)
+	if len(data) > MaxLen {
+		return nil, fmt.Errorf("names: the encoded form has %d bytes, the limit is %d", len(data), MaxLen)
 	}
-	return b.Bytes(), nil
+	return data, nil
 }
 
 // Decode reads what Encode wrote. The data may come from anywhere: it is checked, and an
