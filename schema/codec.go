@@ -18,17 +18,22 @@ const maxSchemaLen = 256 << 20
 
 // Encode returns the JSON form of s, one item a line and in canonical order: equal
 // schemas give equal bytes. It refuses a schema that Decode would refuse. Bytes
-// of docs that are not valid UTF-8 are replaced.
+// of docs that are not valid UTF-8 are replaced. The items of libtvm_ffi are left out
+// if they are those of a release that Decode knows.
 func Encode(s Schema) ([]byte, error) {
 	s = s.clone()
 	s.Sort()
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	for i := range s.Functions {
-		s.Functions[i].Metadata = encodable(s.Functions[i].Metadata)
+	d, err := s.withoutCore()
+	if err != nil {
+		return nil, err
 	}
-	for _, t := range s.Types {
+	for i := range d.Functions {
+		d.Functions[i].Metadata = encodable(d.Functions[i].Metadata)
+	}
+	for _, t := range d.Types {
 		for i := range t.Fields {
 			t.Fields[i].Metadata = encodable(t.Fields[i].Metadata)
 		}
@@ -36,7 +41,7 @@ func Encode(s Schema) ([]byte, error) {
 			t.Methods[i].Metadata = encodable(t.Methods[i].Metadata)
 		}
 	}
-	data, err := jsonlines.Marshal(s)
+	data, err := jsonlines.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
@@ -74,13 +79,14 @@ func decode(data []byte) (Schema, error) {
 	if err := checkFormat(root); err != nil {
 		return Schema{}, err
 	}
-	var s Schema
+	var d document
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	dec.UseNumber()
-	if err := dec.Decode(&s); err != nil {
+	if err := dec.Decode(&d); err != nil {
 		return Schema{}, fmt.Errorf("schema: %w", err)
 	}
+	s := d.Schema
 	for i := range s.Functions {
 		f := &s.Functions[i]
 		if err := numbers(f.Metadata); err != nil {
@@ -99,6 +105,10 @@ func decode(data []byte) (Schema, error) {
 				return Schema{}, fmt.Errorf("schema: method %q of type %q: %w", m.Name, t.Key, err)
 			}
 		}
+	}
+	s, err = d.whole()
+	if err != nil {
+		return Schema{}, err
 	}
 	return s.clone(), nil
 }

@@ -99,6 +99,36 @@ func TestEncodeIsStable(t *testing.T) {
 	}
 }
 
+// A file leaves out the items of libtvm_ffi if they are those of a release that Decode knows, and
+// all of them are there again afterwards.
+func TestCoreLeftOut(t *testing.T) {
+	const file = "tvm_ffi.dll"
+	s, err := coreItems("0.1.15.post2", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := len(s.Functions)
+	s.Libraries = []Library{{File: file, Role: RoleCore}, {File: "garden.dll", Role: RoleBound}}
+	s.Functions = append(s.Functions, Function{Name: "garden.packed", Source: SourceGlobal, Library: "garden.dll"})
+	data := mustEncode(t, s)
+	if n := bytes.Count(data, []byte("\n")); n > 20 || bytes.Contains(data, []byte("ffi.ArraySize")) {
+		t.Errorf("%d lines:\n%s", n, data)
+	}
+	back, err := Decode(data)
+	if s.Sort(); err != nil || !reflect.DeepEqual(back, s) || all < 50 {
+		t.Errorf("%d functions of %d, %d types of %d, %v", len(back.Functions), len(s.Functions), len(back.Types), len(s.Types), err)
+	}
+	doc := s.Functions[0].Doc
+	s.Functions[0].Doc = "This is another release."
+	if data = mustEncode(t, s); !bytes.Contains(data, []byte("ffi.ArraySize")) || bytes.Contains(data, []byte(`"core":`)) {
+		t.Errorf("items of an unknown release are left out:\n%s", data)
+	}
+	s.Functions[0].Doc, s.Libraries[0].Role = doc, RoleBound
+	if data := mustEncode(t, s); !bytes.Contains(data, []byte("ffi.ArraySize")) {
+		t.Errorf("items that are bound are left out:\n%s", data)
+	}
+}
+
 func TestDecodeErrors(t *testing.T) {
 	valid := string(mustEncode(t, garden()))
 	edit := func(old, new string) string {
@@ -150,6 +180,9 @@ func TestDecodeErrors(t *testing.T) {
 		{"method twice", edit(`"name": "any"`, `"name": "grow"`), `type "garden.Plant": method "grow": it occurs twice`},
 		{"field name", edit(`"name": "height"`, `"name": ""`), `field "": the name is empty`},
 		{"attribute", edit(`"__ffi_new__"`, `"__ffi_init__"`), `attribute "__ffi_init__" occurs twice`},
+		{"unknown core", edit(`"format": 1`, `"format": 1, "core": "9.1"`), `the items of libtvm_ffi "9.1" are left out, and this tool does not know them; update tvmffi-bind`},
+		{"core of nothing", strings.Replace(edit(`"format": 1`, `"format": 1, "core": "0.1.15.post2"`), `"role": "core"`, `"role": "dependency"`, 1), `no library has the role "core"`},
+		{"core twice", edit(`"format": 1`, `"format": 1, "core": "0.1.15.post2"`), `type "ffi.Object" occurs twice`},
 		{"reported packed", edit(`"source": "global"`, `"source": "global", "reported": true`), "reported is set, but there is no signature"},
 	} {
 		s, err := Decode([]byte(c.data))

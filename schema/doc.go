@@ -20,7 +20,7 @@
 // # Files
 //
 //	the model                     schema.go, init.go (constructors), names.go (registry names)
-//	the JSON form                 codec.go, jsontree.go (a strict reader)
+//	the JSON form                 codec.go, jsontree.go (a strict reader), core.go (libtvm_ffi)
 //	signatures in metadata        metadata.go
 //	signatures as text            text.go, reported.go (in error messages)
 //	checks                        validate.go
