@@ -15,7 +15,7 @@ import (
 func newConsumer(t *testing.T, archive string) *consumer.Module {
 	t.Helper()
 	m := consumer.New(t, "example.test/consumer")
-	m.Env = append(m.Env, "CGO_ENABLED=0", "TVMFFI_LIBRARY="+nativetest.Library(t))
+	m.Env = append(m.Env, "TVMFFI_LIBRARY="+nativetest.Library(t))
 	a, err := txtar.ParseFile(filepath.Join("testdata", archive))
 	if err != nil {
 		t.Fatal(err)

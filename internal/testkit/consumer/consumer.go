@@ -84,23 +84,48 @@ func needs(vars []string) error {
 	return nil
 }
 
-// watch reads all folders of the repository. go test keeps the result of a test until a file or folder changes that the
-// test process has opened. Here these are sources that only its children read: those of a tool, a library or a module.
+// watched are the folders of the repository with the packages of users and of the tool.
+var watched = []string{"cmd", "cuda", "gen", "generated", "internal", "native", "reflection", "runtime", "schema", "tvm"}
+
+// start is the folder of the package under test.
+var start, startErr = os.Getwd()
+
+// watch reads the folders of the product and of the package under test. go test keeps the result of a test until a file
+// or folder changes that the test process has opened. Here these are sources that only its children read: those of a
+// tool, a library or a module.
 var watch = sync.OnceValue(func() error {
 	root, err := nativetest.Root()
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() == ".git" {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if _, err := os.ReadFile(filepath.Join(root, name)); err != nil {
+			return err
+		}
+	}
+	for _, dir := range watched {
+		if err := read(filepath.Join(root, dir), "testdata"); err != nil {
+			return err
+		}
+	}
+	if startErr != nil {
+		return startErr
+	}
+	return read(start, "")
+})
+
+// read reads the folders below dir, but for those of a name.
+func read(dir, except string) error {
+	return filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == except {
 			return fs.SkipDir
 		}
 		return err
 	})
-})
+}
 
-// Watch makes go test run a test again when anything in the repository has changed, and returns the root of the
-// repository. It is for tests whose children compile the repository, so it skips them under -short.
+// Watch makes go test run a test again when a package of the product or the folder of the test has changed, and returns
+// the root of the repository. It is for tests whose children compile the product, so it skips them under -short.
 func Watch(t testing.TB) (root string) {
 	t.Helper()
 	nativetest.StartsCompiler(t)

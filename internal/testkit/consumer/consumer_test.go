@@ -1,18 +1,17 @@
-package consumer_test
+package consumer
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // A module outside the repository builds a program on it, without the network.
 func TestModule(t *testing.T) {
-	m := consumer.New(t, "example.test/user")
+	m := New(t, "example.test/user")
 	m.Write("main.go", []byte(`package main
 
 import (
@@ -30,7 +29,7 @@ func main() { fmt.Println(tvmffi.Float32) }
 		t.Errorf("GOPROXY, GOSUMDB and GOWORK are %q, want off", got)
 	}
 	m.Run("go", "mod", "tidy")
-	if text := m.Read("go.mod"); !strings.HasPrefix(text, "module example.test/user\n") || !strings.Contains(text, consumer.Self) {
+	if text := m.Read("go.mod"); !strings.HasPrefix(text, "module example.test/user\n") || !strings.Contains(text, Self) {
 		t.Errorf("go.mod after go mod tidy:\n%s", text)
 	}
 	m.Write("folder/copy.go", nil)
@@ -42,14 +41,32 @@ func main() { fmt.Println(tvmffi.Float32) }
 	if out, err := cmd.Output(); err != nil || string(out) != "direct\n" {
 		t.Errorf("GOPROXY of a command that sets it is %q, %v; want direct", out, err)
 	}
-}
-
-func TestTool(t *testing.T) {
-	if _, err := os.Stat(consumer.Tool(t)); err != nil {
-		t.Fatal(err)
-	}
-	m := consumer.New(t, "example.test/user")
 	if got := m.Bind("--help"); !strings.Contains(got, "tvmffi-bind") {
 		t.Errorf("tvmffi-bind --help printed:\n%s", got)
+	}
+}
+
+// TestWatched: a folder that gets its first package is watched, too.
+func TestWatched(t *testing.T) {
+	root, err := nativetest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"*/*.go", "*/*/*.go"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			rel, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+			// Programs outside the repository use none of the others.
+			if !strings.HasPrefix(folder, ".") && folder != "bench" && folder != "examples" && !slices.Contains(watched, folder) {
+				t.Errorf("%s is not in a folder that is watched: add %s", rel, folder)
+			}
+		}
 	}
 }

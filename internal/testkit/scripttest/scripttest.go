@@ -134,7 +134,7 @@ func setup(env *testscript.Env, root string, vars []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "CGO_ENABLED").Output()
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func setup(env *testscript.Env, root string, vars []string) error {
 	env.Setenv("GOCACHE", dirs[0])
 	env.Setenv("GOMODCACHE", dirs[1])
 	env.Setenv("GOFLAGS", "-buildvcs=false")
-	env.Setenv("CGO_ENABLED", "0")
+	env.Setenv("CGO_ENABLED", dirs[2]) // another setting compiles this module and the standard library again
 	env.Setenv("ROOT", root)
 	// Without GOWORK=off: a script may make a workspace, and there is none above its folder.
 	env.Setenv("GOWORK", "")
