@@ -43,7 +43,7 @@ func endingPythons(t *testing.T) (pythons map[string]string, n int) {
 	t.Helper()
 	s := os.Getenv("TVMFFI_TEST_PYTHONS")
 	if s == "" {
-		return map[string]string{"python": nativetest.Python(t)}, 1
+		return nativetest.Pythons(t), 1
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {

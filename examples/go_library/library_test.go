@@ -109,7 +109,7 @@ func TestErrors(t *testing.T) {
 		}
 	})
 	for version, python := range nativetest.Pythons(t) {
-		t.Run("python"+version, func(t *testing.T) {
+		t.Run(version, func(t *testing.T) {
 			if out := run(t, nil, python, filepath.Join("testdata", "errors.py"), golib); out != "all right\n" {
 				t.Error(out)
 			}

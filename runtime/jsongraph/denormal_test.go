@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
@@ -58,7 +54,7 @@ func floatsOf[T any](text []byte) (T, error) {
 }
 
 // TestDenormals writes floats of which the parser of the library refuses the shortest text,
-// and reads them back: with Go, with encoding/json and with Python.
+// and reads them back.
 func TestDenormals(t *testing.T) {
 	runtimetest.Load(t)
 	all := floats()
@@ -92,36 +88,5 @@ func TestDenormals(t *testing.T) {
 	// What others wrote is read, too.
 	if list, err := tvmffi.ParseJSON[[]float64]([]byte(`[5e-324, -4.9406564584124654e-324, 1E-310, 0.0]`)); err != nil || list[0] != 5e-324 || list[1] != -5e-324 || list[2] != 1e-310 {
 		t.Errorf("%v, %v", list, err)
-	}
-	if nativetest.Version() == "0.1.9" {
-		return // its Python has no function of that name
-	}
-
-	dir := t.TempDir()
-	file := filepath.Join(dir, "graph.json")
-	if err := os.WriteFile(file, graph, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	const program = `
-import struct, sys, tvm_ffi
-graph = tvm_ffi.get_global_func("ffi.FromJSONGraphString")(open(sys.argv[1]).read())
-open(sys.argv[2], "wb").write(b"".join(struct.pack("<d", x) for x in graph))
-`
-	out := filepath.Join(dir, "floats")
-	if text, err := exec.Command(nativetest.Python(t), "-c", program, file, out).CombinedOutput(); err != nil {
-		t.Fatalf("Python: %v\n%s", err, text)
-	}
-	read := runtimetest.Must[[]byte](t)(os.ReadFile(out))
-	if len(read) != 8*len(all) {
-		t.Fatalf("Python read %d bytes", len(read))
-	}
-	for i, f := range all {
-		bits := uint64(0)
-		for j := range 8 {
-			bits |= uint64(read[8*i+j]) << (8 * j)
-		}
-		if bits != math.Float64bits(f) {
-			t.Fatalf("Python read %g as %g", f, math.Float64frombits(bits))
-		}
 	}
 }

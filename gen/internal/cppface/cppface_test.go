@@ -23,6 +23,9 @@ func header(t *testing.T, l *face.Library) string {
 	return string(files[0].Content)
 }
 
+// standards are those by which the header is compiled, which takes 15 s for each. The tag e2e adds one.
+var standards = []string{"c++17"}
+
 // TestWrite_everyKind compiles the header of a library that has every kind, with a library
 // in C++ that plays the one of Go, and runs a program that uses all of it.
 func TestWrite_everyKind(t *testing.T) {
@@ -52,7 +55,7 @@ func TestWrite_everyKind(t *testing.T) {
 	for _, e := range newWriter(l, Config{}).entries {
 		fmt.Fprintf(&symbols, "PLAY(%s)\n", e)
 	}
-	for _, standard := range []string{"c++17", "c++20"} {
+	for _, standard := range standards {
 		t.Run(standard, func(t *testing.T) {
 			if out := build(t, text, symbols.String(), "-std="+standard); out != "all right\n" {
 				t.Error(out)

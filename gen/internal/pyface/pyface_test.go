@@ -116,11 +116,15 @@ func write(l *face.Library) map[string]string {
 	return files
 }
 
-// parse compiles all files with the oldest Python that is here.
+// parse reads all files by the grammar of the oldest Python.
 func parse(t *testing.T, files map[string]string) {
 	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		nativetest.Unavailable(t, err)
+	}
 	for name, content := range files {
-		cmd := exec.CommandContext(t.Context(), nativetest.Python(t), "-c", "import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 9))")
+		cmd := exec.CommandContext(t.Context(), python, "-c", "import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 9))")
 		cmd.Stdin = strings.NewReader(content)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr

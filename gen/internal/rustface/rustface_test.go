@@ -2,15 +2,10 @@ package rustface
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
-	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
 // everything is a library with each Kind in each place, and with names that collide.
@@ -174,47 +169,6 @@ func TestNames(t *testing.T) {
 	for name, want := range map[string]string{"stats": "stats", "match": "match_go", "test": "test_go", "MyLib": "my_lib", "library": "library_go"} {
 		if got := CrateName(name); got != want {
 			t.Errorf("CrateName(%q) is %q, want %q", name, got, want)
-		}
-	}
-}
-
-// TestRust checks that the crate of everything compiles without a warning of rustc,
-// rustdoc and clippy.
-func TestRust(t *testing.T) {
-	// cargo may exist and not run, because rustup keeps the compilers in the home folder.
-	if out, err := exec.Command("cargo", "--version").CombinedOutput(); err != nil {
-		line, _, _ := strings.Cut(string(out), "\n")
-		t.Skipf("cargo does not run: %v: %s", err, line)
-	}
-	cache, err := wheel.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(cache, "rustface")
-	lock, err := os.ReadFile(filepath.Join("testdata", "Cargo.lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range append(Write(everything(), "v0"), File{"Cargo.lock", lock}) {
-		file := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, f.Content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	commands := [][]string{{"check"}, {"doc", "--no-deps"}}
-	if _, err := exec.LookPath("cargo-clippy"); err == nil {
-		commands = append(commands, []string{"clippy"})
-	}
-	for _, args := range commands {
-		cmd := exec.CommandContext(t.Context(), "cargo", append(args, "--quiet", "--locked")...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "RUSTFLAGS=-Dwarnings", "RUSTDOCFLAGS=-Dwarnings",
-			"PATH="+filepath.Dir(nativetest.Python(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("cargo %s: %v\n%s", args[0], err, out)
 		}
 	}
 }

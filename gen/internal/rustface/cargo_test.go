@@ -1,0 +1,55 @@
+//go:build e2e
+
+package rustface
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+// TestRust checks that the crate of everything compiles without a warning of rustc,
+// rustdoc and clippy.
+func TestRust(t *testing.T) {
+	// cargo may exist and not run, because rustup keeps the compilers in the home folder.
+	if out, err := exec.Command("cargo", "--version").CombinedOutput(); err != nil {
+		line, _, _ := strings.Cut(string(out), "\n")
+		t.Skipf("cargo does not run: %v: %s", err, line)
+	}
+	cache, err := wheel.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "rustface")
+	lock, err := os.ReadFile(filepath.Join("testdata", "Cargo.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(Write(everything(), "v0"), File{"Cargo.lock", lock}) {
+		file := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, f.Content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commands := [][]string{{"check"}, {"doc", "--no-deps"}}
+	if _, err := exec.LookPath("cargo-clippy"); err == nil {
+		commands = append(commands, []string{"clippy"})
+	}
+	for _, args := range commands {
+		cmd := exec.CommandContext(t.Context(), "cargo", append(args, "--quiet", "--locked")...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "RUSTFLAGS=-Dwarnings", "RUSTDOCFLAGS=-Dwarnings",
+			"PATH="+filepath.Dir(nativetest.Python(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("cargo %s: %v\n%s", args[0], err, out)
+		}
+	}
+}
