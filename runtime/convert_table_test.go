@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -32,7 +33,7 @@ var scalarsType = define.Object[scalars]("gotest.Scalars")
 // sees it; ok is false if it refuses the argument.
 func argument[T any](t *testing.T, v abi.Any) (got abi.Any, ok bool) {
 	t.Helper()
-	fn := core.NewCallback(func(a *core.Args) error {
+	fn := callbacks.New(func(a *callbacks.Args) error {
 		x := bindrt.Arg[T](a, 0)
 		temp, err := codec.Encode(x)
 		got = temp.Value

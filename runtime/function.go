@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -231,21 +232,21 @@ func FuncOf(f any) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Function](objects.Own(core.NewCallbackOf(call, v.Pointer()))), nil
+	return codec.Wrap[*Function](objects.Own(callbacks.NewOf(call, v.Pointer()))), nil
 }
 
 // callerOf returns a callback that calls a Go func.
-func callerOf(v reflect.Value) (func(*core.Args) error, error) {
+func callerOf(v reflect.Value) (func(*callbacks.Args) error, error) {
 	if v.Type().ConvertibleTo(reflect.TypeFor[Packed]()) {
 		f := v.Convert(reflect.TypeFor[Packed]()).Interface().(Packed)
-		return func(a *core.Args) error { return callPacked(f, a) }, nil
+		return func(a *callbacks.Args) error { return callPacked(f, a) }, nil
 	}
 	t := v.Type()
 	s, err := codec.SignatureOf(t)
 	if err != nil {
 		return nil, err
 	}
-	return func(a *core.Args) error {
+	return func(a *callbacks.Args) error {
 		if err := s.Check(a); err != nil {
 			return err
 		}
@@ -271,7 +272,7 @@ func callerOf(v reflect.Value) (func(*core.Args) error, error) {
 	}, nil
 }
 
-func callPacked(f Packed, a *core.Args) error {
+func callPacked(f Packed, a *callbacks.Args) error {
 	args := make([]Any, a.Len())
 	for i := range args {
 		var err error

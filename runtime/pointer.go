@@ -1,8 +1,8 @@
 package tvmffi
 
 import (
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
@@ -20,7 +20,7 @@ func FunctionFromPointer(call, self, deleter Pointer) (*Function, error) {
 	if err := codeAt(call); err != nil {
 		return nil, err
 	}
-	handle, err := core.NewFunction(self.Address, call.Address, deleter.Address)
+	handle, err := callbacks.NewFunction(self.Address, call.Address, deleter.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func FunctionFromPacked(call Pointer) (*Function, error) {
 	if err := codeAt(call); err != nil {
 		return nil, err
 	}
-	handle := core.NewCallback(func(a *core.Args) error { return a.CallPacked(call.Address) })
+	handle := callbacks.New(func(a *callbacks.Args) error { return a.CallPacked(call.Address) })
 	return codec.Wrap[*Function](objects.Own(handle)), nil
 }
 

@@ -1,9 +1,9 @@
 package kernelrt
 
-import "github.com/tvmffi-go/tvmffi/internal/core"
+import "github.com/tvmffi-go/tvmffi/internal/callbacks"
 
 // Args are the arguments of a call from another language.
-type Args = core.Args
+type Args = callbacks.Args
 
 // Values returns the arguments in the form in which a launch checks them. Objects are
 // borrowed until the call ends.

@@ -5,13 +5,14 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // ReturnTemp returns a packed value from a callback.
-func ReturnTemp(a *core.Args, t values.AnyView, err error) error {
+func ReturnTemp(a *callbacks.Args, t values.AnyView, err error) error {
 	var v abi.Any
 	if err == nil {
 		v, err = t.Own()
@@ -25,7 +26,7 @@ func ReturnTemp(a *core.Args, t values.AnyView, err error) error {
 
 // ReadArgument reads argument i of a callback, which is of the type t in Go, in
 // the way of the library: it converts what the library converts for a parameter.
-func ReadArgument(a *core.Args, i int, t reflect.Type, at unsafe.Pointer) error {
+func ReadArgument(a *callbacks.Args, i int, t reflect.Type, at unsafe.Pointer) error {
 	if err := Of(t).Decode(a.Value(i), objects.ReadBorrowed(a).Converting(), at); err != nil {
 		return a.InArgument(i, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -366,13 +366,13 @@ type Registration struct {
 	Signature *string
 	// Call, if it is not nil, is what others call instead of the Go func, whose code is at
 	// Origin. About describes it.
-	Call   func(*core.Args) error
+	Call   func(*callbacks.Args) error
 	Origin uintptr
-	About  *core.About
+	About  *callbacks.About
 }
 
 // Check returns an error if a callback got the wrong number of arguments.
-func (s *Signature) Check(a *core.Args) error {
+func (s *Signature) Check(a *callbacks.Args) error {
 	if s.Rest != nil {
 		return a.CheckAtLeast(len(s.Params))
 	}

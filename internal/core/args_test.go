@@ -11,6 +11,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -87,7 +88,7 @@ func TestFrames(t *testing.T) {
 	for _, s := range texts {
 		want += s
 	}
-	join := objects.Own(core.NewCallback(func(a *core.Args) error {
+	join := objects.Own(callbacks.New(func(a *callbacks.Args) error {
 		all := ""
 		for i := range a.Len() {
 			s, ok := capi.StringOf(a.Value(i))
@@ -190,7 +191,7 @@ func TestManyArguments(t *testing.T) {
 		t.Error(v, err)
 	}
 	// 40 objects and long texts.
-	f := objects.Own(core.NewCallback(func(a *core.Args) error {
+	f := objects.Own(callbacks.New(func(a *callbacks.Args) error {
 		for i := range a.Len() / 2 {
 			if s, _ := capi.StringOf(a.Value(2 * i)); s != fmt.Sprint("the text with the number ", i) {
 				return fmt.Errorf("text %d: %q", i, s)
@@ -225,7 +226,7 @@ func TestManyArguments(t *testing.T) {
 // Arguments that nobody packed are None, and never what lay there before.
 func TestUnpackedArgumentsAreNone(t *testing.T) {
 	load(t)
-	f := objects.Own(core.NewCallback(func(a *core.Args) error {
+	f := objects.Own(callbacks.New(func(a *callbacks.Args) error {
 		for i := range a.Len() {
 			if v := a.Value(i); v != (abi.Any{}) {
 				return fmt.Errorf("argument %d is %v", i, v)
@@ -254,7 +255,7 @@ func TestPaddingIsZero(t *testing.T) {
 		t.Fatalf("a value has %d bytes", size)
 	}
 	var got []abi.Any
-	f := objects.Own(core.NewCallback(func(a *core.Args) error {
+	f := objects.Own(callbacks.New(func(a *callbacks.Args) error {
 		got = nil
 		for i := range a.Len() {
 			got = append(got, a.Value(i))

@@ -430,18 +430,3 @@ func LayoutOf(index abi.TypeIndex) (refs []uint64, ok bool) {
 	l := capi.PointerTo[ccall.Layout](at)
 	return append([]uint64(nil), unsafe.Slice(capi.PointerTo[uint64](l.Refs), l.N)...), true
 }
-
-// TraceEntries makes f run at each entry of C into Go, until the returned func is
-// called. It is for tests, and not for a time when others call.
-func TraceEntries(f func()) (stop func()) {
-	traced = f
-	ccall.SetCallback(tracedEntry)
-	return func() { ccall.SetCallback(callbackEntry) }
-}
-
-var traced func()
-
-func tracedEntry(f *ccall.CallbackFrame) {
-	traced()
-	callbackEntry(f)
-}

@@ -1,5 +1,5 @@
 // Package core is the top of the machine under the runtime: libraries, types,
-// functions, call frames, callbacks and fields. The packages below it are objects
+// functions, call frames and fields. The packages below it are objects
 // (references), failure (errors), values (values outside of a call) and capi (C functions and C memory).
 //
 // It knows none of the public types of package tvmffi. The only variable through
@@ -14,7 +14,6 @@
 //	functions         func.go, signature.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go
 //	arguments         sequence.go, rvalue.go
-//	callbacks         callback.go, about.go, nesting.go, export.go, task.go
 //	fields            field.go, fieldreader.go, narrow.go
 //	types made in Go  define.go
 //	containers        maptable.go

@@ -8,7 +8,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 
 	"github.com/ebitengine/purego"
@@ -94,10 +96,20 @@ func allocateTensor(prototype uintptr) (managed uintptr, err error) {
 		case p != nil:
 			managed, err = 0, failure.Recovered(p, "a Go callback")
 		case !returned:
-			goexit()
+			callbacks.Goexit()
 		}
 	}()
 	managed, err = (*allocateHook.Load())(capi.PointerTo[abi.DLTensor](prototype))
 	returned = true
 	return managed, err
+}
+
+// CheckSignals asks the host, on the calling thread, whether a signal wants the
+// call to end, and returns what it says: 0 to go on. A host without such a
+// function has nothing to say.
+func CheckSignals() int32 {
+	if capi.API.EnvCheckSignals == 0 {
+		return 0
+	}
+	return int32(ccall.Syscall(capi.API.EnvCheckSignals))
 }

@@ -11,8 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/find"
@@ -119,7 +119,7 @@ func attach(h dynlib.Handle, path string) error {
 	if v.Major != 0 || v.Minor != 1 || v.Patch < oldestPatch {
 		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s has version %s: this package works with 0.1.%d to 0.1.x%s", path, VersionText(*v), oldestPatch, setup)
 	}
-	if missing := capi.Attach(h, func() { ccall.SetCallback(callbackEntry) }); missing != nil {
+	if missing := capi.Attach(h, callbacks.Install); missing != nil {
 		return failure.Errorf(failure.KindRuntime, "libtvm_ffi %s (version %s) lacks %s%s", path, VersionText(*v), strings.Join(missing, ", "), setup)
 	}
 	attached.path = path

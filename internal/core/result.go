@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -28,7 +29,7 @@ func (c *Call) Target() *Func { return c.fn }
 func (c *Call) ResultError(err error) error {
 	if c.fn == nil {
 		path, leaf := failure.PathOf(err)
-		text := "the called function: result" + path + ": " + plain(failure.Message(leaf))
+		text := "the called function: result" + path + ": " + callbacks.Plain(failure.Message(leaf))
 		return failure.NewFailure(failure.Failure{Kind: failure.KindType, Message: text, FailureState: failure.FailureState{Cause: err}})
 	}
 	return failure.Errorf(failure.KindType, "%s: result: %w", c.fn, err)

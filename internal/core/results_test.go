@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -68,7 +69,7 @@ func TestResults(t *testing.T) {
 	} {
 		for name, make := range made {
 			before := live(t)
-			fn := objects.Own(core.NewCallback(func(a *core.Args) error {
+			fn := objects.Own(callbacks.New(func(a *callbacks.Args) error {
 				a.Return(make())
 				return nil
 			}))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -79,7 +80,7 @@ func TestTextResultAfterMove(t *testing.T) {
 	load(t)
 	for _, n := range []int{0, 7, 8, 9, 15, 16, 17, 40, 95, 96, 97, 5000} {
 		want := strings.Repeat("x", n)
-		f := objects.Own(core.NewCallback(func(a *core.Args) error {
+		f := objects.Own(callbacks.New(func(a *callbacks.Args) error {
 			move()
 			if got, ok := capi.StringOf(a.Value(0)); !ok || got != "an argument of more than seven bytes" {
 				return fmt.Errorf("the argument is %q", got)

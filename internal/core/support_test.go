@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -112,7 +113,7 @@ func fail(kind, message string) error {
 // callback makes a Function of a func from int to int, to be released.
 func callback(t testing.TB, f func(x int64) (int64, error)) *objects.Object {
 	t.Helper()
-	return objects.Own(core.NewCallback(func(a *core.Args) error {
+	return objects.Own(callbacks.New(func(a *callbacks.Args) error {
 		if err := a.Check(1); err != nil {
 			return err
 		}

@@ -358,7 +358,7 @@ func frameLine(file string, line int, function string) string {
 }
 
 // callbackEntryName names the function that stands between C and a Go callback.
-const callbackEntryName = "github.com/tvmffi-go/tvmffi/internal/core.callbackEntry"
+const callbackEntryName = "github.com/tvmffi-go/tvmffi/internal/callbacks.callbackEntry"
 
 // machinery lists the packages whose functions stand between Go and C++. Their frames
 // say nothing about the program. A test in internal/archtest checks that each exists.
@@ -369,6 +369,7 @@ var machinery = []string{
 	"github.com/tvmffi-go/tvmffi/internal/objects.",
 	"github.com/tvmffi-go/tvmffi/internal/failure.",
 	"github.com/tvmffi-go/tvmffi/internal/values.",
+	"github.com/tvmffi-go/tvmffi/internal/callbacks.",
 	"github.com/tvmffi-go/tvmffi/internal/core.",
 	"github.com/tvmffi-go/tvmffi/internal/codec.",
 	"github.com/tvmffi-go/tvmffi/runtime.",

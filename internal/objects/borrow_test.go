@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestHold_released(t *testing.T) {
 	load(t)
 	for range 1000 {
-		handle := core.NewCallback(func(*core.Args) error { return nil })
+		handle := callbacks.New(func(*callbacks.Args) error { return nil })
 		var scope objects.BorrowScope
 		scope.Take(handle)
 		f := scope.Borrow(handle)

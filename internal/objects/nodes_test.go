@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
@@ -17,7 +17,7 @@ func TestCallbacksAreFreed(t *testing.T) {
 	before, memory, nodes := objects.LiveCallbacks(), uint64(0), 0
 	var stats runtime.MemStats
 	for i := range int64(100_000) {
-		f := objects.Own(core.NewCallback(func(a *core.Args) error { return a.ReturnInt(int64(a.Value(0).Bits) + i) }))
+		f := objects.Own(callbacks.New(func(a *callbacks.Args) error { return a.ReturnInt(int64(a.Value(0).Bits) + i) }))
 		if i%10 == 0 {
 			v, err := failure.Apply(f.Handle(), []abi.Any{{TypeIndex: abi.TypeInt, Bits: 1}})
 			if err != nil || int64(v.Bits) != 1+i {

@@ -19,6 +19,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -47,7 +48,7 @@ type (
 	// Field is a field of an object type.
 	Field = core.Field
 	// Args are the arguments of a callback.
-	Args = core.Args
+	Args = callbacks.Args
 )
 
 // The frames of calls. The number is the size of the block in 16-byte units: one for
@@ -192,7 +193,7 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 		c.Object(i, fn)
 		return
 	}
-	handle := core.NewCallbackOf(call, *(*uintptr)(closure)) // a closure begins with its code
+	handle := callbacks.NewOf(call, *(*uintptr)(closure)) // a closure begins with its code
 	c.Put(i, values.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, nil)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -33,7 +34,7 @@ func (d *definition) ownConstructor() error {
 			}
 		}
 	}
-	fn := objects.Own(core.NewCallback(func(a *core.Args) error { return d.construct(fields, a) }))
+	fn := objects.Own(callbacks.New(func(a *callbacks.Args) error { return d.construct(fields, a) }))
 	defer fn.Release()
 	v := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())}
 	if err := d.layout.AddAttribute(initName, v); err != nil {
@@ -43,7 +44,7 @@ func (d *definition) ownConstructor() error {
 }
 
 // construct makes an object of borrowed arguments, and returns it.
-func (d *definition) construct(fields []*recordField, borrowed *core.Args) error {
+func (d *definition) construct(fields []*recordField, borrowed *callbacks.Args) error {
 	c := construction{
 		definition: d,
 		fields:     fields,

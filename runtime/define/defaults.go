@@ -4,9 +4,9 @@ import (
 	"reflect"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -143,7 +143,7 @@ func (f *recordField) prepareConverter() error {
 	if v := capi.Version(); v.Major == 0 && (v.Minor < setterFunctions.Minor || v.Minor == setterFunctions.Minor && v.Patch < setterFunctions.Patch) {
 		return failure.Errorf(failure.KindRuntime, "needs version 0.1.11 of libtvm_ffi, loaded is %d.%d.%d", v.Major, v.Minor, v.Patch)
 	}
-	handle := core.NewCallbackOf(func(a *core.Args) error {
+	handle := callbacks.NewOf(func(a *callbacks.Args) error {
 		if err := a.Check(2); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -125,7 +125,7 @@ func TestDefineLibraryFacilities(t *testing.T) {
 	p := runtimetest.NewPoint(t, runtimetest.Point{X: 3, Y: 4, Name: "outer", Tag: "tag", Next: inner})
 	defer p.Release()
 	var entries atomic.Int64
-	defer core.TraceEntries(func() { entries.Add(1) })()
+	defer callbacks.TraceEntries(func() { entries.Add(1) })()
 
 	made := runtimetest.MustCall(t, "ffi.MakeObjectFromPackedArgs", "gotest.Point", "x", 8, "name", "made")
 	if m, err := tvmffi.As[*define.Instance[runtimetest.Point]](made); err != nil || m.Value().X != 8 || m.Value().Name != "made" || m.Value().Y != 0 {

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -141,7 +142,7 @@ func (d *definition) methodFunction(f any, r *codec.Registration) (*tvmffi.Funct
 	if r.Call == nil {
 		return d.function(f)
 	}
-	return codec.Wrap[*tvmffi.Function](objects.Own(core.NewDescribed(r.Call, r.Origin, r.About))), nil
+	return codec.Wrap[*tvmffi.Function](objects.Own(callbacks.NewDescribed(r.Call, r.Origin, r.About))), nil
 }
 
 // function makes the Function of a method. A func whose first parameter is a

@@ -6,9 +6,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -124,10 +124,10 @@ func (d *definition) addRefusals() error {
 		if slices.ContainsFunc(d.layout.attributes, func(a preparedAttribute) bool { return a.name == name }) {
 			continue
 		}
-		refuse := func(*core.Args) error {
+		refuse := func(*callbacks.Args) error {
 			return failure.Errorf(failure.KindType, "an object of %s cannot be copied, pickled or written as JSON: only Go sees its fields", d.key)
 		}
-		fn := objects.Own(core.NewCallback(refuse))
+		fn := objects.Own(callbacks.New(refuse))
 		err := d.layout.AddAttribute(name, abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())})
 		fn.Release()
 		if err != nil {

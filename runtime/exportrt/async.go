@@ -8,6 +8,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
@@ -80,7 +81,7 @@ func (f *Function) detached() uintptr {
 		handle, _ = handles.LoadOrStore(f, sync.OnceValue(func() uintptr {
 			about := f.about()
 			about.Method = f.Global != "" // of the functions with a context, only methods have it
-			_, handle := core.Export(f.Call, f.origin(), about)
+			_, handle := callbacks.Export(f.Call, f.origin(), about)
 			return handle
 		}))
 	}
@@ -92,7 +93,7 @@ func (f *Function) start(a *bindrt.Args) error {
 	if a.Len() == 0 || a.Value(0).TypeIndex != abi.TypeFunction {
 		return failure.Errorf(failure.KindType, "the asynchronous form of %s takes a function done(result, error) as its first argument", f.Name)
 	}
-	task, err := core.NewTask(a, 1, f.detached())
+	task, err := callbacks.NewTask(a, 1, f.detached())
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (f *Function) start(a *bindrt.Args) error {
 
 // functionOf makes a Function object as a result.
 func functionOf(call func(*bindrt.Args) error, origin uintptr) abi.Any {
-	return abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(core.NewCallbackOf(call, origin))}
+	return abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(callbacks.NewOf(call, origin))}
 }
 
 // deliveries bounds the calls of done that are under way. They mostly wait for the lock of
@@ -140,7 +141,7 @@ func functionOf(call func(*bindrt.Args) error, origin uintptr) abi.Any {
 var deliveries = make(chan struct{}, 16)
 
 // deliver ends the task, whose func returned err, and calls done.
-func deliver(done *tvmffi.Function, task *core.Task, err error) {
+func deliver(done *tvmffi.Function, task *callbacks.Task, err error) {
 	deliveries <- struct{}{}
 	defer func() { <-deliveries }()
 	defer done.Release()

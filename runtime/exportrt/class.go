@@ -9,6 +9,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -82,7 +83,7 @@ func Constructor(f Function, defaults func() []any) tvmffi.RegisterOption {
 
 // construction is a constructor.
 type construction struct {
-	about *core.About
+	about *callbacks.About
 	call  func(*bindrt.Args) error
 	// defaults last as long as the process, like the constructor.
 	defaults func() ([]abi.Any, error)

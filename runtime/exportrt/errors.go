@@ -11,9 +11,9 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -133,7 +133,7 @@ func setFields(name string, v reflect.Value, given map[string]tvmffi.Any) error 
 		switch {
 		case ok:
 			if err := setField(f.value, value); err != nil {
-				return core.ArgumentError(name, f.tag.Name, err)
+				return callbacks.ArgumentError(name, f.tag.Name, err)
 			}
 		case f.tag.HasDefault:
 			if _, err := fieldtag.SetDefault(f.tag.Default, f.value); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -190,7 +191,7 @@ func (l *Exports) named() map[string]*Function {
 
 // registerGlobal registers f as a global function.
 func (l *Exports) registerGlobal(f *Function) error {
-	fn := (*tvmffi.Function)(unsafe.Pointer(objects.Own(core.NewDescribed(f.Call, f.origin(), f.about()))))
+	fn := (*tvmffi.Function)(unsafe.Pointer(objects.Own(callbacks.NewDescribed(f.Call, f.origin(), f.about()))))
 	defer fn.Release()
 	options := f.options()
 	metadata, err := f.metadata()
@@ -206,8 +207,8 @@ func (l *Exports) registerGlobal(f *Function) error {
 }
 
 // about describes f for the errors about its arguments.
-func (f *Function) about() *core.About {
-	return &core.About{Name: f.Name, Params: f.Params, Optional: f.Optional, Variadic: f.Variadic}
+func (f *Function) about() *callbacks.About {
+	return &callbacks.About{Name: f.Name, Params: f.Params, Optional: f.Optional, Variadic: f.Variadic}
 }
 
 func (f *Function) options() []tvmffi.RegisterOption {

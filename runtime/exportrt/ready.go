@@ -9,6 +9,7 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
@@ -71,7 +72,7 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 		core.EndWith(end)
 		core.StreamFinder = s.streams
 		if s.guarded != 0 {
-			s.object = core.GuardCallbacks(s.guarded)
+			s.object = callbacks.Guard(s.guarded)
 		}
 	}
 	if why := attach(s); why != "" {
@@ -99,7 +100,7 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 			if err != nil {
 				g = func(*bindrt.Args) error { return err }
 			}
-			call, handles[perFunction*i+j] = core.Export(g, f.origin(), f.about())
+			call, handles[perFunction*i+j] = callbacks.Export(g, f.origin(), f.about())
 		}
 	}
 	s.call.Store(call)

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -55,8 +55,8 @@ type sequence[T any] struct {
 
 func newSequence[T any](a *bindrt.Args, run func(yield func(T) bool)) tvmffi.Moved {
 	s := &sequence[T]{run: run, in: a.GoName(), want: make(chan struct{}), values: make(chan T), released: make(chan struct{})}
-	about := &core.About{Name: "next", Ended: sync.OnceFunc(func() { close(s.released) })}
-	handle := core.NewDescribed(s.next, 0, about)
+	about := &callbacks.About{Name: "next", Ended: sync.OnceFunc(func() { close(s.released) })}
+	handle := callbacks.NewDescribed(s.next, 0, about)
 	return tvmffi.Move(codec.Wrap[*tvmffi.Function](objects.Own(handle)))
 }
 

@@ -4,8 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -29,12 +29,12 @@ type RewriteRule struct{ rule }
 // To makes a rule that replaces values of type T by the result of f, which may be x
 // itself. T is as in [On]. f must not change x.
 func To[T any](f func(x T) (any, error)) RewriteRule {
-	return RewriteRule{ruleOf[T](f != nil, func(_ *core.Args, x T) (abi.Any, error) { return owned(f(x)) })}
+	return RewriteRule{ruleOf[T](f != nil, func(_ *callbacks.Args, x T) (abi.Any, error) { return owned(f(x)) })}
 }
 
 // ToIn is like [To], but f also receives the region of the value.
 func ToIn[T any](f func(x T, r DefRegion) (any, error)) RewriteRule {
-	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return owned(f(x, DefRegion(a.Value(1).Bits))) })
+	r := ruleOf[T](f != nil, func(a *callbacks.Args, x T) (abi.Any, error) { return owned(f(x, DefRegion(a.Value(1).Bits))) })
 	r.inRegion = true
 	return RewriteRule{r}
 }
@@ -94,7 +94,7 @@ func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
 	if f == nil {
 		return MutateRule{r}
 	}
-	r.call = func(_ *traversal, a *core.Args) (abi.Any, error) {
+	r.call = func(_ *traversal, a *callbacks.Args) (abi.Any, error) {
 		var x T
 		if err := c.Decode(a.Value(0), objects.ReadBorrowed(a), unsafe.Pointer(&x)); err != nil {
 			return abi.Any{}, err

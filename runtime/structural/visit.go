@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -35,7 +36,7 @@ func OnVisit[T any](f func(x T, v *Visitor) error) VisitRule {
 	if f == nil {
 		return VisitRule{r}
 	}
-	r.call = func(w *traversal, a *core.Args) (abi.Any, error) {
+	r.call = func(w *traversal, a *callbacks.Args) (abi.Any, error) {
 		var x T
 		if err := c.Decode(a.Value(0), objects.ReadBorrowed(a), unsafe.Pointer(&x)); err != nil {
 			return abi.Any{}, err
@@ -134,7 +135,7 @@ func inRegion(method *codec.LibraryFunc, visitor *objects.Object, r DefRegion, f
 	// An error goes through the library, which leaves the region; the caller gets
 	// the very same one.
 	var failed error
-	fn := core.NewCallback(func(*core.Args) error {
+	fn := callbacks.New(func(*callbacks.Args) error {
 		failed = f()
 		return failed
 	})

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
@@ -72,12 +73,12 @@ type WalkRule struct{ rule }
 // int64, float64, bool, string, []byte, DataType, Device, or any and [tvmffi.Any], which
 // stand for all values. Objects are borrowed: they end when f returns.
 func On[T any](f func(x T) error) WalkRule {
-	return WalkRule{ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x) })}
+	return WalkRule{ruleOf[T](f != nil, func(a *callbacks.Args, x T) (abi.Any, error) { return abi.Any{}, f(x) })}
 }
 
 // OnIn is like [On], but f also receives the region of the value.
 func OnIn[T any](f func(x T, r DefRegion) error) WalkRule {
-	r := ruleOf[T](f != nil, func(a *core.Args, x T) (abi.Any, error) { return abi.Any{}, f(x, DefRegion(a.Value(1).Bits)) })
+	r := ruleOf[T](f != nil, func(a *callbacks.Args, x T) (abi.Any, error) { return abi.Any{}, f(x, DefRegion(a.Value(1).Bits)) })
 	r.inRegion = true
 	return WalkRule{r}
 }
@@ -115,12 +116,12 @@ func Walk(root any, order Order, rules ...WalkRule) error {
 // rule is a callback for the values of a type.
 type rule struct {
 	index    func() (abi.TypeIndex, error)
-	call     func(w *traversal, a *core.Args) (abi.Any, error)
+	call     func(w *traversal, a *callbacks.Args) (abi.Any, error)
 	inRegion bool
 }
 
 // ruleOf makes the rule of a func. f returns an owned result for the library.
-func ruleOf[T any](given bool, f func(a *core.Args, x T) (abi.Any, error)) rule {
+func ruleOf[T any](given bool, f func(a *callbacks.Args, x T) (abi.Any, error)) rule {
 	r := rule{index: typeIndexFor[T]}
 	if !given {
 		r.index = func() (abi.TypeIndex, error) {
@@ -129,7 +130,7 @@ func ruleOf[T any](given bool, f func(a *core.Args, x T) (abi.Any, error)) rule 
 		return r
 	}
 	c := codec.For[T]()
-	r.call = func(_ *traversal, a *core.Args) (abi.Any, error) {
+	r.call = func(_ *traversal, a *callbacks.Args) (abi.Any, error) {
 		var x T
 		if err := c.Decode(a.Value(0), objects.ReadBorrowed(a), unsafe.Pointer(&x)); err != nil {
 			return abi.Any{}, err
@@ -199,7 +200,7 @@ func (w *traversal) table(rules []rule, more []abi.Any) (abi.Any, error) {
 	all = withoutTexts(all)
 	rows := make([]abi.Any, len(all))
 	for i, r := range all {
-		fn := core.NewCallback(func(a *core.Args) error { return w.run(r.rule, a) })
+		fn := callbacks.New(func(a *callbacks.Args) error { return w.run(r.rule, a) })
 		w.owned = append(w.owned, fn)
 		row := append([]abi.Any{codec.IntValue(int64(r.of)), {TypeIndex: abi.TypeFunction, Bits: uint64(fn)}}, more...)
 		var err error
@@ -237,7 +238,7 @@ func withoutTexts(rules []indexed) []indexed {
 }
 
 // passOver is a rule that does nothing.
-var passOver = rule{call: func(w *traversal, a *core.Args) (abi.Any, error) {
+var passOver = rule{call: func(w *traversal, a *callbacks.Args) (abi.Any, error) {
 	if !w.rewrites {
 		return abi.Any{}, nil
 	}
@@ -257,7 +258,7 @@ func (w *traversal) array(items []abi.Any) (abi.Any, error) {
 }
 
 // run calls a rule and turns its error into what the library understands.
-func (w *traversal) run(r rule, a *core.Args) error {
+func (w *traversal) run(r rule, a *callbacks.Args) error {
 	v, err := r.call(w, a)
 	switch {
 	case err == nil:

@@ -1,4 +1,4 @@
-package core
+package callbacks
 
 import (
 	"unsafe"
@@ -15,21 +15,11 @@ func Export(call func(*Args) error, origin uintptr, about *About) (safeCall, han
 	return ccall.Unguarded(), objects.NewLastingNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, about)
 }
 
-// GuardCallbacks makes all Function objects of Go call entry, a C function that goes on to the
-// function that GuardCallbacks returns. It must happen before there are any.
-func GuardCallbacks(entry uintptr) (callback uintptr) {
+// Guard makes all Function objects of Go call entry, a C function that goes on to the
+// function that Guard returns. It must happen before there are any.
+func Guard(entry uintptr) (callback uintptr) {
 	ccall.Entry = entry
 	return ccall.Unguarded()
-}
-
-// CheckSignals asks the host, on the calling thread, whether a signal wants the
-// call to end, and returns what it says: 0 to go on. A host without such a
-// function has nothing to say.
-func CheckSignals() int32 {
-	if capi.API.EnvCheckSignals == 0 {
-		return 0
-	}
-	return int32(ccall.Syscall(capi.API.EnvCheckSignals))
 }
 
 // NewFunction makes a Function object of a C function of the type

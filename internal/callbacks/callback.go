@@ -1,8 +1,9 @@
-package core
+package callbacks
 
 import (
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -14,28 +15,33 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+
+	"github.com/ebitengine/purego"
 )
 
 // Args are the arguments of a call from C into Go. They lie on the C stack, are
 // borrowed, and end when the callback returns.
 type Args struct{ frame ccall.CallbackFrame }
 
-// NewCallback makes a Function object that calls call, and returns its only
+// New makes a Function object that calls call, and returns its only
 // reference. call gets arguments that end when it returns.
-func NewCallback(call func(*Args) error) uintptr {
-	return NewCallbackOf(call, **(**uintptr)(unsafe.Pointer(&call)))
+func New(call func(*Args) error) uintptr {
+	return NewOf(call, **(**uintptr)(unsafe.Pointer(&call)))
 }
 
-// NewCallbackOf is NewCallback for a Go func whose code, at origin, is not that of
+// NewOf is New for a Go func whose code, at origin, is not that of
 // call.
-func NewCallbackOf(call func(*Args) error, origin uintptr) uintptr {
+func NewOf(call func(*Args) error, origin uintptr) uintptr {
 	return objects.NewFunctionNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, nil)
 }
 
-// NewDescribed is NewCallbackOf for an exported function.
+// NewDescribed is NewOf for an exported function.
 func NewDescribed(call func(*Args) error, origin uintptr, about *About) uintptr {
 	return objects.NewFunctionNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, about)
 }
+
+// Install makes all calls from C arrive here.
+func Install() { ccall.SetCallback(callbackEntry) }
 
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
 func callbackEntry(f *ccall.CallbackFrame) {
@@ -60,6 +66,21 @@ func callbackEntry(f *ccall.CallbackFrame) {
 	f.RC = 0
 }
 
+// TraceEntries makes f run at each entry of C into Go, until the returned func is
+// called. It is for tests, and not for a time when others call.
+func TraceEntries(f func()) (stop func()) {
+	traced = f
+	ccall.SetCallback(tracedEntry)
+	return Install
+}
+
+var traced func()
+
+func tracedEntry(f *ccall.CallbackFrame) {
+	traced()
+	callbackEntry(f)
+}
+
 // end ends a callback that returned err and may have borrowed objects.
 func (a *Args) end(err error) {
 	rc := int64(0)
@@ -70,6 +91,12 @@ func (a *Args) end(err error) {
 		a.endBorrowed()
 	}
 	a.frame.RC = rc
+}
+
+// about returns the description of the function, nil if it has none.
+func (a *Args) about() *About {
+	about, _ := objects.AboutNode(a.frame.Handle, a.frame.Call).(*About)
+	return about
 }
 
 // origin is the code of the Go func, 0 if native code released the callback while it
@@ -83,7 +110,7 @@ func (a *Args) origin() uintptr {
 // so that is reported and the program stops.
 func (a *Args) unwind(p any) {
 	if p == nil {
-		goexit()
+		Goexit()
 	}
 	if a.frame.Side != 0 {
 		a.endBorrowed()
@@ -103,9 +130,9 @@ func (a *Args) GoName() string {
 	return "a Go callback"
 }
 
-// goexit stops the program. It does not panic: a function between here and main
+// Goexit stops the program. It does not panic: a function between here and main
 // could recover, above C frames that were never left.
-func goexit() {
+func Goexit() {
 	os.Stderr.WriteString("tvmffi: a Go callback ended by runtime.Goexit (testing.T.FailNow and Fatal do that), " +
 		"which cannot unwind the C++ frames that called it: return an error or panic instead\n\n" + string(debug.Stack()))
 	os.Exit(2)
@@ -360,4 +387,58 @@ func (a *Args) ReturnBool(v bool) error {
 	}
 	a.Return(abi.Any{TypeIndex: abi.TypeBool, Bits: bits})
 	return nil
+}
+
+// overflow ends a callback that would leave too little of the C stack, which has the given
+// size. A stack that overflows would end the process.
+func (a *Args) overflow(size uintptr) {
+	err := failure.Errorf(failure.KindRuntime, "%s: callbacks are nested %d deep, and the C stack of this thread (%d kB) is almost full: "+
+		"end the recursion between Go and native code earlier, or give the thread a larger stack (ulimit -s does that for threads of Go)",
+		a.function(), nested(), size>>10)
+	a.frame.RC = failure.Raise(failure.Passed(err, a.origin()))
+}
+
+// nested returns how many callbacks have not returned on this thread. They share the stack
+// of one goroutine, which has all their Go frames.
+func nested() (n int) {
+	pcs := make([]uintptr, 1<<12)
+	got := runtime.Callers(1, pcs)
+	for got == len(pcs) {
+		pcs = make([]uintptr, 4*len(pcs))
+		got = runtime.Callers(1, pcs)
+	}
+	for _, pc := range pcs[:got] {
+		if f := runtime.FuncForPC(pc - 1); f != nil && strings.HasSuffix(f.Name(), "/internal/callbacks.callbackEntry") {
+			n++
+		}
+	}
+	return n
+}
+
+// packedCall is what a C function of the packed form of MLIR gets: addresses of the
+// arguments of a call.
+type packedCall struct {
+	at     [5]uintptr
+	handle uintptr
+	args   uintptr
+	result uintptr
+	n      int32
+	rc     int32
+}
+
+// CallPacked passes the arguments of a callback to a C function of the form
+// void f(void **args), and takes its result.
+func (a *Args) CallPacked(f uintptr) error {
+	c := &packedCall{args: a.frame.Args, n: int32(a.frame.N), result: a.frame.Res}
+	c.at = [5]uintptr{capi.Address(&c.handle), capi.Address(&c.args), capi.Address(&c.n), capi.Address(&c.result), capi.Address(&c.rc)}
+	purego.SyscallN(f, capi.Address(&c.at))
+	rc := c.rc
+	runtime.KeepAlive(c)
+	if rc == 0 {
+		return nil
+	}
+	// A callback stays on the thread that it was called on.
+	raised := new(uintptr)
+	purego.SyscallN(capi.API.ErrorMoveFromRaised, capi.Address(raised))
+	return failure.OfCall(int64(rc), *raised)
 }

@@ -1,11 +1,10 @@
-package core
+package callbacks
 
 import (
 	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // About describes an exported function for the errors about its arguments, in words that
@@ -34,12 +33,6 @@ func (b *About) NodeEnded() {
 	}
 }
 
-// about returns the description of the function, nil if it has none.
-func (a *Args) about() *About {
-	about, _ := objects.AboutNode(a.frame.Handle, a.frame.Call).(*About)
-	return about
-}
-
 // counts returns the numbers of arguments that a call may have, with the object of a
 // method. most is -1 if there is no limit.
 func (b *About) counts() (least, most int) {
@@ -65,7 +58,7 @@ func (b *About) inArgument(i int, err error) error {
 	if name := b.parameter(i); name != "" {
 		place = b.Name + "(" + name + path + "=...)"
 	}
-	return failure.Errorf(kind, "%s: %s", place, plain(failure.Message(leaf)))
+	return failure.Errorf(kind, "%s: %s", place, Plain(failure.Message(leaf)))
 }
 
 // ArgumentError adds to an error that it is of a parameter, in the words for callers.
@@ -131,12 +124,12 @@ func arguments(n int) string {
 	return strconv.Itoa(n) + " arguments"
 }
 
-// plain puts the words of a codec into words that hold in every language:
+// Plain puts the words of a codec into words that hold in every language:
 // "expected ffi.Array of float64, got ffi.SmallStr" is "expected a sequence of float64, got
 // string".
-func plain(message string) string {
+func Plain(message string) string {
 	if key, ok := strings.CutPrefix(message, "a key: "); ok {
-		return "a key: " + plain(key)
+		return "a key: " + Plain(key)
 	}
 	rest, ok := strings.CutPrefix(message, "expected ")
 	at := strings.LastIndex(rest, ", got ")
