@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -30,8 +30,8 @@ func TestHostEnd(t *testing.T) {
 }
 
 func hostEndChild() error {
-	core.EndWith(0)
-	core.SetStandStill(100 * time.Millisecond)
+	environment.EndWith(0)
+	environment.SetStandStill(100 * time.Millisecond)
 	if err := runtimetest.LoadInChild(); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func hostEndChild() error {
 	}()
 	<-started
 	time.Sleep(20 * time.Millisecond)
-	core.End()
+	environment.End()
 	time.Sleep(5 * time.Millisecond) // the goroutine has left C
 	if !returned.Load() {
 		return errors.New("End did not wait for the call in flight")
@@ -116,7 +116,7 @@ func hostEndChild() error {
 	if n, failed := liveBoxes(); err != nil || failed != nil || n != 3 {
 		return fmt.Errorf("%d boxes (%v, %v), want the 3 that nobody may release", n, err, failed)
 	}
-	core.End()
+	environment.End()
 	return refused("after the second end", call())
 }
 

@@ -17,6 +17,4 @@
 //	fields            field.go, fieldreader.go, narrow.go
 //	types made in Go  define.go
 //	containers        maptable.go
-//	the environment   environment.go, settings.go
-//	the end of a host hostend.go, hostend_windows.go
 package core

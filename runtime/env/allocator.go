@@ -14,7 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -87,11 +87,11 @@ func WithAllocator(a Allocator, f func() error) error {
 	thread := capi.ThreadID()
 	old := setThreadAllocator(thread, a)
 	defer func() { setThreadAllocator(thread, old) }()
-	native, err := core.SetAllocator(core.AllocatorEntry(allocate), false)
+	native, err := environment.SetAllocator(environment.AllocatorEntry(allocate), false)
 	if err != nil {
 		return err
 	}
-	defer core.SetAllocator(native, false)
+	defer environment.SetAllocator(native, false)
 	return f()
 }
 
@@ -130,7 +130,7 @@ func SetAllocator(a Allocator) (restore func() error, err error) {
 	old := allocators.process
 	allocators.process = a
 	allocators.Unlock()
-	native, err := setProcessAllocator(core.AllocatorEntry(allocate))
+	native, err := setProcessAllocator(environment.AllocatorEntry(allocate))
 	putBack := func() {
 		allocators.Lock()
 		allocators.process = old
@@ -156,13 +156,13 @@ func SetAllocator(a Allocator) (restore func() error, err error) {
 func setProcessAllocator(f uintptr) (old uintptr, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	thread, err := core.SetAllocator(0, false)
+	thread, err := environment.SetAllocator(0, false)
 	if err != nil {
 		return 0, err
 	}
-	old = core.Allocator()
-	_, err = core.SetAllocator(f, true)
-	core.SetAllocator(thread, false)
+	old = environment.Allocator()
+	_, err = environment.SetAllocator(f, true)
+	environment.SetAllocator(thread, false)
 	return old, err
 }
 

@@ -2,7 +2,7 @@ package env
 
 import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -18,7 +18,7 @@ var ErrSignal = tvmffi.KindError(failure.KindSignal)
 // then, on the goroutine on which it was called, and return the error unchanged; Python
 // then raises KeyboardInterrupt.
 func CheckSignals() error {
-	if !capi.Attached() || core.CheckSignals() == 0 {
+	if !capi.Attached() || environment.CheckSignals() == 0 {
 		return nil
 	}
 	return &tvmffi.Error{Kind: failure.KindSignal, Message: "the host was interrupted"}

@@ -4,7 +4,7 @@ import (
 	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -23,12 +23,12 @@ func WithStream(device tvmffi.Device, stream tvmffi.Pointer, f func() error) err
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	old, err := core.SetStream(abi.DLDevice(device), stream.Address)
+	old, err := environment.SetStream(abi.DLDevice(device), stream.Address)
 	if err != nil {
 		return err
 	}
 	// Setting the previous stream cannot fail: the table already has the entry.
-	defer core.SetStream(abi.DLDevice(device), old)
+	defer environment.SetStream(abi.DLDevice(device), old)
 	return f()
 }
 
@@ -41,7 +41,7 @@ func CurrentStream(device tvmffi.Device) (tvmffi.Pointer, error) {
 	if err := tvmffi.Load(); err != nil {
 		return tvmffi.Pointer{}, err
 	}
-	return tvmffi.Pointer{Address: core.Stream(abi.DLDevice(device))}, nil
+	return tvmffi.Pointer{Address: environment.Stream(abi.DLDevice(device))}, nil
 }
 
 // streamDevice refuses devices for which the library would index a table out of range, or

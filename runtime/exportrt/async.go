@@ -9,7 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -112,7 +112,7 @@ func (f *Function) start(a *bindrt.Args) error {
 	objects.IncRef(handle)
 	done := (*tvmffi.Function)(unsafe.Pointer(objects.Own(handle)))
 	ctx, cancel := context.WithCancel(context.Background())
-	here := core.SettingsHere()
+	here := environment.SettingsHere()
 	go func() {
 		defer cancel()
 		err := errGoexit

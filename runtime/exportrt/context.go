@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
@@ -27,7 +27,7 @@ func Interruptible(a *bindrt.Args, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	done := make(chan error, 1)
-	here := core.SettingsHere()
+	here := environment.SettingsHere()
 	go func() {
 		err := errGoexit
 		defer func() {

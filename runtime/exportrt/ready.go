@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
@@ -31,7 +32,7 @@ type symbols struct {
 	// to it. In a forked process, object and call refuse all calls. guarded is 0 on Windows.
 	object  uintptr
 	guarded uintptr
-	// streams is core.StreamFinder.
+	// streams is environment.StreamFinder.
 	streams uintptr
 	// count is the length of handles, which has call, metadata and doc of each function.
 	count   uintptr
@@ -69,8 +70,8 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 		// The Go runtime is ready, and nothing has replaced its handler yet.
 		reclaim = dynlib.KeepSignalAction()
 		adoptEnvironment(s.environ)
-		core.EndWith(end)
-		core.StreamFinder = s.streams
+		environment.EndWith(end)
+		environment.StreamFinder = s.streams
 		if s.guarded != 0 {
 			s.object = callbacks.Guard(s.guarded)
 		}
@@ -106,8 +107,8 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 	s.call.Store(call)
 }
 
-// End is for the end of the host; see core.End.
-func End() { core.End() }
+// End is for the end of the host; see environment.End.
+func End() { environment.End() }
 
 // attach uses the libtvm_ffi of the host. It never loads another copy, which would have
 // another registry.

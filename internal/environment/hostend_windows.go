@@ -1,4 +1,4 @@
-package core
+package environment
 
 // EndWith does nothing on Windows.
 func EndWith(uintptr) {}
