@@ -6,9 +6,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -86,7 +86,7 @@ func (t *Type) RegisterAttribute(name string, v any) error {
 	if value.Value.TypeIndex == abi.TypeNone {
 		return errorf(failure.KindType, "attribute %s of %s: None stands for no attribute", name, t.key)
 	}
-	err = core.RegisterAttribute(t.info.TypeIndex, name, value.Value)
+	err = registry.RegisterAttribute(t.info.TypeIndex, name, value.Value)
 	keepTemp(value)
 	return err
 }

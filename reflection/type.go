@@ -11,10 +11,10 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 	"github.com/tvmffi-go/tvmffi/schema"
 
@@ -120,7 +120,7 @@ func TypeByKey(key string) (*Type, error) {
 	if err := tvmffi.Load(); err != nil {
 		return nil, err
 	}
-	index, err := core.IndexOfKey(key)
+	index, err := registry.IndexOfKey(key)
 	if err != nil {
 		known, _ := tvmffi.TypeKeys() // without them there is no hint
 		return nil, failure.Explain(err, "there is no type %s: load the library that registers it first%s", key, nearest.Question(key, known))
@@ -160,7 +160,7 @@ func Types() (iter.Seq[*Type], error) {
 	}
 	all := make([]*Type, 0, len(keys))
 	for _, key := range keys {
-		index, err := core.IndexOfKey(key)
+		index, err := registry.IndexOfKey(key)
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -23,7 +23,7 @@ var typeAttributes = []string{
 // types reads all registered types.
 func (r *reader) types() error {
 	for key, library := range r.owners.types {
-		index, err := core.IndexOfKey(key)
+		index, err := registry.IndexOfKey(key)
 		if err != nil {
 			return fmt.Errorf("type %s: %w", key, err)
 		}

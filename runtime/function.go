@@ -14,6 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
@@ -38,7 +39,7 @@ func Lookup(name string) (*Function, error) {
 	if name == "" {
 		return nil, failure.Errorf(failure.KindValue, "the name of a global function is empty")
 	}
-	handle, err := core.GlobalFunction(name)
+	handle, err := registry.GlobalFunction(name)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func Functions() ([]string, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	names, err := core.GlobalFunctions()
+	names, err := registry.GlobalFunctions()
 	slices.Sort(names)
 	return names, err
 }
@@ -70,7 +71,7 @@ func FunctionMetadata(name string) (string, error) {
 	if err := Load(); err != nil {
 		return "", err
 	}
-	return core.GlobalMetadata(name)
+	return registry.GlobalMetadata(name)
 }
 
 // TypeKeys returns the keys of all registered types, sorted.
@@ -136,7 +137,7 @@ func Register(name string, f any, options ...RegisterOption) error {
 	if err := Load(); err != nil {
 		return err
 	}
-	if err := core.CheckName("the name of a global function", name); err != nil {
+	if err := registry.CheckName("the name of a global function", name); err != nil {
 		return err
 	}
 	fn, err := FuncOf(f)
@@ -149,7 +150,7 @@ func Register(name string, f any, options ...RegisterOption) error {
 	if err != nil {
 		return failure.Annotate("register "+name, err)
 	}
-	return core.SetGlobalMethod(&core.DefinedMethod{Name: name, Doc: doc, Metadata: metadata, Function: codec.Ref(fn)}, config.Override)
+	return registry.SetGlobalMethod(&registry.Method{Name: name, Doc: doc, Metadata: metadata, Function: codec.Ref(fn)}, config.Override)
 }
 
 // MetadataOf returns the metadata with which [Register] would register f: a JSON text with

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -171,7 +172,7 @@ func TestFieldsThatAreAddedLater(t *testing.T) {
 		}
 	}
 	want(`{"a":3}`)
-	index, err := core.IndexOfKey("gotest.Grown")
+	index, err := registry.IndexOfKey("gotest.Grown")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/ffi/json"
 	"github.com/tvmffi-go/tvmffi/generated/internal/check"
 	lib "github.com/tvmffi-go/tvmffi/generated/testing"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
@@ -93,7 +93,7 @@ func newDict(t testing.TB, items ...any) anyDict {
 
 func typeIndex(t testing.TB, key string) int64 {
 	t.Helper()
-	return int64(check.Value(core.IndexOfKey(key))(t))
+	return int64(check.Value(registry.IndexOfKey(key))(t))
 }
 
 var sequences = map[string]func(*testing.T){

@@ -7,7 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/ffi"
 	"github.com/tvmffi-go/tvmffi/generated/internal/check"
 	lib "github.com/tvmffi-go/tvmffi/generated/testing"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -363,7 +363,7 @@ func holds[P tvmffi.ObjectType[P]](t *testing.T, get func() P, want tvmffi.Objec
 
 func typeIndex(t testing.TB, key string) int64 {
 	t.Helper()
-	return int64(check.Value(core.IndexOfKey(key))(t))
+	return int64(check.Value(registry.IndexOfKey(key))(t))
 }
 
 // make1 makes an object of a type without a constructor from its fields, as the

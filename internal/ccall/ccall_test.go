@@ -8,8 +8,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -33,7 +33,7 @@ func function(t testing.TB, name string) uintptr {
 			t.Fatal(err)
 		}
 	})
-	handle, err := core.GlobalFunction(name)
+	handle, err := registry.GlobalFunction(name)
 	if err != nil || handle == 0 {
 		t.Fatal(name, err)
 	}

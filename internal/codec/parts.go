@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
 // HasParts reports whether v is an object other than a string or bytes.
@@ -160,7 +161,7 @@ func FieldsOf(index abi.TypeIndex) []core.FieldReader {
 		entries := capi.FieldsOf(owner)
 		l.count += int32(len(entries))
 		for i := range entries {
-			sig, _ := core.Signature(capi.GoString(entries[i].Metadata)) // with a flaw only the getter reads it
+			sig, _ := registry.Signature(capi.GoString(entries[i].Metadata)) // with a flaw only the getter reads it
 			l.readers = append(l.readers, core.NewFieldReader(&entries[i], sig))
 		}
 	}

@@ -2,9 +2,6 @@ package core
 
 import (
 	"runtime"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -12,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 
 	"github.com/ebitengine/purego"
 )
@@ -148,13 +146,6 @@ type DefinedField struct {
 	setter *ccall.Setter
 }
 
-// DefinedMethod is a method of a type made in Go.
-type DefinedMethod struct {
-	Name, Doc, Metadata string
-	Static              bool
-	Function            *objects.Object
-}
-
 // Defined is an object type made in Go.
 type Defined struct {
 	Key, Doc   string
@@ -191,7 +182,7 @@ func KeyIsFree(key string, parent *abi.TypeInfo) bool {
 	if !capi.MayBeKey(key) {
 		return true
 	}
-	index, err := IndexOfKey(key)
+	index, err := registry.IndexOfKey(key)
 	if err != nil {
 		return true
 	}
@@ -318,7 +309,7 @@ func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 	if !automatic {
 		return false, nil
 	}
-	handle, err := GlobalFunction("ffi._RegisterFFIInit")
+	handle, err := registry.GlobalFunction("ffi._RegisterFFIInit")
 	if err != nil || handle == 0 {
 		return false, err
 	}
@@ -343,73 +334,12 @@ func (d *Defined) CompleteOpaque() error {
 
 // AddAttribute enters an attribute of the type; v stays with the caller.
 func (d *Defined) AddAttribute(name string, v abi.Any) error {
-	return RegisterAttribute(d.Info.TypeIndex, name, v)
+	return registry.RegisterAttribute(d.Info.TypeIndex, name, v)
 }
 
 // AddMethod enters a method.
-func (d *Defined) AddMethod(m *DefinedMethod) error {
-	return withMethodInfo(m, func(info uintptr) error {
-		_, err := failure.Invoke(capi.API.TypeRegisterMethod, uintptr(d.Info.TypeIndex), info, 0)
-		return err
-	})
-}
-
-// maxName is the longest name that a schema accepts, so that tools can show what was
-// registered and bind it.
-const maxName = 4096
-
-// CheckName refuses the name of what, such as "the name of a global function", if tools
-// and other languages could not show or write it.
-func CheckName(what, name string) error {
-	switch {
-	case name == "":
-		return failure.Errorf(failure.KindValue, "%s is empty", what)
-	case len(name) > maxName:
-		return failure.Errorf(failure.KindValue, "%s, which begins with %q, has %d bytes: the limit is %d", what, name[:32], len(name), maxName)
-	case !utf8.ValidString(name):
-		return failure.Errorf(failure.KindValue, "%s is %q, which is not valid UTF-8", what, name)
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return failure.Errorf(failure.KindValue, "%s is %q: a name must not hold control characters, such as a line break", what, name)
-	}
-	return nil
-}
-
-// SetGlobalMethod enters a global function with its doc comment and metadata.
-func SetGlobalMethod(m *DefinedMethod, override bool) error {
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	flag := uintptr(1)
-	if !override {
-		flag = 0
-		// The library would refuse it too, but print a traceback of its own.
-		there, err := GlobalFunction(m.Name)
-		if err != nil {
-			return err
-		}
-		if there != 0 {
-			objects.DecRef(there)
-			return failure.Errorf(failure.KindRuntime, "Global Function `%s` is already registered: choose another name, or give the option Override", m.Name)
-		}
-	}
-	return withMethodInfo(m, func(info uintptr) error {
-		_, err := failure.Invoke(capi.API.FunctionSetGlobalFromMethodInfo, info, flag, 0)
-		return err
-	})
-}
-
-func withMethodInfo(m *DefinedMethod, use func(info uintptr) error) error {
-	name, doc, metadata := capi.ByteArray(m.Name), capi.ByteArray(m.Doc), capi.ByteArray(m.Metadata)
-	info := &abi.MethodInfo{Name: *name, Doc: *doc, Metadata: *metadata, Method: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(m.Function.Handle())}}
-	if m.Static {
-		info.Flags = abi.FieldIsStaticMethod
-	}
-	err := use(capi.Address(info))
-	runtime.KeepAlive(info)
-	capi.KeepAlive(name, m.Name)
-	capi.KeepAlive(doc, m.Doc)
-	capi.KeepAlive(metadata, m.Metadata)
-	m.Function.KeepAlive()
-	return err
+func (d *Defined) AddMethod(m *registry.Method) error {
+	return registry.RegisterMethod(d.Info.TypeIndex, m)
 }
 
 // New makes an object whose fields are all zero, and returns its only reference.

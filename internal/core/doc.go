@@ -11,7 +11,7 @@
 //	libraries         library.go, load.go, loadfile.go, loaded.go, loadreason.go, loadtext.go,
 //	                  mixed.go, memorylimit.go, difference.go (what does not fit the bindings)
 //	types             types.go, construct.go, init.go
-//	functions         func.go, signature.go
+//	functions         func.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go
 //	arguments         sequence.go, rvalue.go
 //	fields            field.go, fieldreader.go, narrow.go

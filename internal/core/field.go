@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
@@ -317,7 +318,7 @@ func findField(index abi.TypeIndex, name string) *Field {
 	}
 	for depth := info.Depth; ; depth-- {
 		if f := capi.FieldNamed(info, name); f != nil {
-			sig, _ := Signature(capi.GoString(f.Metadata)) // with a flaw only the getter reads it
+			sig, _ := registry.Signature(capi.GoString(f.Metadata)) // with a flaw only the getter reads it
 			return &Field{Owner: &Type{Key: capi.GoString(info.Key)}, Name: name, Sig: sig}
 		}
 		if depth == 0 {

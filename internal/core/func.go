@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
 // Func is a function that generated code calls: a global function, an export of
@@ -102,7 +103,7 @@ func (f *Func) find() (uintptr, error) {
 	if f.Module != "" {
 		return f.findExport()
 	}
-	handle, err := GlobalFunction(f.Name)
+	handle, err := registry.GlobalFunction(f.Name)
 	if err != nil {
 		return 0, err
 	}
@@ -112,7 +113,7 @@ func (f *Func) find() (uintptr, error) {
 	if f.Sig == "" {
 		return handle, nil
 	}
-	metadata, err := GlobalMetadata(f.Name)
+	metadata, err := registry.GlobalMetadata(f.Name)
 	if err == nil {
 		err = f.check(metadata)
 	}
@@ -123,8 +124,6 @@ func (f *Func) find() (uintptr, error) {
 	return handle, nil
 }
 
-var getGlobalFuncMetadata = Func{Name: "ffi.GetGlobalFuncMetadata"}
-
 // Functions of modules that package tvmffi calls too.
 var (
 	// ModuleLoadFromFile loads a file as a module.
@@ -134,55 +133,6 @@ var (
 	// ModuleGetMetadata returns the metadata of a function of a module.
 	ModuleGetMetadata = Func{Name: "ffi.ModuleGetFunctionMetadata"}
 )
-
-// GlobalMetadata returns the metadata of a global function, which must exist: a JSON
-// text, "" if it was registered without one.
-func GlobalMetadata(name string) (string, error) {
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	c := new(Call4)
-	c.Begin(&getGlobalFuncMetadata, 1)
-	c.String(0, name)
-	if err := c.Do(); err != nil {
-		return "", err
-	}
-	if c.head.Res.TypeIndex == abi.TypeNone {
-		return "", nil
-	}
-	return c.StringResult()
-}
-
-var listGlobals = Func{Name: "ffi.FunctionListGlobalNamesFunctor"}
-
-// GlobalFunctions returns the names of all global functions.
-func GlobalFunctions() ([]string, error) {
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	var c Call1
-	c.Begin(&listGlobals, 0)
-	if err := c.Do(); err != nil {
-		return nil, err
-	}
-	functor := objects.Own(uintptr(c.Take().Bits))
-	defer functor.Release()
-	var count Call1
-	count.BeginFunction(functor, 1)
-	count.Int(0, -1) // asks for the number
-	n, err := count.DoInt()
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, n)
-	for i := range names {
-		var c Call4
-		c.BeginFunction(functor, 1)
-		c.Int(0, int64(i))
-		if names[i], err = c.DoString(); err != nil {
-			return nil, err
-		}
-	}
-	return names, nil
-}
 
 func (f *Func) absent(what string) error {
 	library := f.Library
@@ -200,7 +150,7 @@ func checkSignature(name, want, metadata string) error {
 	if metadata == "" || want == "" {
 		return nil
 	}
-	got, err := Signature(metadata)
+	got, err := registry.Signature(metadata)
 	if err != nil {
 		return failure.Errorf(failure.KindSchema, "%s: metadata of the loaded library: %v", name, err)
 	}
@@ -213,17 +163,6 @@ func compareSignatures(name, want, got string) error {
 		return differs(failure.KindSchema, text, &difference{item: name, want: want, got: got})
 	}
 	return nil
-}
-
-// GlobalFunction looks a function up in the registry. It returns 0 when there is
-// none, otherwise an owned reference.
-func GlobalFunction(name string) (uintptr, error) {
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	key := capi.ByteArray(name)
-	out, err := failure.InvokeResult(capi.API.FunctionGetGlobal, capi.Address(key))
-	capi.KeepAlive(key, name)
-	return out.First(), err
 }
 
 func (f *Func) findMethod() (uintptr, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
 // InitName is the attribute, or the method, that makes objects of a type.
@@ -58,7 +59,7 @@ func positional(info *abi.TypeInfo) (string, error) {
 		if !p.positional() {
 			continue
 		}
-		sig, err := Signature(p.metadata)
+		sig, err := registry.Signature(p.metadata)
 		if err != nil {
 			return "", err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
 // A type may have native hooks that hash and compare its objects as keys of maps: C
@@ -75,7 +76,7 @@ func Registered(path string) Snapshot {
 	if slices.Contains(opened, path) {
 		return Snapshot{path: path, loaded: true}
 	}
-	names, _ := GlobalFunctions() // without them no library is refused
+	names, _ := registry.GlobalFunctions() // without them no library is refused
 	return Snapshot{path: path, functions: names, hooks: typesWithHooks()}
 }
 
@@ -135,7 +136,7 @@ func (s Snapshot) Fits() error {
 
 // headersOfCore returns the headers of the loaded libtvm_ffi.
 func headersOfCore() headers {
-	metadata, err := GlobalMetadata(getGlobalFuncMetadata.Name)
+	metadata, err := registry.GlobalMetadata(registry.MetadataFunction)
 	if err != nil {
 		return unknownHeaders
 	}
@@ -149,13 +150,13 @@ func (s Snapshot) headersOfNew() headers {
 	for _, name := range s.functions {
 		before[name] = true
 	}
-	names, _ := GlobalFunctions()
+	names, _ := registry.GlobalFunctions()
 	found := unknownHeaders
 	for _, name := range names {
 		if before[name] {
 			continue
 		}
-		metadata, err := GlobalMetadata(name)
+		metadata, err := registry.GlobalMetadata(name)
 		if err != nil {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
 // A setter of C++ casts a number to the type of its field: an int8_t gets 44 for 300. So a
@@ -169,7 +170,7 @@ type narrowFields struct {
 func narrowFieldsOf(info *abi.TypeInfo) *narrowFields {
 	n := &narrowFields{named: map[string]*Field{}}
 	for _, p := range parametersOf(info) {
-		sig, _ := Signature(p.metadata) // with a flaw the constructor is not called
+		sig, _ := registry.Signature(p.metadata) // with a flaw the constructor is not called
 		f := &Field{Owner: &Type{Key: p.owner}, Name: p.name, Sig: sig}
 		r := NewFieldReader(&p.info, sig)
 		f.reader.Store(&r)

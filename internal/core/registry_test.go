@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -63,7 +64,7 @@ func TestTypeTableGrows(t *testing.T) {
 	load(t)
 	register := symbol(t, "TVMFFITypeRegisterField")
 	key := "core_test.Growing"
-	parent, err := core.IndexOfKey("ffi.Object")
+	parent, err := registry.IndexOfKey("ffi.Object")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,27 +1,13 @@
 package core
 
 import (
-	"runtime"
 	"sync/atomic"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
-
-// IndexOfKey returns the index of a registered type.
-func IndexOfKey(key string) (abi.TypeIndex, error) {
-	name, out := capi.ByteArray(key), new(int32)
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	_, err := failure.Invoke(capi.API.TypeKeyToIndex, capi.Address(name), capi.Address(out), 0)
-	runtime.KeepAlive(out)
-	capi.KeepAlive(name, key)
-	if err != nil {
-		return 0, err
-	}
-	return abi.TypeIndex(*out), nil
-}
 
 // Type is an object type that generated code knows, resolved on first use.
 type Type struct {
@@ -57,7 +43,7 @@ func (t *Type) index() (abi.TypeIndex, error) {
 	if err := t.Library.ensure(); err != nil {
 		return 0, err
 	}
-	index, err := IndexOfKey(t.Key)
+	index, err := registry.IndexOfKey(t.Key)
 	if err != nil {
 		d := &difference{item: "type " + t.Key, want: "an object type", got: "no such type", cause: err}
 		return 0, differs(failure.KindAttr, d.item+" is not registered: "+t.Library.lacks(), d)
@@ -75,15 +61,4 @@ func (t *Type) Accepts(index abi.TypeIndex) (bool, error) {
 		return false, err
 	}
 	return capi.Derives(index, info), nil
-}
-
-// RegisterAttribute gives a type an attribute, forever.
-func RegisterAttribute(index abi.TypeIndex, name string, v abi.Any) error {
-	capi.Registry.Lock()
-	defer capi.Registry.Unlock()
-	key, value := capi.ByteArray(name), &v
-	_, err := failure.Invoke(capi.API.TypeRegisterAttr, uintptr(index), capi.Address(key), capi.Address(value))
-	capi.KeepAlive(key, name)
-	capi.KeepValue(value)
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -40,7 +41,7 @@ func (d *definition) ownConstructor() error {
 	if err := d.layout.AddAttribute(initName, v); err != nil {
 		return err
 	}
-	return d.layout.AddMethod(&core.DefinedMethod{Name: initName, Metadata: `{"type_schema":"{\"type\":\"ffi.Function\"}"}`, Static: true, Function: fn})
+	return d.layout.AddMethod(&registry.Method{Name: initName, Metadata: `{"type_schema":"{\"type\":\"ffi.Function\"}"}`, Static: true, Function: fn})
 }
 
 // construct makes an object of borrowed arguments, and returns it.

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
@@ -25,7 +26,7 @@ type layout struct {
 	foreign    *abi.TypeInfo  // the nearest ancestor that is not made in Go
 	fields     []*recordField // with those of parents in Go
 	own        []*recordField
-	methods    []core.DefinedMethod
+	methods    []registry.Method
 	attributes []preparedAttribute
 }
 
@@ -81,7 +82,7 @@ func (d *definition) makeLayout() error {
 
 // checkTypeKey refuses what no other language could name.
 func checkTypeKey(key string) error {
-	if err := core.CheckName("the key", key); err != nil {
+	if err := registry.CheckName("the key", key); err != nil {
 		return err
 	}
 	switch {

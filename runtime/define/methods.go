@@ -10,9 +10,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -23,7 +23,7 @@ var reservedAttributes = []string{"__ffi_new__", "__ffi_shallow_copy__"}
 func (d *definition) checkMethods() error {
 	var names []string
 	for _, m := range d.methods {
-		if core.CheckName("the name", m.name) != nil || strings.ContainsAny(m.name, " `\"") {
+		if registry.CheckName("the name", m.name) != nil || strings.ContainsAny(m.name, " `\"") {
 			return d.errorf(failure.KindValue, "%q is not a method name", m.name)
 		}
 		if slices.Contains(names, m.name) {
@@ -107,7 +107,7 @@ func (d *definition) prepareMethods() error {
 			self = ""
 		}
 		doc, metadata, err := r.Describe(codec.FuncType(m.f), self)
-		p.methods = append(p.methods, core.DefinedMethod{Name: m.name, Doc: doc, Metadata: metadata, Static: m.static, Function: codec.Ref(fn)})
+		p.methods = append(p.methods, registry.Method{Name: m.name, Doc: doc, Metadata: metadata, Static: m.static, Function: codec.Ref(fn)})
 		if err != nil {
 			return failure.Annotate("type "+d.key, failure.Annotate("method "+m.name, err))
 		}

@@ -20,9 +20,9 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -128,7 +128,7 @@ func (l *Exports) attempt() (err error) {
 	functions := l.functions()
 	for _, f := range functions {
 		name := l.global(f)
-		taken, err := core.GlobalFunction(name)
+		taken, err := registry.GlobalFunction(name)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (l *Exports) registerGlobal(f *Function) error {
 	metadata, err := f.metadata()
 	if err == nil && metadata != "" {
 		var signature string
-		signature, err = core.Signature(metadata)
+		signature, err = registry.Signature(metadata)
 		options = append(options, tvmffi.Signature(signature))
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
 // nodeKind says what the data of a node of a JSON graph means.
@@ -46,7 +47,7 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	case "ffi.Bytes":
 		return &nodeType{kind: nodeBytes}, nil
 	}
-	index, err := core.IndexOfKey(key)
+	index, err := registry.IndexOfKey(key)
 	if err != nil {
 		return &nodeType{}, nil // the library says so
 	}
