@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 )
 
 // LoadOption changes where [Load], and the Load of a generated package, look for libraries.
@@ -48,11 +48,11 @@ func Load(options ...LoadOption) error {
 	for _, option := range options {
 		option(&o)
 	}
-	return core.Open(&o)
+	return libraries.OpenCore(&o)
 }
 
 // LibraryPath returns the file of the loaded libtvm_ffi, or "" if it is not loaded.
-func LibraryPath() string { return core.LibraryPath() }
+func LibraryPath() string { return libraries.CorePath() }
 
 // Version returns the version that libtvm_ffi reports, such as "0.1.16". It can differ from
 // the version of the Python package that contains the file.
@@ -60,7 +60,7 @@ func Version() (string, error) {
 	if err := Load(); err != nil {
 		return "", err
 	}
-	return core.VersionText(capi.Version()), nil
+	return libraries.VersionText(capi.Version()), nil
 }
 
 // LoadLibrary loads a shared library that registers functions and types when it is loaded.
@@ -76,5 +76,5 @@ func LoadLibrary(path string) error {
 	if path == "" {
 		return failure.Errorf(failure.KindValue, "the path of a library is empty: name its file")
 	}
-	return core.OpenFile(path)
+	return libraries.OpenFile(path)
 }

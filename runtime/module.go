@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -65,19 +66,19 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := core.CheckModule(full); err != nil {
+	if err := libraries.CheckModule(full); err != nil {
 		return nil, err
 	}
 	// The library may register functions and types.
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
-	before := core.Registered(full)
+	before := libraries.Registered(full)
 	var c core.Call24
 	c.Begin(&core.ModuleLoadFromFile, 1)
 	c.String(0, full)
 	m, err := moduleOf(&c.Call)
 	if err != nil {
-		return nil, core.ModuleError(full, err)
+		return nil, libraries.ModuleError(full, err)
 	}
 	misfit := before.Fits()
 	if misfit != nil || !config.unload { // the types of a misfit are registered

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 )
 
 // difference is an item that the loaded library has otherwise than the bindings expect, or
@@ -16,7 +16,7 @@ type difference struct {
 	cause           error
 }
 
-// Error returns one line of the error of [Library.Check].
+// Error returns one line of the error of Check.
 func (d *difference) Error() string { return d.item + ": expected " + d.want + ", found " + d.got }
 
 // Unwrap returns the cause.
@@ -30,7 +30,7 @@ func differs(kind, message string, d *difference) error {
 // Check compares all items, which are *Func, *Type or *Field, with the loaded library, and
 // reports all differences in one error. A type that is missing stands for its members. The
 // library must be loaded.
-func (l *Library) Check(items ...any) error {
+func Check(l *libraries.Library, items ...any) error {
 	var lines []string
 	var errs []error
 	missing := map[*Type]bool{}
@@ -49,7 +49,7 @@ func (l *Library) Check(items ...any) error {
 	if errs == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%d of %d items of the bindings of %s do not fit: %s%s", len(errs), len(items), l.name(), l.lacks(), strings.Join(lines, ""))
+	text := fmt.Sprintf("%d of %d items of the bindings of %s do not fit: %s%s", len(errs), len(items), l.Name(), l.Lacks(), strings.Join(lines, ""))
 	return failure.NewFailure(failure.Failure{Kind: failure.KindSchema, Message: text, FailureState: failure.FailureState{Cause: errors.Join(errs...)}})
 }
 
@@ -73,22 +73,4 @@ func resolve(item any, missing map[*Type]bool) error {
 		return x.Resolve()
 	}
 	return failure.Errorf(failure.KindType, "%T cannot be checked", item)
-}
-
-// name returns the files that are bound.
-func (l *Library) name() string {
-	var names []string
-	for i, f := range l.Files {
-		switch {
-		case f.Dependency:
-		case i < len(l.Paths):
-			names = append(names, l.Paths[i])
-		default:
-			names = append(names, f.Name)
-		}
-	}
-	if names == nil {
-		return find.CoreName()
-	}
-	return strings.Join(names, ", ")
 }

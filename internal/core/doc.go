@@ -8,8 +8,7 @@
 //
 // # Files
 //
-//	libraries         library.go, load.go, loadfile.go, loaded.go, loadreason.go, loadtext.go,
-//	                  mixed.go, memorylimit.go, difference.go (what does not fit the bindings)
+//	bindings          difference.go (what does not fit them)
 //	types             types.go, construct.go, init.go
 //	functions         func.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go

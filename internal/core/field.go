@@ -54,7 +54,7 @@ func (f *Field) find() (*FieldReader, error) {
 	info := capi.FieldNamed(owner, f.Name)
 	if info == nil {
 		d := &difference{item: f.String(), want: f.Sig, got: "no such field"}
-		return nil, differs(failure.KindAttr, d.item+": no such field: "+f.Owner.Library.lacks(), d)
+		return nil, differs(failure.KindAttr, d.item+": no such field: "+f.Owner.Library.Lacks(), d)
 	}
 	if err := checkSignature(f.String(), f.Sig, capi.GoString(info.Metadata)); err != nil {
 		return nil, err

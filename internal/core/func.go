@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
@@ -15,7 +16,7 @@ import (
 // Func is a function that generated code calls: a global function, an export of
 // a module, or a method. It is resolved on first use and then held forever.
 type Func struct {
-	Library *Library
+	Library *libraries.Library
 	// Module is the file whose export the function is; empty for others.
 	Module string
 	// Owner is the type whose method the function is; nil for others.
@@ -97,7 +98,7 @@ func (f *Func) find() (uintptr, error) {
 	case f.Owner != nil:
 		return f.findMethod()
 	}
-	if err := f.Library.ensure(); err != nil {
+	if err := f.Library.Ensure(); err != nil {
 		return 0, err
 	}
 	if f.Module != "" {
@@ -140,7 +141,7 @@ func (f *Func) absent(what string) error {
 		library = f.Owner.Library
 	}
 	name := f.String()
-	return differs(failure.KindAttr, name+": "+what+": "+library.lacks(), &difference{item: name, want: cmp.Or(f.Sig, "a packed function"), got: what})
+	return differs(failure.KindAttr, name+": "+what+": "+library.Lacks(), &difference{item: name, want: cmp.Or(f.Sig, "a packed function"), got: what})
 }
 
 // check compares the signature in metadata with that of the bindings.
@@ -209,11 +210,11 @@ func (f *Func) findAttribute() (uintptr, error) {
 // findExport loads the file as a module and takes the function from it. The
 // module stays loaded, as the function does.
 func (f *Func) findExport() (uintptr, error) {
-	path, err := f.Library.pathOf(f.Module)
+	path, err := f.Library.PathOf(f.Module)
 	if err != nil {
 		return 0, err
 	}
-	module, err := f.Library.module(path)
+	module, err := moduleAt(path)
 	if err != nil {
 		return 0, err
 	}
@@ -250,23 +251,11 @@ func (f *Func) findExport() (uintptr, error) {
 	return uintptr(c.head.Res.Bits), nil
 }
 
-func (l *Library) pathOf(name string) (string, error) {
-	for i, file := range l.Files {
-		if file.Name == name && i < len(l.Paths) {
-			return l.Paths[i], nil
-		}
-	}
-	if l.loading {
-		return "", failure.Errorf(failure.KindAttr, "library %s is being loaded: its exports can be used when that is over", name)
-	}
-	return "", failure.Errorf(failure.KindAttr, "library %s is not among the files of the bindings", name)
-}
-
 // modules are the modules of exports by their paths; the Registry guards it.
 var modules = map[string]*objects.Object{}
 
-// module loads the file as a module, once.
-func (l *Library) module(path string) (*objects.Object, error) {
+// moduleAt loads the file as a module, once.
+func moduleAt(path string) (*objects.Object, error) {
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
 	if m, ok := modules[path]; ok {
@@ -276,7 +265,7 @@ func (l *Library) module(path string) (*objects.Object, error) {
 	c.Begin(&ModuleLoadFromFile, 1)
 	c.String(0, path)
 	if err := c.Do(); err != nil {
-		return nil, ModuleError(path, err)
+		return nil, libraries.ModuleError(path, err)
 	}
 	m := objects.Static(uintptr(c.head.Res.Bits))
 	modules[path] = m

@@ -8,56 +8,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/values"
 )
-
-// TestConvert: what a parameter of a C++ function takes of a value of each type.
-func TestConvert(t *testing.T) {
-	bits := math.Float64bits
-	integer := func(n int64) abi.Any { return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)} }
-	float := func(x float64) abi.Any { return abi.Any{TypeIndex: abi.TypeFloat, Bits: bits(x)} }
-	truth := abi.Any{TypeIndex: abi.TypeBool, Bits: 1}
-	for _, c := range []struct {
-		v    abi.Any
-		want abi.TypeIndex
-		out  abi.Any
-		ok   bool
-	}{
-		{integer(7), abi.TypeInt, integer(7), true},
-		{integer(7), abi.TypeFloat, float(7), true},
-		{integer(-7), abi.TypeFloat, float(-7), true},
-		{integer(7), abi.TypeBool, truth, true},
-		{integer(0), abi.TypeBool, abi.Any{TypeIndex: abi.TypeBool}, true},
-		{truth, abi.TypeInt, integer(1), true},
-		{truth, abi.TypeFloat, float(1), true},
-		{truth, abi.TypeBool, truth, true},
-		{float(2), abi.TypeFloat, float(2), true},
-		{float(2), abi.TypeInt, float(2), false},
-		{float(2), abi.TypeBool, float(2), false},
-		{abi.Any{}, abi.TypeInt, abi.Any{}, false},
-		{abi.Any{}, abi.TypeBool, abi.Any{}, false},
-		{integer(7), abi.TypeStr, integer(7), false},
-		{integer(7), abi.TypeNone, integer(7), false},
-		{abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: 8}, abi.TypeInt, abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: 8}, false},
-	} {
-		if out, ok := values.Convert(c.v, c.want); out != c.out || ok != c.ok {
-			t.Errorf("%v as type %d: %v, %t, want %v, %t", c.v, c.want, out, ok, c.out, c.ok)
-		}
-	}
-}
-
-func TestParseLimit(t *testing.T) {
-	for text, want := range map[string]int64{
-		"off": math.MaxInt64, "0": 0, "7": 7, "7B": 7, "3KiB": 3 << 10, "3MiB": 3 << 20, "3GiB": 3 << 30, "3TiB": 3 << 40,
-		"9223372036854775807": math.MaxInt64, "9223372036854775807B": math.MaxInt64, "8388607TiB": 8388607 << 40,
-		"8388608TiB": -1, "9223372036854775808": -1, "": -1, "-1": -1, "-1KiB": -1, "KiB": -1, "1kb": -1, "1 MiB": -1, "OFF": -1, "1.5GiB": -1, "1KiBB": -1,
-	} {
-		got, err := parseLimit(text)
-		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
-			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
-		}
-	}
-}
 
 // TestEncodingOf: a field is read in place only where its type, size and place are certain.
 func TestEncodingOf(t *testing.T) {

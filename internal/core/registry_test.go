@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -196,7 +197,7 @@ func TestOpenFile_again(t *testing.T) {
 	load(t)
 	calls := nativetest.Build(t, "calls")
 	if allocations := testing.AllocsPerRun(5, func() {
-		if err := core.OpenFile(calls); err != nil {
+		if err := libraries.OpenFile(calls); err != nil {
 			t.Fatal(err)
 		}
 	}); allocations > 40 {

@@ -6,6 +6,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
@@ -13,7 +14,7 @@ import (
 type Type struct {
 	// Library is what must be loaded before the key is registered; nil for the
 	// types of libtvm_ffi.
-	Library *Library
+	Library *libraries.Library
 	Key     string
 	// Resolve, if it is set, returns the index of a type that this program makes,
 	// and makes it first where needed.
@@ -40,13 +41,13 @@ func (t *Type) index() (abi.TypeIndex, error) {
 	if t.Resolve != nil {
 		return t.Resolve()
 	}
-	if err := t.Library.ensure(); err != nil {
+	if err := t.Library.Ensure(); err != nil {
 		return 0, err
 	}
 	index, err := registry.IndexOfKey(t.Key)
 	if err != nil {
 		d := &difference{item: "type " + t.Key, want: "an object type", got: "no such type", cause: err}
-		return 0, differs(failure.KindAttr, d.item+" is not registered: "+t.Library.lacks(), d)
+		return 0, differs(failure.KindAttr, d.item+" is not registered: "+t.Library.Lacks(), d)
 	}
 	return index, nil
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -40,7 +41,7 @@ type (
 	// File is a shared library behind a generated package.
 	File = find.File
 	// Library is the set of files behind a generated package.
-	Library = core.Library
+	Library = libraries.Library
 	// Func is a function.
 	Func = core.Func
 	// Type is an object type.
@@ -323,5 +324,5 @@ func LoadChecked(l *Library, options []tvmffi.LoadOption, items ...any) error {
 	if err := Load(l, options...); err != nil {
 		return err
 	}
-	return l.Check(items...)
+	return core.Check(l, items...)
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -126,7 +126,7 @@ func attach(s *symbols) (why string) {
 	}
 	// The file is named explicitly, so that TVMFFI_LIBRARY of another program has no effect.
 	if err := tvmffi.Load(tvmffi.WithLibrary(dynlib.File(version))); err != nil {
-		return core.WithoutSetup(err) + `: in Python, run pip install "apache-tvm-ffi>=0.1.9,<0.2"; ` +
+		return libraries.WithoutSetup(err) + `: in Python, run pip install "apache-tvm-ffi>=0.1.9,<0.2"; ` +
 			"elsewhere, use the libtvm_ffi of such a release"
 	}
 	return ""

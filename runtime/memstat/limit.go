@@ -5,7 +5,7 @@ package memstat
 
 import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -25,7 +25,7 @@ import (
 // The runtime counts the memory of each device separately. It may grow by a quarter, and by
 // at least 512 MB, between collections. Tensors under 64 KB are not counted.
 func SetForeignMemoryLimit(limit int64) int64 {
-	core.EnvironmentLimit() // the environment variable is read first
+	libraries.EnvironmentLimit() // the environment variable is read first
 	return objects.SetForeignLimit(limit)
 }
 

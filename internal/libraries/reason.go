@@ -1,4 +1,4 @@
-package core
+package libraries
 
 import (
 	"errors"
@@ -24,11 +24,11 @@ func remedy(path string, err error) string {
 		if !symbolOfFFI(symbol) {
 			return "; another library defines the symbol; load that one first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
 		}
-		built := fmt.Sprintf("; it was built for another version of libtvm_ffi than %s (%s)", LibraryPath(), VersionText(capi.Version()))
+		built := fmt.Sprintf("; it was built for another version of libtvm_ffi than %s (%s)", CorePath(), VersionText(capi.Version()))
 		if has := releaseWith(symbol); has != "" {
 			built += "; the symbol is in " + has
 		}
-		if beside := find.CoreBeside(path, LibraryPath()); beside != "" {
+		if beside := find.CoreBeside(path, CorePath()); beside != "" {
 			return built + "; use the one that is installed beside it: TVMFFI_LIBRARY=" + beside
 		}
 		return built + "; set TVMFFI_LIBRARY to the right one"

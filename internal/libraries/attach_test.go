@@ -1,15 +1,11 @@
-package core_test
+package libraries_test
 
 import (
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -43,27 +39,6 @@ func TestAttach_lacking(t *testing.T) {
 	for _, optional := range []string{"TVMFFIBigIntFromByteArray", "__cxa_demangle"} {
 		if strings.Contains(string(out), optional) {
 			t.Errorf("the error names %s, which a library may lack:\n%s", optional, out)
-		}
-	}
-}
-
-// TestShapeOf_empty reads tensors of foreign code that have no shape, or one of a number
-// of dimensions that there is not.
-func TestShapeOf_empty(t *testing.T) {
-	pair := &[2]int64{2, 3}
-	defer runtime.KeepAlive(pair)
-	numbers := capi.Address(pair)
-	for _, c := range []struct {
-		ndim int32
-		at   uintptr
-		want int
-	}{{2, numbers, 2}, {1, numbers, 1}, {0, numbers, 0}, {-1, numbers, 0}, {2, 0, 0}, {0, 0, 0}, {-1, 0, 0}} {
-		d := &abi.DLTensor{NDim: c.ndim, Shape: c.at, Strides: c.at}
-		if got := values.ShapeOf(d); got == nil || len(got) != c.want {
-			t.Errorf("%d dimensions at %#x: shape %v, want %d numbers", c.ndim, c.at, got, c.want)
-		}
-		if got := values.Strides(d); got == nil || len(got) != c.want {
-			t.Errorf("%d dimensions at %#x: strides %v, want %d numbers", c.ndim, c.at, got, c.want)
 		}
 	}
 }

@@ -1,15 +1,34 @@
-package core
+package libraries
 
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 )
+
+// attached holds the file of the libtvm_ffi of the process.
+var attached struct {
+	sync.Mutex
+	path string
+}
+
+// CorePath returns the file of the loaded libtvm_ffi, "" if none is loaded.
+func CorePath() string {
+	attached.Lock()
+	defer attached.Unlock()
+	return attached.path
+}
+
+// VersionText returns a version of libtvm_ffi as text, such as "0.1.16".
+func VersionText(v abi.Version) string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
 
 // opened holds the files of the libraries that open has loaded, and of modules that stay, once
 // each. The Registry guards it.

@@ -1,12 +1,10 @@
-package core
+package libraries
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -20,24 +18,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// attached holds the file of the libtvm_ffi of the process.
-var attached struct {
-	sync.Mutex
-	path string
-}
-
-// LibraryPath returns the file of the loaded libtvm_ffi, "" if none is loaded.
-func LibraryPath() string {
-	attached.Lock()
-	defer attached.Unlock()
-	return attached.path
-}
-
-// VersionText returns a version of libtvm_ffi as text, such as "0.1.16".
-func VersionText(v abi.Version) string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
-
-// Open loads libtvm_ffi, once. Once it is loaded, a call that names another file fails.
-func Open(o *find.Options) error {
+// OpenCore loads libtvm_ffi, once. Once it is loaded, a call that names another file fails.
+func OpenCore(o *find.Options) error {
 	attached.Lock()
 	defer attached.Unlock()
 	if capi.Attached() {

@@ -1,4 +1,4 @@
-package core
+package libraries
 
 import (
 	"fmt"
@@ -130,7 +130,7 @@ func (s Snapshot) Fits() error {
 			"\nrun \"go tool tvmffi-bind setup --version %s\" and set TVMFFI_LIBRARY to the path that it prints"+
 			"\nor write \"- {package: apache-tvm-ffi, version: %[8]s, path: tvm_ffi/lib/%[9]s}\" under deps in tvmffi.yaml"+
 			"\nor set %[10]s=1 to load it as it is",
-		s.path, LibraryPath(), VersionText(capi.Version()), of, loaded, strings.Join(keyHooks[:], " and "), key, of.release(), find.CoreName(), allowMixed)})
+		s.path, CorePath(), VersionText(capi.Version()), of, loaded, strings.Join(keyHooks[:], " and "), key, of.release(), find.CoreName(), allowMixed)})
 	return misfits[s.path]
 }
 

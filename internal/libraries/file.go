@@ -1,4 +1,4 @@
-package core
+package libraries
 
 import (
 	"os"
@@ -61,43 +61,6 @@ func CheckModule(full string) error {
 		if err := elfheader.Check(full); err != nil {
 			return failure.Errorf(failure.KindRuntime, "load %s: %w%s", full, err, remedy(full, err))
 		}
-	}
-	return nil
-}
-
-// find loads libtvm_ffi and the files of l. The caller holds the Registry if l has files.
-func (l *Library) find(o *find.Options) error {
-	if o == nil {
-		o = &find.Options{}
-	}
-	for name, path := range o.Paths {
-		if o.Core == "" && find.IsCore(name) {
-			o.Core = path
-		}
-	}
-	for _, f := range l.Files {
-		if find.IsCore(f.Name) {
-			o.CoreVersion = f.Version
-		}
-	}
-	if o.Core != "" || !capi.Attached() {
-		if err := Open(o); err != nil {
-			return err
-		}
-	}
-	l.Paths = nil
-	for _, f := range l.Files {
-		if find.IsCore(f.Name) {
-			// Bindings of libtvm_ffi itself use the one that is loaded: a second copy
-			// would end the process.
-			l.Paths = append(l.Paths, LibraryPath())
-			continue
-		}
-		path, err := findFile(f, o)
-		if err != nil {
-			return err
-		}
-		l.Paths = append(l.Paths, path)
 	}
 	return nil
 }

@@ -1,7 +1,10 @@
-package core
+package libraries
 
 import (
+	"strings"
+
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
@@ -59,18 +62,87 @@ func (l *Library) Load(o *find.Options) error {
 	return l.state
 }
 
-func (l *Library) ensure() error {
+// find loads libtvm_ffi and the files of l. The caller holds the Registry if l has files.
+func (l *Library) find(o *find.Options) error {
+	if o == nil {
+		o = &find.Options{}
+	}
+	for name, path := range o.Paths {
+		if o.Core == "" && find.IsCore(name) {
+			o.Core = path
+		}
+	}
+	for _, f := range l.Files {
+		if find.IsCore(f.Name) {
+			o.CoreVersion = f.Version
+		}
+	}
+	if o.Core != "" || !capi.Attached() {
+		if err := OpenCore(o); err != nil {
+			return err
+		}
+	}
+	l.Paths = nil
+	for _, f := range l.Files {
+		if find.IsCore(f.Name) {
+			// Bindings of libtvm_ffi itself use the one that is loaded: a second copy
+			// would end the process.
+			l.Paths = append(l.Paths, CorePath())
+			continue
+		}
+		path, err := findFile(f, o)
+		if err != nil {
+			return err
+		}
+		l.Paths = append(l.Paths, path)
+	}
+	return nil
+}
+
+// Ensure loads the libraries unless they are.
+func (l *Library) Ensure() error {
 	if l == nil && capi.Attached() {
 		return nil
 	}
 	return l.Load(nil)
 }
 
-// lacks says why something that was generated is not there, and what to do. It
-// follows ensure.
-func (l *Library) lacks() string {
+// Lacks says why something that was generated is not there, and what to do. It
+// follows Ensure.
+func (l *Library) Lacks() string {
 	if l != nil && l.loading {
 		return "its library is being loaded and has not registered it yet; use it when that is over"
 	}
 	return "the loaded library differs from the one the bindings were generated from; run go generate, or load the matching version"
+}
+
+// PathOf returns where a file was found.
+func (l *Library) PathOf(name string) (string, error) {
+	for i, file := range l.Files {
+		if file.Name == name && i < len(l.Paths) {
+			return l.Paths[i], nil
+		}
+	}
+	if l.loading {
+		return "", failure.Errorf(failure.KindAttr, "library %s is being loaded: its exports can be used when that is over", name)
+	}
+	return "", failure.Errorf(failure.KindAttr, "library %s is not among the files of the bindings", name)
+}
+
+// Name returns the files that are bound.
+func (l *Library) Name() string {
+	var names []string
+	for i, f := range l.Files {
+		switch {
+		case f.Dependency:
+		case i < len(l.Paths):
+			names = append(names, l.Paths[i])
+		default:
+			names = append(names, f.Name)
+		}
+	}
+	if names == nil {
+		return find.CoreName()
+	}
+	return strings.Join(names, ", ")
 }
