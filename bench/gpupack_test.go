@@ -140,7 +140,7 @@ func packedFiles(t *testing.T, dir string) {
 	}
 	for _, w := range nvrtcWheels {
 		dir := gpupack.ImagesFor(1000*w.major) + "/"
-		for _, name := range []string{"gpu", "multicast"} {
+		for _, name := range []string{"gpu"} {
 			for _, arch := range w.architectures {
 				want = append(want, dir+name+"."+arch+".cubin")
 			}

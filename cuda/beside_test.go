@@ -418,23 +418,3 @@ func TestCopyBesideWaits(t *testing.T) {
 	end()
 	ok(t, errors.Join(<-results, <-results))
 }
-
-// TestUseBesideUnmap uses one part of a range of addresses while another goroutine waits to
-// unmap another part, whose memory has ended.
-func TestUseBesideUnmap(t *testing.T) {
-	f := load(t)
-	f.seed(1)
-	defer f.unseed()
-	a := growing(t, 0, 2*granule, 0, granule)
-	stays, ends := must[*cuda.Memory](t)(a.Memory(0, 16)), must[*cuda.Memory](t)(a.Memory(granule, 16))
-	ok(t, cuda.CopyIn(stays, []float32{1, 2, 3, 4}))
-	end := busy(t, 0)
-	result := make(chan error)
-	go func() { result <- a.Unmap(granule) }()
-	untilIn("(*Addresses).Unmap", "(*guard).wait", "driver.CallWith")
-	wantFloats(t, stays, 1, 2, 3, 4)
-	wantError(t, cuda.CopyOut(make([]float32, 4), ends), tvmffi.ErrValue, "nothing is mapped at")
-	end()
-	ok(t, <-result)
-	ok(t, a.Close())
-}

@@ -4,34 +4,28 @@ import (
 	"errors"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 )
 
-// stuck is a stream that waits for a word of the host, whose queue holds little work.
+// stuck is a stream that waits for the program, whose queue holds little work.
 type stuck struct {
 	t    *testing.T
 	st   *cuda.Stream
-	word *cuda.Host[uint32]
+	goOn func()
 }
 
 // newStuck makes a stream that waits. It goes on when the test ends, if not before.
 func newStuck(t *testing.T, d cuda.Device, options ...cuda.StreamOption) *stuck {
 	t.Helper()
-	s := &stuck{t, newStream(t, d, options...), must[*cuda.Host[uint32]](t)(cuda.AllocHost[uint32](d, 1))}
-	s.word.Slice()[0] = 0
-	t.Cleanup(func() {
-		s.goOn()
-		ok(t, s.word.Free())
-	})
-	ok(t, cuda.WaitValue(s.word, 0, uint32(1), cuda.WaitEqual, s.st))
+	gate := make(chan struct{})
+	s := &stuck{t, newStream(t, d, options...), sync.OnceFunc(func() { close(gate) })}
+	t.Cleanup(s.goOn)
+	must[*cuda.HostCall](t)(s.st.Call(func() error { <-gate; return nil }))
 	return s
 }
-
-func (s *stuck) goOn() { atomic.StoreUint32(&s.word.Slice()[0], 1) }
 
 // queue lets a stream take so much work before a call that queues more blocks.
 func (f *fake) queue(n int) {
@@ -125,83 +119,6 @@ func TestCopyBesideCopy(t *testing.T) {
 	s.inTime("a copy", func() error { return cuda.CopyIn(o.b, []float32{1}) })
 	s.goOn()
 	ok(t, <-copied)
-}
-
-// TestStagingBesideStuck copies by one staging memory on streams that wait, and on one that does not.
-func TestStagingBesideStuck(t *testing.T) {
-	f := load(t)
-	f.eachSeed(t, func(t *testing.T) {
-		const d = cuda.Device(0)
-		via := must[*cuda.Staging](t)(d.NewStaging(4 * 64))
-		a, b, c := onDevice(t, d, make([]byte, 1000)), onDevice(t, d, make([]byte, 1000)), onDevice(t, d, make([]byte, 200))
-		s := newStuck(t, d, cuda.NonBlocking())
-		free := newStream(t, d, cuda.NonBlocking())
-		copied := make(chan error, 3)
-		go func() { copied <- cuda.CopyInVia(via, a, 0, numbered(1000, 1), s.st) }()
-		untilIn("(*Staging).take", "driver.CallWith")
-		s.inTime("a copy on another stream", func() error {
-			return errors.Join(cuda.CopyInVia(via, b, 0, numbered(1000, 2), free), free.Synchronize())
-		})
-		wantBytes(t, b, free, numbered(1000, 2))
-
-		// Two streams that wait have all parts: the third one waits for either of them.
-		second := newStuck(t, d, cuda.NonBlocking())
-		go func() { copied <- cuda.CopyInVia(via, c, 0, numbered(200, 3), second.st) }()
-		untilSoMany(2, "(*Staging).take", "driver.CallWith")
-		go func() { copied <- cuda.CopyInVia(via, b, 0, numbered(1000, 4), free) }()
-		untilIn("(*Staging).take", "time.Sleep")
-		second.goOn()
-		ok(t, errors.Join(<-copied, <-copied)) // on the second stream and on the free one
-		wantBytes(t, b, free, numbered(1000, 4))
-		wantBytes(t, c, second.st, numbered(200, 3))
-		closed := make(chan error, 1)
-		go func() { closed <- via.Close() }() // waits for the copy that still runs
-		untilIn("(*Staging).close", "sync.(*Cond).Wait")
-		wantError(t, cuda.CopyInVia(via, c, 0, []byte{1}, free), nil, "was freed")
-		s.goOn()
-		ok(t, errors.Join(<-copied, <-closed))
-		wantBytes(t, a, s.st, numbered(1000, 1))
-	})
-}
-
-// TestStagingByMany copies by one staging memory from many goroutines, each on its own stream.
-func TestStagingByMany(t *testing.T) {
-	f := load(t)
-	f.eachSeed(t, func(t *testing.T) {
-		const d = cuda.Device(1)
-		via := must[*cuda.Staging](t)(d.NewStaging(4 * 64))
-		var all sync.WaitGroup
-		for i := range 6 {
-			m, st := onDevice(t, d, make([]byte, 700)), newStream(t, d, cuda.NonBlocking())
-			all.Go(func() {
-				for round := range 5 {
-					want := numbered(700, byte(i+10*round))
-					if err := cuda.CopyInVia(via, m, 0, want, st); err != nil {
-						t.Error(err)
-						return
-					}
-					wantBytes(t, m, st, want)
-				}
-			})
-		}
-		all.Wait()
-		ok(t, via.Close())
-	})
-}
-
-// TestStagingAllocatesNothing copies more than the staging memory holds.
-func TestStagingAllocatesNothing(t *testing.T) {
-	f := load(t)
-	f.seed(0)
-	defer f.unseed()
-	via := must[*cuda.Staging](t)(cuda.Device(0).NewStaging(4 * 64))
-	defer func() { ok(t, via.Close()) }()
-	st := newStream(t, 0, cuda.NonBlocking())
-	m := onDevice(t, 0, make([]byte, 1000))
-	src := numbered(1000, 1)
-	if n := testing.AllocsPerRun(100, func() { ok(t, cuda.CopyInVia(via, m, 0, src, st)) }); n != 0 && !raceEnabled {
-		t.Errorf("a copy allocates %v times", n)
-	}
 }
 
 // TestImageBesideClose uses an image on one device while Close waits for the other one.

@@ -24,10 +24,6 @@ const (
 	modules
 	graphs
 	pools
-	greenContexts
-	reservations // of addresses
-	physical     // memory without addresses
-	multicasts
 	kinds
 )
 
@@ -182,17 +178,13 @@ func (d Device) Release() error {
 
 // Live is what this package has made on a device and nobody has freed yet.
 type Live struct {
-	Allocations   int64 // of memory, on the device and pinned on the host, and memory of others that Free ends
-	Bytes         int64 // in these allocations
-	Streams       int64
-	Events        int64
-	Modules       int64
-	Graphs        int64
-	Pools         int64
-	GreenContexts int64
-	Addresses     int64 // ranges of addresses
-	Physical      int64 // physical memory without addresses
-	Multicasts    int64
+	Allocations int64 // of memory, on the device and pinned on the host, and memory of others that Free ends
+	Bytes       int64 // in these allocations
+	Streams     int64
+	Events      int64
+	Modules     int64
+	Graphs      int64
+	Pools       int64
 }
 
 // String names what is left, such as "allocations: 1 of 16 bytes, streams: 2".
@@ -204,8 +196,7 @@ func (l Live) String() string {
 	for _, c := range []struct {
 		what string
 		n    int64
-	}{{"streams", l.Streams}, {"events", l.Events}, {"modules", l.Modules}, {"graphs", l.Graphs}, {"pools", l.Pools}, {"green contexts", l.GreenContexts},
-		{"ranges of addresses", l.Addresses}, {"pieces of physical memory", l.Physical}, {"multicast objects", l.Multicasts}} {
+	}{{"streams", l.Streams}, {"events", l.Events}, {"modules", l.Modules}, {"graphs", l.Graphs}, {"pools", l.Pools}} {
 		if c.n != 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d", c.what, c.n))
 		}
@@ -228,7 +219,7 @@ func (d Device) Live() Live {
 
 func (d Device) live(s *state) Live {
 	n := func(k kind) int64 { return s.live[k].Load() }
-	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs), n(pools), n(greenContexts), n(reservations), n(physical), n(multicasts)}
+	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs), n(pools)}
 }
 
 // scratch is memory for arguments and results of the driver, reused so that an

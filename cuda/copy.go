@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // Scalar is a Go type whose slices can be copied to and from a device. Types of
@@ -220,4 +221,107 @@ func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) 
 		return about(err, "%d bytes on %s", bytes, m.s.device)
 	}
 	return nil
+}
+
+// Fillable is a Go type whose values [Fill] takes.
+type Fillable interface {
+	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~float32 | ~int64 | ~uint64 | ~float64 | ~complex64
+}
+
+// fill64 sets elements of 8 bytes: where their halves differ, the lower halves of all, then the
+// upper ones, each as a column of words.
+func fill64(m *Memory, word uint64, stream *Stream) error {
+	low, high := uint32(word), uint32(word>>32)
+	address, err := m.at(nil)
+	if err != nil {
+		return err
+	}
+	if m.size%8 != 0 || address%8 != 0 {
+		return valueError("memory of %d bytes at %#x is not an array of elements of 8 bytes", m.size, address)
+	}
+	if low == high {
+		return fill(driver.MemsetD32Async, m, uintptr(low), 4, stream)
+	}
+	for half, value := range [2]uint32{low, high} {
+		if m.size == 0 {
+			break
+		}
+		if err := m.s.queue(driver.MemsetD2D32Async, stream, address+4*uintptr(half), 8, uintptr(value), 1, uintptr(m.size/8)); err != nil {
+			return about(err, "%d bytes on %s", m.size, m.s.device)
+		}
+	}
+	runtime.KeepAlive(m)
+	return nil
+}
+
+// CopyRange copies bytes of src from an offset on to an offset of dst, in the order of a
+// stream of the device of dst, without waiting. It is [Copy] of parts; all numbers are
+// bytes. The two ranges must not overlap, because the driver copies in no certain order.
+func CopyRange(dst *Memory, to int64, src *Memory, from, bytes int64, stream *Stream) error {
+	d, err := dst.Part(to, bytes)
+	if err != nil {
+		return in("the destination", err)
+	}
+	s, err := src.Part(from, bytes)
+	if err != nil {
+		return in("the source", err)
+	}
+	return Copy(d, s, stream)
+}
+
+// CopyInAt copies a slice to an offset of device memory, in bytes, in the order of a
+// stream of that device, and waits until that stream has done it. The slice is memory of
+// Go, which may be freed or used for another thing after the call, so the call
+// must not return while the driver may still read it; for that reason it waits for
+// all work of the stream before the copy too. [CopyInAsync] does not wait. A
+// stream that is captured is refused: a graph would read the slice at each launch.
+func CopyInAt[T Scalar](dst *Memory, offset int64, src []T, stream *Stream) error {
+	p, bytes := bytesOf(src)
+	return copySlice(driver.MemcpyHtoDAsync, dst, offset, p, bytes, stream)
+}
+
+// CopyOutAt fills a slice from an offset of device memory, in bytes, in the order of a
+// stream of that device, and waits until that stream has done it. It follows the rule of
+// [CopyInAt]; [CopyOutAsync] does not wait.
+func CopyOutAt[T Scalar](dst []T, src *Memory, offset int64, stream *Stream) error {
+	p, bytes := bytesOf(dst)
+	return copySlice(driver.MemcpyDtoHAsync, src, offset, p, bytes, stream)
+}
+
+// copySlice copies between a slice and device memory on a stream and waits. Unsafe memory:
+// host points to the elements of a slice that the caller owns; copyOn keeps them.
+func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, bytes int64, stream *Stream) (err error) {
+	address, err := m.part(offset, bytes)
+	if err != nil || bytes == 0 {
+		return err
+	}
+	if err := outside("CopyInAt or CopyOutAt", "copy before it, or by CopyInAsync and CopyOutAsync on the stream"); err != nil {
+		return err
+	}
+	g, err := m.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	h, err := g.stream(stream)
+	if err != nil {
+		return err
+	}
+	if err := g.idle(h, "a copy of a slice"); err != nil {
+		return err
+	}
+	err = g.copyOn(h, f, address, host, bytes)
+	runtime.KeepAlive(m)
+	if err != nil {
+		return about(err, "%d bytes on %s", bytes, m.s.device)
+	}
+	return nil
+}
+
+// in puts what an error of arguments is about before it.
+func in(what string, err error) error {
+	if e, ok := err.(*tvmffi.Error); ok {
+		return tvmffi.NewError(e.Kind, what+": "+e.Message)
+	}
+	return err
 }

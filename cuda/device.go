@@ -87,49 +87,33 @@ func (d Device) String() string { return "cuda:" + strconv.Itoa(int(d)) }
 // TVMFFI returns the device as TVM-FFI describes it.
 func (d Device) TVMFFI() tvmffi.Device { return tvmffi.CUDA(int(d)) }
 
-// Attribute is a number of CUdevice_attribute; [Device.Attribute] takes those
-// without a constant here too.
+// Attribute is a number of CUdevice_attribute in cuda.h. [Properties] has those that most programs
+// need.
 type Attribute int32
 
-// Attributes of devices.
+// The attributes that Properties and checks of launches read.
 const (
-	MaxThreadsPerBlock           Attribute = 1
-	MaxBlockDimX                 Attribute = 2
-	MaxBlockDimY                 Attribute = 3
-	MaxBlockDimZ                 Attribute = 4
-	MaxGridDimX                  Attribute = 5
-	MaxGridDimY                  Attribute = 6
-	MaxGridDimZ                  Attribute = 7
-	MaxSharedMemoryPerBlock      Attribute = 8 // bytes, without opt-in
-	WarpSize                     Attribute = 10
-	MaxPitch                     Attribute = 11 // bytes, of copies and fills of rows
-	MaxRegistersPerBlock         Attribute = 12
-	ClockRate                    Attribute = 13 // kHz
-	MultiprocessorCount          Attribute = 16
-	Integrated                   Attribute = 18
-	ECCEnabled                   Attribute = 32
-	MemoryClockRate              Attribute = 36 // kHz
-	MemoryBusWidth               Attribute = 37 // bits
-	L2CacheSize                  Attribute = 38 // bytes
-	MaxThreadsPerMultiprocessor  Attribute = 39
-	UnifiedAddressing            Attribute = 41
-	ComputeCapabilityMajor       Attribute = 75
-	ComputeCapabilityMinor       Attribute = 76
-	MaxSharedMemoryPerSM         Attribute = 81 // bytes
-	ManagedMemory                Attribute = 83
-	ConcurrentManagedAccess      Attribute = 89 // whether the host may use managed memory while kernels run
-	CooperativeLaunch            Attribute = 95
-	MaxSharedMemoryPerBlockOptIn Attribute = 97 // bytes
-	FlushRemoteWrites            Attribute = 98 // whether WaitFlush can be used
-	MaxBlocksPerMultiprocessor   Attribute = 106
-	MaxPersistingL2              Attribute = 108 // bytes
-	MaxAccessWindow              Attribute = 109 // bytes, 0 where there are no windows
-	ReadOnlyHostRegister         Attribute = 113 // whether HostReadOnly can be used
-	MemoryPoolsSupported         Attribute = 115
-	ClusterLaunch                Attribute = 120
-	WaitValue64                  Attribute = 122 // whether WaitValue and WriteValue can use 8 bytes
-	WaitValueNor                 Attribute = 123 // whether WaitNor can be used
-	MulticastSupported           Attribute = 132
+	attrMaxThreadsPerBlock           Attribute = 1
+	attrMaxBlockDimX                 Attribute = 2
+	attrMaxBlockDimY                 Attribute = 3
+	attrMaxBlockDimZ                 Attribute = 4
+	attrMaxGridDimX                  Attribute = 5
+	attrMaxGridDimY                  Attribute = 6
+	attrMaxGridDimZ                  Attribute = 7
+	attrMaxSharedMemoryPerBlock      Attribute = 8 // bytes, without opt-in
+	attrWarpSize                     Attribute = 10
+	attrMaxRegistersPerBlock         Attribute = 12
+	attrClockRate                    Attribute = 13 // kHz
+	attrMultiprocessorCount          Attribute = 16
+	attrL2CacheSize                  Attribute = 38 // bytes
+	attrMaxThreadsPerMultiprocessor  Attribute = 39
+	attrComputeCapabilityMajor       Attribute = 75
+	attrComputeCapabilityMinor       Attribute = 76
+	attrMaxSharedMemoryPerSM         Attribute = 81 // bytes
+	attrCooperativeLaunch            Attribute = 95
+	attrMaxSharedMemoryPerBlockOptIn Attribute = 97 // bytes
+	attrMemoryPoolsSupported         Attribute = 115
+	attrClusterLaunch                Attribute = 120
 )
 
 // Attribute returns the value of an attribute of the device.
@@ -169,15 +153,15 @@ func (s *state) readLimits() (*limits, error) {
 		v, err = s.attribute(a)
 		return v
 	}
-	l.threads = get(MaxThreadsPerBlock)
-	l.block = [3]int{get(MaxBlockDimX), get(MaxBlockDimY), get(MaxBlockDimZ)}
-	l.grid = [3]int{get(MaxGridDimX), get(MaxGridDimY), get(MaxGridDimZ)}
-	l.shared, l.sharedMax = get(MaxSharedMemoryPerBlock), get(MaxSharedMemoryPerBlockOptIn)
-	l.major, l.minor = get(ComputeCapabilityMajor), get(ComputeCapabilityMinor)
-	l.coop = get(CooperativeLaunch) != 0
+	l.threads = get(attrMaxThreadsPerBlock)
+	l.block = [3]int{get(attrMaxBlockDimX), get(attrMaxBlockDimY), get(attrMaxBlockDimZ)}
+	l.grid = [3]int{get(attrMaxGridDimX), get(attrMaxGridDimY), get(attrMaxGridDimZ)}
+	l.shared, l.sharedMax = get(attrMaxSharedMemoryPerBlock), get(attrMaxSharedMemoryPerBlockOptIn)
+	l.major, l.minor = get(attrComputeCapabilityMajor), get(attrComputeCapabilityMinor)
+	l.coop = get(attrCooperativeLaunch) != 0
 	if err == nil {
 		// Drivers older than clusters do not know the attribute.
-		v, e := s.attribute(ClusterLaunch)
+		v, e := s.attribute(attrClusterLaunch)
 		l.cluster = e == nil && v != 0
 	}
 	l.sharedMax = max(l.shared, l.sharedMax)
@@ -256,9 +240,9 @@ func (d Device) Properties() (p Properties, err error) {
 		MaxBlock:             Dim3{uint32(l.block[0]), uint32(l.block[1]), uint32(l.block[2])},
 		MaxGrid:              Dim3{uint32(l.grid[0]), uint32(l.grid[1]), uint32(l.grid[2])},
 		SharedMemoryPerBlock: l.shared, SharedMemoryPerBlockOptIn: l.sharedMax,
-		Multiprocessors: get(MultiprocessorCount), WarpSize: get(WarpSize), MaxThreadsPerSM: get(MaxThreadsPerMultiprocessor),
-		SharedMemoryPerSM: get(MaxSharedMemoryPerSM), RegistersPerBlock: get(MaxRegistersPerBlock), L2Cache: get(L2CacheSize),
-		ClockRate: get(ClockRate), MemoryPools: get(MemoryPoolsSupported) != 0, Clusters: l.cluster, CooperativeLaunch: l.coop,
+		Multiprocessors: get(attrMultiprocessorCount), WarpSize: get(attrWarpSize), MaxThreadsPerSM: get(attrMaxThreadsPerMultiprocessor),
+		SharedMemoryPerSM: get(attrMaxSharedMemoryPerSM), RegistersPerBlock: get(attrMaxRegistersPerBlock), L2Cache: get(attrL2CacheSize),
+		ClockRate: get(attrClockRate), MemoryPools: get(attrMemoryPoolsSupported) != 0, Clusters: l.cluster, CooperativeLaunch: l.coop,
 	}
 	if err != nil {
 		return Properties{}, err
@@ -332,23 +316,6 @@ func (d Device) Synchronize() (err error) {
 	defer g.leave(&err)
 	err = about(g.finish(), "%s", d)
 	return errors.Join(err, s.lookAll(), s.order.lateError())
-}
-
-// StartProfiler tells a profiler that was started with the program, such as Nsight
-// Systems with --capture-range=cudaProfilerApi, to collect from here on. Without one, and
-// a second time, it does nothing.
-func (d Device) StartProfiler() error { return d.profiler(driver.ProfilerStart) }
-
-// StopProfiler ends what [Device.StartProfiler] began. Kernels that are still queued may
-// be missing in the profile: synchronise first.
-func (d Device) StopProfiler() error { return d.profiler(driver.ProfilerStop) }
-
-func (d Device) profiler(f driver.Func) error {
-	s, err := stateOf(d)
-	if err != nil {
-		return err
-	}
-	return about(s.do(f), "%s", d)
 }
 
 // CanAccessPeer reports whether kernels on d can use memory of the other device.

@@ -174,7 +174,7 @@ func TestProperties(t *testing.T) {
 	if p := must[cuda.Properties](t)(cuda.Device(0).Properties()); !p.Clusters || !p.CooperativeLaunch || p.Major != 9 {
 		t.Errorf("properties of cuda:0 are %+v, want clusters, cooperative launches and major 9", p)
 	}
-	if n := must[int](t)(cuda.Device(0).Attribute(cuda.MaxThreadsPerBlock)); n != 1024 {
+	if n := must[int](t)(cuda.Device(0).Attribute(cuda.Attribute(1))); n != 1024 {
 		t.Errorf("MaxThreadsPerBlock is %d, want 1024", n)
 	}
 	f.failing("cuDeviceGetName", 1, 0)
@@ -440,4 +440,46 @@ func TestRestoreFailsLate(t *testing.T) {
 		wantError(t, s.st.Synchronize(), cuda.ErrInvalidValue, "the device that was current before")
 		return nil
 	}))
+}
+
+func init() { children["uuid"] = printUUIDs }
+
+func printUUIDs() error {
+	for d := range cuda.Device(2) {
+		p, err := d.Properties()
+		if err != nil {
+			return err
+		}
+		fmt.Println(p.UUID)
+	}
+	return nil
+}
+
+const uuid0, uuid1 = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f\n", "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f\n"
+
+// TestUUID has device 1 as an instance of a device that MIG splits, which has an identifier of its own for
+// drivers since CUDA 11.4.
+func TestUUID(t *testing.T) {
+	f := load(t)
+	library := "TVMFFI_CUDA_LIBRARY=" + os.Getenv("TVMFFI_CUDA_LIBRARY")
+	for _, c := range []struct{ env, want string }{
+		{"FAKECUDA_MIG=", uuid0 + uuid1},
+		{"FAKECUDA_MIG=1", uuid0 + "MIG-90919293-9495-9697-9899-9a9b9c9d9e9f\n"},
+	} {
+		env := []string{library, c.env}
+		if strings.HasSuffix(c.env, "=") {
+			env = env[:1]
+		}
+		if got := child(t, "uuid", env...); got != c.want {
+			t.Errorf("%s: %q, want %q", c.env, got, c.want)
+		}
+	}
+	if got := child(t, "uuid", append(oldDriver(t), "FAKECUDA_MIG=1")...); got != uuid0+uuid1 {
+		t.Errorf("an old driver: %q, want %q", got, uuid0+uuid1)
+	}
+	for _, name := range []string{"cuDeviceGetUuid", "cuDeviceGetUuid_v2"} {
+		f.failing(name, int(cuda.ErrUnknown), 0)
+		_, err := cuda.Device(0).Properties()
+		wantDriverError(t, err, cuda.ErrUnknown, "cuDeviceGetUuid")
+	}
 }

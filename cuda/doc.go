@@ -45,9 +45,8 @@
 //
 // [CopyIn], [CopyOut] and [AllocOf] wait: their copies are complete for every stream when they
 // return. Their docs name the work that they come after. Functions that take a stream queue work
-// and return at once, except [CopyInAt] and [CopyOutAt], which wait for the stream, and
-// [CopyInVia], which may wait for staging memory. What queued work uses must live until the work
-// is done: [Stream.Keep] keeps tensors and other values of Go alive that long. [Memory.Free],
+// and return at once, except [CopyInAt] and [CopyOutAt], which wait for the stream. Everything that
+// queued work uses must live until the work is done: [Stream.Keep] keeps tensors and other values of Go alive that long. [Memory.Free],
 // Free of [Host], and Close of [Module] wait for the work of their device; the program waits for
 // work of other devices that uses them. [Memory.FreeAsync] frees in the order of a stream. Close
 // of streams, events and graphs does not wait: the driver keeps those until their work is done.
@@ -57,8 +56,7 @@
 // Inside [Stream.Capture], calls that wait, allocate or free at once return a ValueError before
 // the driver sees them, so the capture goes on. Other goroutines may use the device meanwhile.
 // Memory and modules that they free are released by the first call after the capture that waits
-// for the device. [Device.Synchronize], [Addresses.Unmap], [Addresses.Close] and
-// [Multicast.Unbind] are errors until the capture ends. So is the use of the default stream,
+// for the device. [Device.Synchronize] is an error until the capture ends. So is the use of the default stream,
 // unless all captured streams were made by [NonBlocking]. The same holds for each device of which
 // a stream has joined the capture. This package does not know captures that other libraries
 // began. There the driver refuses such a call, and the error is one of [ErrCaptureUnsupported] to
@@ -74,9 +72,8 @@
 // # Ownership
 //
 // What the program makes belongs to it, and it frees or closes it: memory of all kinds ([Memory],
-// [Host], [Staging], [Physical], [Multicast]), [Addresses], [Pool], [Stream], [Event], [Module],
-// [Image], [Graph], and [GreenContext]. A second Free or Close does nothing, and
-// use after that is an error. The collector frees none of them: it cannot see the work on the
+// [Host]), [Pool], [Stream], [Event], [Module], [Image] and [Graph]. A second Free or Close does
+// nothing, and use after that is an error. The collector frees none of them: it cannot see the work on the
 // device that still uses them. [Device.Live] counts the things that are left.
 //
 // # Units
@@ -96,21 +93,15 @@
 //
 // Asynchronous copies take pinned memory ([Host]), because the driver may use it after the
 // call. A slice of Go is not pinned: the calls that take one ([CopyInAt], [CopyOutAt]) wait
-// for the stream before they return, and [Staging] copies it to pinned memory first.
+// for the stream before they return.
 // [RegisterHost] pins memory of C, and [PinHost] a slice of Go until Free.
 //
 // # Files
 //
 //	devices and contexts           device.go, context.go
 //	memory                         memory.go, pool.go, copy.go, peer.go, hostmemory.go
-//	more copies and fills          transfer.go, boxcopy.go
-//	what an address is, advice     pointerinfo.go, managed.go
-//	memory of other processes      ipc.go, ipc_linux.go, ipc_other.go
-//	virtual and multicast memory   virtual.go, physical.go, multicast.go
-//	streams and what runs on them  stream.go, streamattr.go, waitvalue.go, hostfunc.go, graph.go
+//	streams and what runs on them  stream.go, hostfunc.go, graph.go
 //	what waits for what            order.go, lane.go, keep.go
-//	parts of a device              greencontext.go
-//	settings of a device           schedule.go, limit.go
 //	kernels                        image.go, module.go, kernel.go, launch.go, args.go
 //	forms of code                  imagekind.go
 //	kernels for other languages    packed.go

@@ -17,58 +17,54 @@ var ErrUnavailable = errors.New("CUDA is not available")
 // Code is a number of CUresult. It is an error, so that errors.Is finds it.
 type Code int32
 
-// The codes that programs most often look for.
+// The codes that programs look for, and those that errors describe.
 const (
 	ErrInvalidValue           Code = 1
 	ErrOutOfMemory            Code = 2
 	ErrNotInitialized         Code = 3
 	ErrNoDevice               Code = 100
-	ErrInvalidDevice          Code = 101
 	ErrInvalidImage           Code = 200
 	ErrInvalidContext         Code = 201
 	ErrNoBinaryForGPU         Code = 209
-	ErrECCUncorrectable       Code = 214
+	errECCUncorrectable       Code = 214
 	ErrInvalidPTX             Code = 218
-	ErrNVLinkUncorrectable    Code = 220
+	errNVLinkUncorrectable    Code = 220
 	ErrUnsupportedPTX         Code = 222
-	ErrContained              Code = 226
+	errContained              Code = 226
 	ErrInvalidHandle          Code = 400
-	ErrIllegalState           Code = 401
+	errIllegalState           Code = 401
 	ErrNotFound               Code = 500
 	ErrNotReady               Code = 600
 	ErrIllegalAddress         Code = 700
 	ErrLaunchOutOfResources   Code = 701
 	ErrLaunchTimeout          Code = 702
-	ErrContextDestroyed       Code = 709
+	errContextDestroyed       Code = 709
 	ErrAssert                 Code = 710
 	ErrAlreadyPinned          Code = 712 // CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-	ErrNotPinned              Code = 713 // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
-	ErrHardwareStack          Code = 714
-	ErrIllegalInstruction     Code = 715
+	errNotPinned              Code = 713 // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+	errHardwareStack          Code = 714
+	errIllegalInstruction     Code = 715
 	ErrMisalignedAddress      Code = 716
-	ErrInvalidAddressSpace    Code = 717
-	ErrInvalidPC              Code = 718
+	errInvalidAddressSpace    Code = 717
+	errInvalidPC              Code = 718
 	ErrLaunchFailed           Code = 719
 	ErrCooperativeTooLarge    Code = 720
-	ErrTensorMemoryLeak       Code = 721
+	errTensorMemoryLeak       Code = 721
 	ErrNotSupported           Code = 801
-	ErrDriverMismatch         Code = 803
+	errDriverMismatch         Code = 803
 	ErrCaptureUnsupported     Code = 900
 	ErrCaptureInvalidated     Code = 901
-	ErrCaptureMerge           Code = 902
-	ErrCaptureUnmatched       Code = 903
+	errCaptureMerge           Code = 902
+	errCaptureUnmatched       Code = 903
 	ErrCaptureUnjoined        Code = 904
 	ErrCaptureIsolation       Code = 905
-	ErrCaptureImplicit        Code = 906
+	errCaptureImplicit        Code = 906
 	ErrCapturedEvent          Code = 907
 	ErrCaptureWrongThread     Code = 908
-	ErrGraphUpdate            Code = 910
-	ErrExternalDevice         Code = 911
+	errExternalDevice         Code = 911
 	ErrUnknown                Code = 999
 	errFunctionMissing        Code = Code(driver.Missing)
 	errPeerAccessAlreadyGiven Code = 704
-	errContextActive          Code = 708
-	errUnsupportedLimit       Code = 215
 )
 
 // Error says that c is a code of CUDA, by name where it is one of the constants.
@@ -81,23 +77,22 @@ func (c Code) Error() string {
 
 var names = map[Code]string{
 	ErrInvalidValue: "CUDA_ERROR_INVALID_VALUE", ErrOutOfMemory: "CUDA_ERROR_OUT_OF_MEMORY", ErrNotInitialized: "CUDA_ERROR_NOT_INITIALIZED",
-	ErrNoDevice: "CUDA_ERROR_NO_DEVICE", ErrInvalidDevice: "CUDA_ERROR_INVALID_DEVICE", ErrInvalidImage: "CUDA_ERROR_INVALID_IMAGE",
+	ErrNoDevice: "CUDA_ERROR_NO_DEVICE", ErrInvalidImage: "CUDA_ERROR_INVALID_IMAGE",
 	ErrInvalidContext: "CUDA_ERROR_INVALID_CONTEXT", ErrNoBinaryForGPU: "CUDA_ERROR_NO_BINARY_FOR_GPU", ErrInvalidPTX: "CUDA_ERROR_INVALID_PTX",
-	ErrUnsupportedPTX: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", ErrInvalidHandle: "CUDA_ERROR_INVALID_HANDLE", ErrIllegalState: "CUDA_ERROR_ILLEGAL_STATE", ErrNotFound: "CUDA_ERROR_NOT_FOUND",
+	ErrUnsupportedPTX: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", ErrInvalidHandle: "CUDA_ERROR_INVALID_HANDLE", errIllegalState: "CUDA_ERROR_ILLEGAL_STATE", ErrNotFound: "CUDA_ERROR_NOT_FOUND",
 	ErrNotReady: "CUDA_ERROR_NOT_READY", ErrIllegalAddress: "CUDA_ERROR_ILLEGAL_ADDRESS", ErrLaunchOutOfResources: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
 	ErrLaunchTimeout: "CUDA_ERROR_LAUNCH_TIMEOUT", ErrAssert: "CUDA_ERROR_ASSERT", ErrLaunchFailed: "CUDA_ERROR_LAUNCH_FAILED",
-	ErrNotSupported: "CUDA_ERROR_NOT_SUPPORTED", ErrDriverMismatch: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+	ErrNotSupported: "CUDA_ERROR_NOT_SUPPORTED", errDriverMismatch: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
 	ErrCaptureUnsupported: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", ErrCaptureInvalidated: "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
-	ErrCooperativeTooLarge: "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", ErrGraphUpdate: "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
-	ErrUnknown: "CUDA_ERROR_UNKNOWN", ErrECCUncorrectable: "CUDA_ERROR_ECC_UNCORRECTABLE", ErrNVLinkUncorrectable: "CUDA_ERROR_NVLINK_UNCORRECTABLE",
-	ErrContained: "CUDA_ERROR_CONTAINED", ErrContextDestroyed: "CUDA_ERROR_CONTEXT_IS_DESTROYED", ErrHardwareStack: "CUDA_ERROR_HARDWARE_STACK_ERROR",
-	ErrIllegalInstruction: "CUDA_ERROR_ILLEGAL_INSTRUCTION", ErrMisalignedAddress: "CUDA_ERROR_MISALIGNED_ADDRESS",
-	ErrInvalidAddressSpace: "CUDA_ERROR_INVALID_ADDRESS_SPACE", ErrInvalidPC: "CUDA_ERROR_INVALID_PC", ErrTensorMemoryLeak: "CUDA_ERROR_TENSOR_MEMORY_LEAK",
-	ErrAlreadyPinned: "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", ErrNotPinned: "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
-	ErrCaptureMerge: "CUDA_ERROR_STREAM_CAPTURE_MERGE", ErrCaptureUnmatched: "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", ErrCaptureUnjoined: "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
-	ErrCaptureIsolation: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", ErrCaptureImplicit: "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", ErrCapturedEvent: "CUDA_ERROR_CAPTURED_EVENT",
-	ErrCaptureWrongThread: "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", ErrExternalDevice: "CUDA_ERROR_EXTERNAL_DEVICE",
-	errContextActive: "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE", errUnsupportedLimit: "CUDA_ERROR_UNSUPPORTED_LIMIT",
+	ErrCooperativeTooLarge: "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+	ErrUnknown:             "CUDA_ERROR_UNKNOWN", errECCUncorrectable: "CUDA_ERROR_ECC_UNCORRECTABLE", errNVLinkUncorrectable: "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+	errContained: "CUDA_ERROR_CONTAINED", errContextDestroyed: "CUDA_ERROR_CONTEXT_IS_DESTROYED", errHardwareStack: "CUDA_ERROR_HARDWARE_STACK_ERROR",
+	errIllegalInstruction: "CUDA_ERROR_ILLEGAL_INSTRUCTION", ErrMisalignedAddress: "CUDA_ERROR_MISALIGNED_ADDRESS",
+	errInvalidAddressSpace: "CUDA_ERROR_INVALID_ADDRESS_SPACE", errInvalidPC: "CUDA_ERROR_INVALID_PC", errTensorMemoryLeak: "CUDA_ERROR_TENSOR_MEMORY_LEAK",
+	ErrAlreadyPinned: "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", errNotPinned: "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+	errCaptureMerge: "CUDA_ERROR_STREAM_CAPTURE_MERGE", errCaptureUnmatched: "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", ErrCaptureUnjoined: "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+	ErrCaptureIsolation: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", errCaptureImplicit: "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", ErrCapturedEvent: "CUDA_ERROR_CAPTURED_EVENT",
+	ErrCaptureWrongThread: "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", errExternalDevice: "CUDA_ERROR_EXTERNAL_DEVICE",
 }
 
 // remedies are what a user can do about a code.
@@ -106,37 +101,34 @@ var remedies = map[Code]string{
 	ErrNoDevice:             "this machine, container or CUDA_VISIBLE_DEVICES shows no GPU to the program",
 	ErrNoBinaryForGPU:       "build the image for the compute capability of this device, or ship PTX",
 	ErrUnsupportedPTX:       "the PTX is newer than the driver: update the driver, or build for an older PTX version",
-	ErrDriverMismatch:       "the driver library and the kernel module differ: restart the machine or reinstall the driver",
+	errDriverMismatch:       "the driver library and the kernel module differ: restart the machine or reinstall the driver",
 	ErrNotInitialized:       "reinstall the NVIDIA driver",
 	ErrIllegalAddress:       "a kernel used memory that is not its own",
 	ErrLaunchFailed:         "a kernel crashed",
 	ErrAlreadyPinned:        "a page of the memory is pinned already: free what has pinned it, or use that",
 	ErrAssert:               "an assert in a kernel failed",
 	ErrLaunchTimeout:        "a kernel ran too long",
-	ErrECCUncorrectable:     "the memory of the device is damaged: look at nvidia-smi -q -d ECC, and reset or replace the device",
-	ErrNVLinkUncorrectable:  "a link between devices failed: look at nvidia-smi nvlink -e",
-	ErrContained:            "a kernel used memory of a peer that is not its own, or the hardware failed",
-	ErrHardwareStack:        "the stack of a kernel is corrupt or too small",
-	ErrIllegalInstruction:   "a kernel has an instruction that this device does not know",
+	errECCUncorrectable:     "the memory of the device is damaged: look at nvidia-smi -q -d ECC, and reset or replace the device",
+	errNVLinkUncorrectable:  "a link between devices failed: look at nvidia-smi nvlink -e",
+	errContained:            "a kernel used memory of a peer that is not its own, or the hardware failed",
+	errHardwareStack:        "the stack of a kernel is corrupt or too small",
+	errIllegalInstruction:   "a kernel has an instruction that this device does not know",
 	ErrMisalignedAddress:    "a kernel used an address that is not a multiple of the size of the element: look at offsets of views",
-	ErrInvalidAddressSpace:  "a kernel used an address of another kind of memory than the instruction takes",
-	ErrInvalidPC:            "a kernel jumped to an address without code",
-	ErrTensorMemoryLeak:     "a kernel ended before it freed its tensor memory",
+	errInvalidAddressSpace:  "a kernel used an address of another kind of memory than the instruction takes",
+	errInvalidPC:            "a kernel jumped to an address without code",
+	errTensorMemoryLeak:     "a kernel ended before it freed its tensor memory",
 	ErrNotFound:             "look at the names in the image",
 	ErrLaunchOutOfResources: "the block is too large for the registers or the shared memory of the device: launch fewer threads, or see Kernel.Info",
 	ErrNotSupported:         "this device or driver cannot do it: see Properties",
 	ErrCooperativeTooLarge:  "all blocks of a cooperative launch must run at once: use no more than Kernel.MaxActiveBlocks for each multiprocessor",
-	ErrGraphUpdate:          "the work must be of the same form: capture a new graph",
-	ErrIllegalState:         "a stream that is captured cannot be captured again: end the first capture before",
-	errContextActive:        "the context is in use and this driver changes it only before: call it first, before anything uses the device",
-	errUnsupportedLimit:     "devices of this compute capability do not have the limit",
+	errIllegalState:         "a stream that is captured cannot be captured again: end the first capture before",
 	ErrCaptureInvalidated:   "a call that cannot be captured was made on the stream",
 	ErrCaptureUnsupported:   "a stream is captured that the call would wait for: make the call before or after the capture",
-	ErrCaptureMerge:         "the work would join two captures: wait only for events of one",
-	ErrCaptureUnmatched:     "the capture began on another stream: end it there",
+	errCaptureMerge:         "the work would join two captures: wait only for events of one",
+	errCaptureUnmatched:     "the capture began on another stream: end it there",
 	ErrCaptureUnjoined:      "a stream that joined the capture was not joined back: let the captured stream wait for an event of it",
 	ErrCaptureIsolation:     "captured work cannot wait for an event from before the capture: wait for it before Capture",
-	ErrCaptureImplicit:      "the default stream waits for a stream that is captured: capture a stream of NewStream(NonBlocking()), or use another stream here",
+	errCaptureImplicit:      "the default stream waits for a stream that is captured: capture a stream of NewStream(NonBlocking()), or use another stream here",
 	ErrCapturedEvent:        "the event was last recorded in a capture, whose work does not run: record it again outside",
 	ErrCaptureWrongThread:   "Capture must stay on its thread",
 }
@@ -210,8 +202,8 @@ func (e *Error) Is(target error) bool {
 // and 725 and 726, which have no name yet.
 func (e *Error) Sticky() bool {
 	switch Code(e.Number) {
-	case ErrECCUncorrectable, ErrNVLinkUncorrectable, ErrContained, ErrIllegalAddress, ErrLaunchTimeout, ErrContextDestroyed, ErrAssert, ErrHardwareStack,
-		ErrIllegalInstruction, ErrMisalignedAddress, ErrInvalidAddressSpace, ErrInvalidPC, ErrLaunchFailed, ErrTensorMemoryLeak, 725, 726, ErrExternalDevice:
+	case errECCUncorrectable, errNVLinkUncorrectable, errContained, ErrIllegalAddress, ErrLaunchTimeout, errContextDestroyed, ErrAssert, errHardwareStack,
+		errIllegalInstruction, ErrMisalignedAddress, errInvalidAddressSpace, errInvalidPC, ErrLaunchFailed, errTensorMemoryLeak, 725, 726, errExternalDevice:
 		return true
 	}
 	return false
@@ -255,21 +247,15 @@ func valueError(format string, args ...any) error {
 type thing struct{ name, words, makers string }
 
 var (
-	aStream       = &thing{"Stream", "stream", "Device.NewStream or Device.DefaultStream"}
-	anEvent       = &thing{"Event", "event", "Device.NewEvent"}
-	aMemory       = &thing{"Memory", "memory", "Device.Alloc or AllocOf"}
-	aHost         = &thing{"Host", "pinned host memory", "AllocHost"}
-	aPool         = &thing{"Pool", "memory pool", "Device.NewPool or Device.DefaultPool"}
-	aPhysical     = &thing{"Physical", "physical memory", "Device.AllocPhysical"}
-	anAddresses   = &thing{"Addresses", "range of addresses", "Device.Reserve"}
-	aMulticast    = &thing{"Multicast", "multicast memory", "NewMulticast"}
-	anImage       = &thing{"Image", "image", "NewImage or ImageFS"}
-	aModule       = &thing{"Module", "module", "Device.LoadModule"}
-	aKernel       = &thing{"Kernel", "kernel", "Module.Kernel or Image.Kernel"}
-	aGraph        = &thing{"Graph", "graph", "Stream.Capture"}
-	anSMs         = &thing{"SMs", "group of multiprocessors", "Device.SMs"}
-	aStaging      = &thing{"Staging", "staging memory", "Device.NewStaging"}
-	aGreenContext = &thing{"GreenContext", "green context", "Device.NewGreenContext"}
+	aStream = &thing{"Stream", "stream", "Device.NewStream or Device.DefaultStream"}
+	anEvent = &thing{"Event", "event", "Device.NewEvent"}
+	aMemory = &thing{"Memory", "memory", "Device.Alloc or AllocOf"}
+	aHost   = &thing{"Host", "pinned host memory", "AllocHost"}
+	aPool   = &thing{"Pool", "memory pool", "Device.NewPool or Device.DefaultPool"}
+	anImage = &thing{"Image", "image", "NewImage or ImageFS"}
+	aModule = &thing{"Module", "module", "Device.LoadModule"}
+	aKernel = &thing{"Kernel", "kernel", "Module.Kernel or Image.Kernel"}
+	aGraph  = &thing{"Graph", "graph", "Stream.Capture"}
 )
 
 // none is the error about nil.

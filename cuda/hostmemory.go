@@ -48,7 +48,7 @@ func HostWriteCombined() HostOption { return func(c *hostConfig) { c.flags |= ho
 
 // HostReadOnly says that devices only read the memory, which lets pages be
 // registered that the host may not write. It is for [RegisterHost] and [PinHost], on devices
-// with the attribute ReadOnlyHostRegister.
+// that support it (number 113 of CUdevice_attribute).
 func HostReadOnly() HostOption { return func(c *hostConfig) { c.flags |= hostReadOnly } }
 
 // AllocHost allocates pinned memory for n elements. All devices can use it; it is

@@ -1,3 +1,5 @@
+//go:build linux
+
 package cuda_test
 
 import (
@@ -5,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 	"weak"
@@ -21,11 +24,8 @@ import (
 // driver would be registered already, so it is mapped.
 func outside(t *testing.T, bytes int) tvmffi.Pointer {
 	t.Helper()
-	p, err := mapMemory(bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unmapMemory(p) })
+	p := must[[]byte](t)(syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE))
+	t.Cleanup(func() { ok(t, syscall.Munmap(p)) })
 	return tvmffi.Pointer{Address: uintptr(unsafe.Pointer(&p[0]))}
 }
 

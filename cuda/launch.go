@@ -71,29 +71,21 @@ type LaunchConfig struct {
 	// kernel calls cudaGridDependencySynchronize to wait for that one. It needs compute
 	// capability 9.0.
 	Programmatic bool
-	// RemoteDomain launches the kernel in the remote memory synchronization domain. Its memory
-	// fences do not wait for writes of kernels in the default domain, and the fences of those not
-	// for its writes. Kernels that communicate with other devices belong there. Kernels of one
-	// domain see writes of the other one only after a fence of system scope. Devices of compute
-	// capability before 9.0 ignore it.
-	RemoteDomain bool
 	// Priority is the priority of this launch, which is clamped to [Device.PriorityRange]. 0
 	// means the priority of the stream, also where clamping gives 0.
 	Priority int
-	// Window is the access window of this launch, nil for that of the stream.
-	Window *AccessWindow
 }
 
 // extended reports whether the launch has attributes, which cuLaunchKernelEx takes.
 func (c *LaunchConfig) extended() bool {
-	return !c.Cluster.none() || c.Cooperative || c.Programmatic || c.RemoteDomain || c.Priority != 0 || c.Window != nil
+	return !c.Cluster.none() || c.Cooperative || c.Programmatic || c.Priority != 0
 }
 
 // launchAttribute is CUlaunchAttribute.
 type launchAttribute struct {
 	id    uint32
 	_     uint32
-	value attributeValue
+	value [16]uint32 // CUlaunchAttributeValue
 }
 
 // The numbers of CUlaunchAttributeID.
@@ -102,7 +94,6 @@ const (
 	launchCluster      = 4
 	launchProgrammatic = 6
 	launchPriority     = 8
-	launchDomain       = 10
 )
 
 // launchConfig is CUlaunchConfig.
@@ -118,7 +109,7 @@ type launchConfig struct {
 type launch struct {
 	within     ccall.Within
 	config     launchConfig
-	attributes [6]launchAttribute
+	attributes [4]launchAttribute
 	packer
 }
 
@@ -221,7 +212,7 @@ func (l *launch) extend(c *LaunchConfig, stream uintptr) {
 	add := func(id uint32, value ...uint32) {
 		a := &l.attributes[l.config.n]
 		*a = launchAttribute{id: id}
-		copy(a.value.words()[:], value)
+		copy(a.value[:], value)
 		l.config.n++
 	}
 	if !c.Cluster.none() {
@@ -233,16 +224,8 @@ func (l *launch) extend(c *LaunchConfig, stream uintptr) {
 	if c.Programmatic {
 		add(launchProgrammatic, 1)
 	}
-	if c.RemoteDomain {
-		const remote = 1
-		add(launchDomain, remote)
-	}
 	if c.Priority != 0 {
 		add(launchPriority, uint32(int32(c.Priority)))
-	}
-	if c.Window != nil {
-		add(attributeWindow)
-		*l.attributes[l.config.n-1].value.window() = c.Window.policy()
 	}
 	l.config.attributes = uintptr(unsafe.Pointer(&l.attributes))
 }
@@ -261,13 +244,13 @@ func (k *Kernel) check(c *LaunchConfig) error {
 	if g, b := &c.Grid, &c.Block; g.X-1 < uint32(l.grid[0]) && g.Y-1 < uint32(l.grid[1]) && g.Z-1 < uint32(l.grid[2]) &&
 		b.X-1 < uint32(l.block[0]) && b.Y-1 < uint32(l.block[1]) && b.Z-1 < uint32(l.block[2]) &&
 		uint64(b.X)*uint64(b.Y)*uint64(b.Z) <= uint64(min(l.threads, k.info.MaxThreadsPerBlock)) &&
-		uint(c.Shared) <= uint(max(0, l.sharedMax-k.info.SharedMemory)) && c.Cluster.none() && !c.Cooperative && c.Priority == 0 && c.Window == nil {
+		uint(c.Shared) <= uint(max(0, l.sharedMax-k.info.SharedMemory)) && c.Cluster.none() && !c.Cooperative && c.Priority == 0 {
 		return nil
 	}
 	return k.closer(c, l)
 }
 
-// closer is check for a launch that is wrong, has clusters, a priority or a window, or is
+// closer is check for a launch that is wrong, has clusters or a priority, or is
 // cooperative. It clamps the priority.
 func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 	for _, d := range []struct {
@@ -305,9 +288,6 @@ func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 			return err
 		}
 		c.Priority = max(int(p[1]), min(c.Priority, int(p[0])))
-	}
-	if c.Window != nil {
-		return c.Window.check(k.m.s)
 	}
 	return nil
 }

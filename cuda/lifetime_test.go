@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -108,72 +107,6 @@ func TestImageCloseFails(t *testing.T) {
 	if n := d.Live().Modules; n != 0 {
 		t.Errorf("%d modules are left", n)
 	}
-}
-
-// TestStagingCloseInCapture closes staging memory inside Capture, which is refused as a whole.
-func TestStagingCloseInCapture(t *testing.T) {
-	f := load(t)
-	const d = cuda.Device(0)
-	retain(t, f)
-	st := must[*cuda.Stream](t)(d.NewStream())
-	defer st.Close()
-	via := must[*cuda.Staging](t)(d.NewStaging(1024))
-	m := must[*cuda.Memory](t)(d.Alloc(3))
-	defer m.Free()
-	graph, err := st.Capture(func() error {
-		wantError(t, via.Close(), tvmffi.ErrValue, "Close of staging memory inside Capture")
-		return nil
-	})
-	ok(t, errors.Join(err, graph.Close()))
-	ok(t, cuda.CopyInVia(via, m, 0, []byte{1, 2, 3}, st))
-	ok(t, via.Close())
-}
-
-// TestStagingEventFails lets the record of an event fail behind a copy: the part of the staging memory is not used again
-// before the device has read it.
-func TestStagingEventFails(t *testing.T) {
-	f := load(t)
-	defer f.unseed()
-	const d = cuda.Device(0)
-	st := must[*cuda.Stream](t)(d.NewStream())
-	defer st.Close()
-	for seed := range seeds {
-		f.seed(seed)
-		via := must[*cuda.Staging](t)(d.NewStaging(256))
-		m := must[*cuda.Memory](t)(d.Alloc(6))
-		f.failing("cuEventRecord", int(cuda.ErrUnknown), 0)
-		wantError(t, cuda.CopyInVia(via, m, 0, []byte{1, 2, 3}, st), cuda.ErrUnknown)
-		ok(t, cuda.CopyInVia(via, m, 3, []byte{4, 5, 6}, st))
-		ok(t, st.Synchronize())
-		got := make([]byte, 6)
-		ok(t, cuda.CopyOut(got, m))
-		if !slices.Equal(got, []byte{1, 2, 3, 4, 5, 6}) {
-			t.Errorf("seed %d: %v arrives", seed, got)
-		}
-		ok(t, errors.Join(m.Free(), via.Close()))
-	}
-}
-
-// TestStagingParts copies eight times on one stream. It has three of the four parts at most, so each copy after the
-// third one waits for the oldest part and takes that one.
-func TestStagingParts(t *testing.T) {
-	f := load(t)
-	const d = cuda.Device(0)
-	via := must[*cuda.Staging](t)(d.NewStaging(256))
-	m := must[*cuda.Memory](t)(d.Alloc(3))
-	defer m.Free()
-	f.calls()
-	for range 8 {
-		ok(t, cuda.CopyInVia(via, m, 0, []byte{1, 2, 3}, nil))
-	}
-	all, waits := only(f.calls(), "cuEventSynchronize"), map[string]bool{}
-	for _, c := range all {
-		waits[c.args] = true
-	}
-	if len(all) != 5 || len(waits) != 3 {
-		t.Errorf("the copies wait %d times, for %d events; want 5 times, for 3", len(all), len(waits))
-	}
-	ok(t, via.Close())
 }
 
 // TestKeepInCapture keeps a value for a stream beside the one that is captured. The driver refuses to ask for the event

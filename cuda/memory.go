@@ -25,7 +25,7 @@ type Memory struct {
 	tensor  *tvmffi.Tensor // kept alive by a view of it
 	module  *Module        // that holds the variable
 	managed bool
-	pool    *access                               // of the pool or the addresses that it is from, nil for other memory
+	pool    *access                               // of the pool that it is from, nil for other memory
 	inOrder bool                                  // FreeAsync may free it
 	check   func() error                          // whether what the memory is in can still be used
 	free    func(g *guard, address uintptr) error // nil for a view
@@ -158,7 +158,7 @@ func (s *state) own(address uintptr, bytes int64, free func(*guard, uintptr) err
 }
 
 // FromPointer describes device memory of another owner. Memory that the driver knows to be on
-// another device, or to end before, is refused; see [Device.About]. If free is not nil,
+// another device, or to end before, is refused. If free is not nil,
 // [Memory.Free] waits for the work of the device and then calls free once, with the device
 // current. If it is nil, Free does nothing. [Memory.FreeAsync] refuses such memory.
 func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*Memory, error) {
@@ -410,4 +410,54 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 func (m *Memory) gone() {
 	m.s.live[allocations].Add(-1)
 	m.s.live[allocated].Add(-m.size)
+}
+
+// The numbers of CUpointer_attribute that foreign asks for, in the order of the results.
+var pointerAttributes = [...]int32{2, 8, 9, 11, 12}
+
+const onDeviceMemory = 2 // CU_MEMORYTYPE_DEVICE
+
+// foreign looks at memory of another owner: it is an error if the driver knows that it
+// is not on the device, or not so large. Memory that the driver does not know passes: it
+// may be of another driver.
+func (s *state) foreign(address uintptr, bytes int64) (managed bool, err error) {
+	if bytes == 0 || !driver.Has(driver.PointerGetAttributes) {
+		return false, nil
+	}
+	g, err := s.enter()
+	if err != nil {
+		return false, err
+	}
+	defer g.leave(&err)
+	const n = len(pointerAttributes)
+	q := &struct {
+		attributes [n]int32
+		values     [n]uint64 // the driver writes 1 to 8 bytes of each
+		data       [n]uintptr
+	}{attributes: pointerAttributes}
+	// Unsafe memory: data holds addresses inside q, which callGo keeps on the heap and alive
+	// during the call; the driver does not keep them.
+	for i := range q.data {
+		q.data[i] = uintptr(unsafe.Pointer(&q.values[i]))
+	}
+	err = g.callGo(driver.PointerGetAttributes, uintptr(n), uintptr(unsafe.Pointer(&q.attributes)), uintptr(unsafe.Pointer(&q.data)), address)
+	runtime.KeepAlive(q)
+	if errors.Is(err, ErrInvalidValue) || errors.Is(err, ErrInvalidContext) {
+		return false, nil // some drivers say so of memory that is not theirs
+	}
+	if err != nil {
+		return false, about(err, "the address %#x", address)
+	}
+	kind, on, base, size := uint32(q.values[0]), Device(int32(q.values[2])), uintptr(q.values[3]), int64(q.values[4])
+	if kind == 0 {
+		return false, nil
+	}
+	managed = uint32(q.values[1]) != 0
+	switch {
+	case kind == onDeviceMemory && !managed && on != s.device:
+		return false, valueError("the memory at %#x is on %s, not on %s: name its device, or copy it there first", address, on, s.device)
+	case size > 0 && address >= base && address-base <= uintptr(size) && bytes > size-int64(address-base):
+		return false, valueError("memory at %#x of %d bytes on %s: its allocation ends after %d bytes", address, bytes, s.device, size-int64(address-base))
+	}
+	return managed, nil
 }

@@ -11,7 +11,6 @@ import (
 type Pool struct {
 	resource
 	borrowed bool
-	imported bool    // of another process, which allocates
 	address  uintptr // of the default pool
 	access   *access // which devices may use its memory
 }
@@ -133,9 +132,6 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	h, err := p.get()
 	if err != nil {
 		return nil, err
-	}
-	if p.imported {
-		return nil, valueError("the %s is of another process: allocate there, and open the memory by OpenMemory", p.what)
 	}
 	if bytes <= 0 {
 		return p.s.none(bytes)

@@ -22,8 +22,7 @@ import (
 type Stream struct {
 	resource
 	borrowed bool
-	address  uintptr       // of a borrowed stream, 0 for the default stream
-	green    *GreenContext // that the stream is in, nil for the whole device
+	address  uintptr // of a borrowed stream, 0 for the default stream
 }
 
 // StreamOption changes a new stream.
@@ -87,6 +86,57 @@ func StreamFromPointer(d Device, p tvmffi.Pointer) (*Stream, error) {
 	return &Stream{resource: resource{s: s}, borrowed: true, address: p.Address}, nil
 }
 
+// Priority returns the priority of the stream, which the driver has clamped to the range
+// of the device.
+func (st *Stream) Priority() (n int, err error) {
+	if st == nil {
+		return 0, aStream.none()
+	}
+	h, err := st.get()
+	if err != nil {
+		return 0, err
+	}
+	g, err := st.s.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer g.leave(&err)
+	if err := g.call(driver.StreamGetPriority, h, g.out(0)); err != nil {
+		return 0, about(err, "the stream of %s", st.s.device)
+	}
+	return int(int32(g.result(0))), nil
+}
+
+// PriorityRange returns the priorities that streams and launches of the device can have:
+// numbers from greatest, which runs first and is negative, to least, which is 0. Both are 0
+// where the device has no priorities.
+func (d Device) PriorityRange() (least, greatest int, err error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return 0, 0, err
+	}
+	p, err := s.priorities()
+	return int(p[0]), int(p[1]), err
+}
+
+// priorities returns the least and the greatest priority, which it reads once.
+func (s *state) priorities() (p [2]int32, err error) {
+	if known := s.priority.Load(); known != nil {
+		return *known, nil
+	}
+	g, err := s.enter()
+	if err != nil {
+		return p, err
+	}
+	defer g.leave(&err)
+	if err := g.call(driver.CtxGetStreamPriorityRange, g.out(0), g.out(1)); err != nil {
+		return p, about(err, "%s", s.device)
+	}
+	p = [2]int32{int32(g.result(0)), int32(g.result(1))}
+	s.priority.Store(&p)
+	return p, nil
+}
+
 // get returns the CUstream.
 func (st *Stream) get() (uintptr, error) {
 	if st.borrowed {
@@ -111,10 +161,6 @@ func (st *Stream) Device() Device { return st.s.device }
 func (st *Stream) Close() error {
 	if st == nil || st.borrowed {
 		return nil
-	}
-	if c := st.green; c != nil { // not beside Close of that
-		c.mu.Lock()
-		defer c.mu.Unlock()
 	}
 	return st.end()
 }
@@ -233,7 +279,6 @@ func (st *Stream) of(s *state) (uintptr, error) {
 type Event struct {
 	resource
 	timing bool
-	shared bool // with other processes
 }
 
 // EventOption changes a new event.
@@ -247,15 +292,8 @@ func Timing() EventOption { return func(c *eventConfig) { c.flags &^= 2 } }
 // BlockingSync makes an event whose Synchronize sleeps instead of spinning.
 func BlockingSync() EventOption { return func(c *eventConfig) { c.flags |= 1 } }
 
-// Interprocess makes an event that other processes can open: see [Event.ShareIPC]. It
-// cannot be combined with [Timing].
-func Interprocess() EventOption { return func(c *eventConfig) { c.flags |= interprocess } }
-
-// The flags of events.
-const (
-	disableTiming = 2
-	interprocess  = 4
-)
+// disableTiming is CU_EVENT_DISABLE_TIMING.
+const disableTiming = 2
 
 // NewEvent makes an event, without timing unless [Timing] is given. The caller
 // closes it.
@@ -268,9 +306,6 @@ func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
 	for _, o := range options {
 		o(&c)
 	}
-	if c.flags&(interprocess|disableTiming) == interprocess {
-		return nil, valueError("an event on %s: Interprocess and Timing cannot be combined: make two events", d)
-	}
 	g, err := s.enter()
 	if err != nil {
 		return nil, err
@@ -279,7 +314,7 @@ func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
 	if err := g.call(driver.EventCreate, g.out(0), c.flags); err != nil {
 		return nil, about(err, "an event on %s", d)
 	}
-	e = &Event{timing: c.flags&disableTiming == 0, shared: c.flags&interprocess != 0}
+	e = &Event{timing: c.flags&disableTiming == 0}
 	e.open(s, "event of "+d.String(), g.result(0), events, driver.EventDestroy)
 	return e, nil
 }

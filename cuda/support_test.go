@@ -121,12 +121,11 @@ func (f *fake) reset() { f.Clear() }
 // memory. Work that is still queued runs first.
 func (f *fake) violated() string { return f.Violations() }
 
-// left counts what the driver still holds, but contexts. Memory includes addresses, physical and multicast memory.
+// left counts what the driver still holds, but contexts.
 func (f *fake) left() (n [7]int) {
 	for i, what := range [...]fakecuda.Thing{fakecuda.Memory, fakecuda.Bytes, fakecuda.Streams, fakecuda.Events, fakecuda.Modules, fakecuda.Graphs, fakecuda.Pools} {
 		n[i] = f.Live(what)
 	}
-	n[0] += f.Live(fakecuda.Addresses) + f.Live(fakecuda.Physical) + f.Live(fakecuda.Multicasts)
 	return n
 }
 

@@ -36,21 +36,20 @@ var scenarios = map[string]func() error{"most": scenario, "questions": questions
 // destroying are the functions whose failure leaves something behind that is not for the caller to free any more. What
 // happens to the thread when the context cannot be restored has a test of its own.
 var destroying = []string{"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphDestroy",
-	"cuGraphExecDestroy", "cuMemPoolDestroy", "cuStreamEndCapture", "cuCtxSetCurrent"}
+	"cuGraphExecDestroy", "cuMemPoolDestroy", "cuStreamEndCapture", "cuMemHostUnregister", "cuCtxSetCurrent"}
 
 // optional reports whether the calls of a scenario succeed without a function. Without cuEventQuery a
-// stream keeps values longer, and the picture of a graph does without two others.
+// stream keeps values longer.
 func optional(scenario, symbol string) bool {
-	return slices.Contains([]string{"cuFuncGetParamInfo", "cuGraphGetEdges_v2", "cuFuncGetName"}, symbol) || symbol == "cuEventQuery" && scenario == "most"
+	return slices.Contains([]string{"cuFuncGetParamInfo"}, symbol) || symbol == "cuEventQuery" && scenario == "most"
 }
 
-// replaced are the functions in place of which an old driver has another one.
-var replaced []string
+// replaced are the functions without which the package does something else.
+var replaced = []string{"cuDeviceGetUuid_v2", "cuPointerGetAttributes", "cuStreamGetFlags"}
 
-// elsewhere are the functions that no scenario calls, with tests of their own: those of the first use (TestNoDriver), what
-// ends the function of a node that could not be added (TestGraphFunctions), and loading inside Capture (TestLoadsInCapture).
-var elsewhere = []string{"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuDeviceGet", "cuDeviceGetCount", "cuUserObjectRelease",
-	"cuThreadExchangeStreamCaptureMode"}
+// elsewhere are the functions that no scenario calls, with tests of their own: those of the first use (TestNoDriver), what is read once (TestPriorities), and loading inside Capture (TestLoadsInCapture).
+var elsewhere = []string{"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuDeviceGet", "cuDeviceGetCount",
+	"cuCtxGetStreamPriorityRange", "cuThreadExchangeStreamCaptureMode"}
 
 func scenario() (err error) {
 	const d = cuda.Device(1)
@@ -206,14 +205,38 @@ func questions() (err error) {
 		return err
 	}
 	c.add(z.Free) // if FreeAsync fails
+	h, err := cuda.PinHost(d, make([]float32, 8), cuda.HostMapped())
+	if err != nil {
+		return err
+	}
+	c.add(h.Free)
+	st, err := d.NewStream()
+	if err != nil {
+		return err
+	}
+	c.add(st.Close)
+	same, err := cuda.StreamFromPointer(d, st.Pointer())
+	if err != nil {
+		return err
+	}
 	for _, f := range []func() error{
 		func() error { _, err := d.Properties(); return err },
-		func() error { _, err := d.Attribute(cuda.ECCEnabled + 6); return err },
+		func() error { _, err := d.Attribute(cuda.Attribute(38)); return err },
 		func() error { _, _, err := d.MemoryInfo(); return err },
 		func() error { _, err := d.CanAccessPeer(0); return err },
 		func() error { return d.EnablePeerAccess(0) },
 		func() error { return from.Record(nil) },
 		func() error { return cuda.Fill(x, uint8(1), nil) },
+		func() error { return cuda.Fill(x, uint64(1), nil) },
+		func() error { _, err := cuda.FromPointer(d, x.Pointer(), 64, nil); return err },
+		func() error { _, err := st.Priority(); return err },
+		func() error {
+			graph, err := same.Capture(func() error { return nil })
+			if err == nil {
+				c.add(graph.Close)
+			}
+			return err
+		},
 		func() error { return cuda.Fill(z, uint16(1), nil) },
 		func() error { return cuda.Copy(y, x, nil) },
 		func() error { return z.FreeAsync(nil) },

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/internal/fakecuda"
@@ -20,13 +19,9 @@ import (
 func init() {
 	children["graph of several goroutines"] = graphOfGoroutines
 	children["FreeAsync twice"] = freeAsyncTwice
-	children["one Staging"] = oneStaging
 	children["copies and Close"] = copiesAndClose
 	children["copies and captures"] = copiesAndCaptures
 	children["a capture that does not begin"] = captureNotBegun
-	children["Staging that waits"] = stagingThatWaits
-	children["Staging without an event"] = stagingWithoutEvent
-	children["green Close"] = greenClose
 	children["two devices and waits"] = twoDevicesAndWaits
 }
 
@@ -106,37 +101,6 @@ func freeAsyncTwice() error {
 		return fmt.Errorf("%+v is live", l)
 	}
 	return errors.Join(st.Synchronize(), st.Close())
-}
-
-// TestStagingOfGoroutines copies different slices through one Staging on several goroutines.
-func TestStagingOfGoroutines(t *testing.T) { slowly(t, "one Staging", "cuMemcpyHtoDAsync_v2=1") }
-
-func oneStaging() error {
-	const d, n = cuda.Device(0), 300
-	via, err := d.NewStaging(256)
-	if err != nil {
-		return err
-	}
-	return errors.Join(together(4, func(i int) error {
-		st, err := d.NewStream(cuda.NonBlocking())
-		if err != nil {
-			return err
-		}
-		m, err := d.Alloc(n)
-		if err != nil {
-			return err
-		}
-		src, got := bytes.Repeat([]byte{byte(i)}, n), make([]byte, n)
-		for range 5 {
-			if err := errors.Join(cuda.CopyInVia(via, m, 0, src, st), st.Synchronize(), cuda.CopyOut(got, m)); err != nil {
-				return err
-			}
-			if !bytes.Equal(got, src) {
-				return fmt.Errorf("goroutine %d has got %v", i, got)
-			}
-		}
-		return errors.Join(m.Free(), st.Close())
-	}), via.Close())
 }
 
 // TestCopiesBesideClose copies what a stream has filled while other goroutines close streams. The copies are to come after
@@ -324,128 +288,6 @@ func captureNotBegun() error {
 		return err
 	}
 	return errors.Join(cuda.Fill(m, uint8(1), def), graph.Close(), event.Close(), m.Free(), st[0].Close(), st[1].Close(), st[2].Close())
-}
-
-// newStages makes staging memory of four parts of 64 bytes, a stream, and memory of n bytes to copy to.
-func newStages(d cuda.Device, n int64) (*cuda.Staging, *cuda.Stream, *cuda.Memory, error) {
-	via, err := d.NewStaging(4 * 64)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	st, err := d.NewStream(cuda.NonBlocking())
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	m, err := d.Alloc(n)
-	return via, st, m, err
-}
-
-// TestStagingWithoutEvent lets the record of an event fail behind a copy, and begins a capture of the stream while the copy
-// is waited for in place of the event: the capture is not disturbed.
-func TestStagingWithoutEvent(t *testing.T) {
-	slowly(t, "Staging without an event", "cuStreamSynchronize=100")
-}
-
-func stagingWithoutEvent() error {
-	const d = cuda.Device(0)
-	f, err := fakecuda.Open(os.Getenv("TVMFFI_CUDA_LIBRARY"))
-	if err != nil {
-		return err
-	}
-	via, st, m, err := newStages(d, 64)
-	if err != nil {
-		return err
-	}
-	f.Fail("cuEventRecord", int(cuda.ErrUnknown), 0)
-	copied := make(chan error, 1)
-	go func() { copied <- cuda.CopyInVia(via, m, 0, numbered(64, 1), st) }()
-	untilIn("(*Staging).queue", "driver.CallWith")
-	graph, err := st.Capture(func() error { return cuda.Fill(m, uint8(2), st) })
-	if err := errors.Join(err, graph.Launch(st), st.Synchronize()); err != nil {
-		return err
-	}
-	if err := <-copied; !errors.Is(err, cuda.ErrUnknown) {
-		return fmt.Errorf("the copy: %v", err)
-	}
-	f.Fail("cuEventRecord", int(cuda.ErrUnknown), 0)
-	f.Fail("cuStreamSynchronize", int(cuda.ErrUnknown), 0)
-	if err := cuda.CopyInVia(via, m, 0, numbered(64, 1), st); !errors.Is(err, cuda.ErrUnknown) {
-		return fmt.Errorf("the copy whose end nobody knows: %v", err)
-	}
-	if err := cuda.CopyInVia(via, m, 0, numbered(64, 1), st); !errors.Is(err, tvmffi.ErrValue) {
-		return fmt.Errorf("a copy after that: %v", err)
-	}
-	return errors.Join(graph.Close(), via.Close(), m.Free(), st.Close())
-}
-
-// TestStagingWaitsForItsOwn lets a copy wait for a part of a Staging that a copy on the same stream has, while a stream
-// that waits long takes parts. The part that becomes free is not taken by that stream.
-func TestStagingWaitsForItsOwn(t *testing.T) {
-	slowly(t, "Staging that waits", "cuEventSynchronize=100")
-}
-
-func stagingThatWaits() error {
-	const d = cuda.Device(0)
-	via, st, m, err := newStages(d, 256)
-	if err != nil {
-		return err
-	}
-	stuck, err := d.NewStream(cuda.NonBlocking())
-	if err != nil {
-		return err
-	}
-	goOn := make(chan bool)
-	if _, err := stuck.Call(func() error { <-goOn; return nil }); err != nil {
-		return err
-	}
-	copied := make(chan error, 1)
-	go func() { copied <- cuda.CopyInVia(via, m, 0, make([]byte, 4*64), st) }()
-	untilIn("(*Staging).take", "driver.CallWith") // for the fourth part
-	err = errors.Join(st.Synchronize(), cuda.CopyInVia(via, m, 0, make([]byte, 2*64), stuck))
-	select {
-	case late := <-copied:
-		err = errors.Join(err, late)
-		close(goOn)
-	case <-time.After(5 * time.Second):
-		err = errors.Join(err, errors.New("the copy waits for a stream that it does not use"))
-		close(goOn)
-		<-copied
-	}
-	return errors.Join(err, via.Close(), m.Free(), st.Close(), stuck.Close())
-}
-
-// TestGreenCloseOfGoroutines closes a green context on one goroutine as soon as another one closes its stream.
-func TestGreenCloseOfGoroutines(t *testing.T) { slowly(t, "green Close", "cuStreamDestroy_v2=3") }
-
-func greenClose() error {
-	const d = cuda.Device(0)
-	all, err := d.SMs()
-	if err != nil {
-		return err
-	}
-	for range 5 {
-		c, err := d.NewGreenContext(all)
-		if err != nil {
-			return err
-		}
-		st, err := c.NewStream()
-		if err != nil {
-			return err
-		}
-		err = together(2, func(i int) error {
-			if i == 0 {
-				return st.Close()
-			}
-			for c.Close() != nil { // an error while the stream is open
-				runtime.Gosched()
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // TestCaptureOfTwoDevicesBesideWaits lets a stream of a second device join a capture while other goroutines wait for that

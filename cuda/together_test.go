@@ -35,7 +35,6 @@ func TestTogether(t *testing.T) {
 			func() error { return capturesTogether(o, seed+1) },
 			func() error { return freesTogether(o) },
 			func() error { return closesTogether(o) },
-			func() error { return stagesTogether(o) },
 			func() error { return waitsTogether(d) },
 		}
 		for i, g := range list {
@@ -196,20 +195,6 @@ func closesTogether(o ones) error {
 		}
 	}
 	return nil
-}
-
-func stagesTogether(o ones) error {
-	const d = cuda.Device(0)
-	via, st, m, err := newStages(d, 600)
-	if err != nil {
-		return err
-	}
-	got := make([]byte, 600)
-	err = errors.Join(cuda.CopyInVia(via, m, 0, numbered(600, 5), st), via.Close(), cuda.CopyOutAt(got, m, 0, st))
-	if err == nil && !slices.Equal(got, numbered(600, 5)) {
-		err = errors.New("the device does not have what was copied")
-	}
-	return errors.Join(err, o.on(st), st.Close(), m.Free())
 }
 
 // waitsTogether waits for the device, which is refused while somebody captures.

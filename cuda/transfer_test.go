@@ -113,49 +113,6 @@ func TestCopySlices(t *testing.T) {
 	wantError(t, cuda.CopyInAt(m, 0, src, st), tvmffi.ErrValue, "was freed")
 }
 
-// TestStaging copies more than the staging memory holds, and changes the slice while the
-// copies are under way.
-func TestStaging(t *testing.T) {
-	f := load(t)
-	via := must[*cuda.Staging](t)(cuda.Device(0).NewStaging(4 * 64))
-	st := newStream(t, 0, cuda.NonBlocking())
-	m := onDevice(t, 0, make([]byte, 1000))
-	small := onDevice(t, 0, make([]byte, 8))
-	src := numbered(1000, 7)
-	f.calls()
-	ok(t, cuda.CopyInVia(via, m, 0, src, st))
-	clear(src)
-	ok(t, cuda.CopyInVia(via, small, 4, []int16{1, 2}, st))
-	if calls := f.calls(); len(only(slices.Clone(calls), "cuStreamSynchronize")) != 0 || len(only(calls, "cuMemcpyHtoDAsync_v2")) != 17 {
-		t.Errorf("the copies make the calls %v, want 17 copies and no wait for the stream", calls)
-	}
-	wantBytes(t, m, st, numbered(1000, 7))
-	wantBytes(t, small, st, []byte{0, 0, 0, 0, 1, 0, 2, 0})
-	ok(t, cuda.CopyInVia(via, m, 1000, []byte{}, st))
-	wantError(t, cuda.CopyInVia(via, small, 5, []int32{1}, st), tvmffi.ErrValue, "not inside")
-	wantError(t, cuda.CopyInVia(nil, m, 0, src, st), tvmffi.ErrValue, "nil", "NewStaging")
-	there := onDevice(t, 1, make([]byte, 8))
-	wantError(t, cuda.CopyInVia(via, there, 0, []int32{1}, newStream(t, 1)), tvmffi.ErrValue, "the staging memory is of cuda:0, the memory on cuda:1")
-	_, err := st.Capture(func() error { return cuda.CopyInVia(via, m, 0, src, st) })
-	wantError(t, err, tvmffi.ErrValue, "CopyInVia inside Capture")
-	for _, name := range []string{"cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuEventRecord", "cuStreamIsCapturing"} {
-		f.failing(name, 999, 0)
-		wantError(t, cuda.CopyInVia(via, m, 0, src, st), cuda.ErrUnknown)
-	}
-	ok(t, cuda.CopyInVia(via, m, 0, numbered(1000, 1), st))
-	ok(t, via.Close()) // waits for the copies
-	ok(t, via.Close())
-	wantBytes(t, m, st, numbered(1000, 1))
-	wantError(t, cuda.CopyInVia(via, m, 0, src, st), tvmffi.ErrValue, "was freed")
-	_, err = cuda.Device(0).NewStaging(255)
-	wantError(t, err, tvmffi.ErrValue, "255 bytes", "the least is 256")
-	for _, name := range []string{"cuMemHostAlloc", "cuEventCreate"} {
-		f.failing(name, 2, 0)
-		_, err = cuda.Device(0).NewStaging(1 << 10)
-		wantError(t, err, cuda.ErrOutOfMemory)
-	}
-}
-
 func TestHostParts(t *testing.T) {
 	load(t)
 	st := newStream(t, 0)

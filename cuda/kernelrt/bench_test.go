@@ -142,9 +142,6 @@ func BenchmarkCopies(b *testing.B) {
 	m, err := d.Alloc(n)
 	ok(b, err)
 	defer m.Free()
-	via, err := d.NewStaging(4 * n)
-	ok(b, err)
-	defer via.Close()
 	blocking, err := d.NewStream()
 	ok(b, err)
 	defer blocking.Close()
@@ -158,8 +155,6 @@ func BenchmarkCopies(b *testing.B) {
 	}{
 		{"CopyIn", func() error { return cuda.CopyIn(m, s) }},
 		{"CopyOut", func() error { return cuda.CopyOut(s, m) }},
-		{"CopyInVia", func() error { return cuda.CopyInVia(via, m, 0, s, blocking) }},
-		{"CopyInVia, NonBlocking", func() error { return cuda.CopyInVia(via, m, 0, s, nonBlocking) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

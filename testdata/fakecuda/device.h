@@ -65,9 +65,15 @@ EXPORT int cuDeviceGetUuid(unsigned char* out, int d) {
   for (int i = 0; i < 16; ++i) out[i] = static_cast<unsigned char>(16 * d + i);
   return kOk;
 }
+// With FAKECUDA_MIG=N, device N is an instance of a device that is split.
+EXPORT int cuDeviceGetUuid_v2(unsigned char* out, int d) {
+  CALL("%d", d);
+  DEVICE(d);
+  const char* mig = std::getenv("FAKECUDA_MIG");
+  for (int i = 0; i < 16; ++i) out[i] = static_cast<unsigned char>(16 * d + i + (mig && std::atoi(mig) == d ? 0x80 : 0));
+  return kOk;
+}
 EXPORT int cuDeviceTotalMem_v2(size_t* n, int d) { CALL("%d", d); DEVICE(d); *n = kTotal; return kOk; }
-// More attributes, which the files of areas add to: the value, or -1 for another attribute.
-static std::vector<int (*)(int attribute, int dev)> more_attributes;
 EXPORT int cuDeviceGetAttribute(int* v, int a, int d) {
   CALL("%d %d", a, d);
   DEVICE(d);
@@ -78,8 +84,6 @@ EXPORT int cuDeviceGetAttribute(int* v, int a, int d) {
       {97, {232448, 65536}}, {106, {32, 16}}, {115, {1, 1}}, {120, {1, 0}},
   };
   auto f = values.find(a);
-  for (auto more : more_attributes)
-    if (f == values.end() && more(a, d) >= 0) { *v = more(a, d); return kOk; }
   if (f == values.end()) return kInvalidValue;
   *v = d ? f->second.second : f->second.first;
   return kOk;

@@ -213,8 +213,6 @@ struct Event {
   bool captured = false;             // the last record was in a capture, so nothing recorded it for real
   std::shared_ptr<Capture> capture;  // that one, until it ends
   std::vector<Node*> tail;
-  uint64_t* counts = nullptr;        // of an event of several processes: how often it was recorded, and that was done
-  bool opened = false;               // it is of another process
 };
 struct Function { std::string name; int device; std::vector<size_t> sizes; int shared = 0, dynamic = 0, threads = 1024; };
 struct Dim { unsigned x, y, z; };
@@ -223,7 +221,6 @@ struct Dim { unsigned x, y, z; };
 struct Node {
   std::string what;
   std::function<void()> work;
-  std::function<bool()> ready;
   bool host = false, driven = false;
   std::vector<Node*> after;
   std::vector<std::shared_ptr<Node>> child;  // the nodes of a child graph
@@ -370,7 +367,6 @@ Node* add(Graph* g, Node node, std::vector<Node*> after) {
 
 TaskRef task_of(const Node& n) {
   auto t = task(n.what, n.work);
-  t->ready = n.ready;
   t->host = n.host;
   t->driven = n.driven;
   return t;

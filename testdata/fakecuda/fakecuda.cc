@@ -17,11 +17,8 @@
 #include "graph.h"
 #include "memory.h"
 #include "memory_more.h"
-#include "memory_shared.h"
-#include "memory_virtual.h"
 #include "module.h"
 #include "stream.h"
-#include "stream_more.h"
 
 // ---- what the tests call
 
@@ -70,8 +67,7 @@ EXPORT void fakecuda_clear() {
 }
 // Makes a function fail: skip calls pass, then times calls (-1: all) return code.
 EXPORT void fakecuda_fail(const char* name, int code, int skip, int times) { LOCK; failures[name] = {code, skip, times}; }
-// How many things are not freed: 0 memory, 1 bytes of the devices, 2 streams, 3 events, 4 modules, 5 graphs, 6 retained contexts, 7 pools,
-// 8 ranges of addresses, 9 physical memory, 10 multicast memory.
+// How many things are not freed: 0 memory, 1 bytes of the devices, 2 streams, 3 events, 4 modules, 5 graphs, 6 retained contexts, 7 pools.
 // Work that is left runs first.
 EXPORT size_t fakecuda_live(int what) {
   LOCK;
@@ -86,7 +82,6 @@ EXPORT size_t fakecuda_live(int what) {
     case 4: return modules.size();
     case 5: return graph_set.size() + executables.size();
     case 7: return pools.size();
-    case 8: case 9: case 10: return virtual_things(what - 8);
     default: return devices[0].retained + devices[1].retained;
   }
 }

@@ -78,9 +78,8 @@ struct PoolProps { int allocation, handles, where, id; void* security; size_t mo
 EXPORT int cuMemPoolCreate(void** out, const PoolProps* p) {
   CALL("%d %d %zu", p->where, p->id, p->most);
   for (auto c : p->rest) if (c) return kInvalidValue;
-  if (p->allocation != 1 || p->handles & ~1 || p->where != 1 || p->id < 0 || p->id >= device_count() || p->security) return kInvalidValue;
+  if (p->allocation != 1 || p->handles || p->where != 1 || p->id < 0 || p->id >= device_count() || p->security) return kInvalidValue;
   auto pool = new Pool{p->id, {0, 1, 1, 1}, {}};
-  pool->handles = p->handles;
   pools.insert(pool);
   *out = pool;
   return kOk;
@@ -108,7 +107,7 @@ EXPORT int cuMemPoolSetAccess(void* h, const Access* a, size_t n) {
   pool->access.insert(a->id);
   return kOk;
 }
-EXPORT int cuMemAllocFromPoolAsync(uintptr_t* p, size_t n, void* h, void* s) { CALL("%zu %llx", n, num(s)); CONTEXT(); STREAM(s); POOL(h); return pool->imported ? kInvalidValue : allocate_ordered(p, n, pool->device, pool, st); }
+EXPORT int cuMemAllocFromPoolAsync(uintptr_t* p, size_t n, void* h, void* s) { CALL("%zu %llx", n, num(s)); CONTEXT(); STREAM(s); POOL(h); return allocate_ordered(p, n, pool->device, pool, st); }
 
 // Host memory that is not pinned is copied to a buffer of the driver before the call returns; the device gets it later.
 int to_device(const char* who, uintptr_t d, uintptr_t h, size_t n, Stream* st) {

@@ -50,9 +50,6 @@ struct Pool {
   int device;
   uint64_t attributes[9];
   std::set<int> access;
-  int handles = 0;         // 1: it can be shared as a file
-  uint64_t imported = 0;   // the pool of another process
-  int pid = 0;             // of that process
 };
 struct Device { int retained = 0; int sticky = 0; size_t used = 0; std::set<int> peers; };
 
@@ -140,12 +137,7 @@ struct Block {
   bool promised = false;  // its allocation waits in a stream
   bool ending = false;    // its end waits in a stream
   const char* ended = nullptr;  // the function that freed it
-  bool foreign = false;   // memory of another process
-  bool mapped = false;    // virtual memory, for the devices of access
-  std::set<int> access;
-  uintptr_t reservation = 0;
-  size_t reserved = 0;
-  int handles = 0;
+  bool alias = false;     // another address of memory of the host
   Ranges written;
 };
 std::map<uintptr_t, Block> blocks;
@@ -155,7 +147,7 @@ std::map<uintptr_t, Registration> registered;  // memory of the program that it 
 std::map<uintptr_t, unsigned> host_flags;      // of cuMemHostAlloc
 std::map<uintptr_t, uintptr_t> aliases;        // of write-combined memory: its address for kernels
 
-// All memory is taken from one file, so that another process can map it. Freed memory is not used again until
+// All memory is taken from one file, so that it can be mapped twice. Freed memory is not used again until
 // the arena is full.
 const size_t kArena = size_t(16) << 30;
 struct Arena { int file = -1; uintptr_t base = 0, next = 0; } arena;
@@ -220,7 +212,7 @@ int allocate(uintptr_t* out, size_t n, Kind kind, int dev, Pool* pool = nullptr)
 // Ends memory: its content is overwritten, and later uses are violations.
 void bury(uintptr_t p, const char* how) {
   auto b = blocks.find(p);
-  if (b->second.foreign) {  // the other process keeps it: only the mapping ends
+  if (b->second.alias) {  // the memory itself stays: only the mapping ends
     uintptr_t from = p / 4096 * 4096;
     mmap(reinterpret_cast<void*>(from), p + b->second.size - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   } else if (b->second.kind != Kind::host) {
@@ -244,7 +236,7 @@ void bury(uintptr_t p, const char* how) {
 
 int release(uintptr_t p, bool host, const char* how) {
   auto b = blocks.find(p);
-  if (b == blocks.end() || registered.count(p) || b->second.mapped || (b->second.kind == Kind::host) != host || b->second.kind == Kind::variable || b->second.ending) return kInvalidValue;
+  if (b == blocks.end() || registered.count(p) || (b->second.kind == Kind::host) != host || b->second.kind == Kind::variable || b->second.ending) return kInvalidValue;
   bury(p, how);
   return kOk;
 }
@@ -272,15 +264,9 @@ bool pinned(uintptr_t p, size_t n) {
   return b != blocks.end() && b->second.kind == Kind::host;
 }
 
-// More ways to reach memory of another device, which the files of areas add to: whether a device may use a block.
-std::vector<std::function<bool(int dev, uintptr_t start, const Block&)>> reaches;
-
-bool reachable(int dev, uintptr_t start, const Block& b) {
-  if (b.mapped) return dev < 0 ? !b.access.empty() : b.access.count(dev) > 0;
+bool reachable(int dev, const Block& b) {
   if (dev < 0 || b.device == dev || b.kind == Kind::host || b.kind == Kind::managed) return true;
   if (b.pool ? b.pool->access.count(dev) > 0 : devices[dev].peers.count(b.device) > 0) return true;
-  for (auto& r : reaches)
-    if (r(dev, start, b)) return true;
   return false;
 }
 
@@ -302,7 +288,7 @@ bool use(const std::string& who, uintptr_t p, size_t n, int dev, bool write) {
     return false;
   }
   if (b->second.promised) violation("%s %s %zu bytes at %zx before the allocation in stream order", who.c_str(), does, n, p);
-  if (!reachable(dev, b->first, b->second)) {
+  if (!reachable(dev, b->second)) {
     violation("%s %s %zu bytes at %zx: device %d has no access to memory of device %d", who.c_str(), does, n, p, dev, b->second.device);
     devices[std::max(dev, 0)].sticky = kIllegalAddress;
     return false;

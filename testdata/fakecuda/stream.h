@@ -10,6 +10,19 @@ EXPORT int cuStreamCreateWithPriority(void** s, unsigned flags, int priority) {
   *s = st;
   return kOk;
 }
+const int kGreatest[2] = {-5, -1};  // priorities
+EXPORT int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  CALL("%s", ""); CONTEXT();
+  if (least) *least = 0;
+  if (greatest) *greatest = kGreatest[dev];
+  return kOk;
+}
+EXPORT int cuStreamGetPriority(void* s, int* priority) {
+  CALL("%llx", num(s)); CONTEXT(); STREAM(s);
+  *priority = std::max(kGreatest[dev], std::min(st->priority, 0));
+  return kOk;
+}
+EXPORT int cuStreamGetFlags(void* s, unsigned* flags) { CALL("%llx", num(s)); CONTEXT(); STREAM(s); *flags = st->flags; return kOk; }
 // Ends a capture, whose streams and events go on without it.
 void drop(const std::shared_ptr<Capture> c) {
   for (auto other : streams)
@@ -54,9 +67,6 @@ EXPORT int cuStreamQuery(void* s) {
   return ask(last, dev);
 }
 
-// One of the two numbers of an event of several processes.
-uint64_t count_of(const Event* ev, int i) { return __atomic_load_n(&ev->counts[i], __ATOMIC_SEQ_CST); }
-
 // Lets the capture of an event go on in a stream.
 int join(Stream* st, Event* ev) {
   if (st->capture && st->capture != ev->capture) {
@@ -78,10 +88,6 @@ EXPORT int cuStreamWaitEvent(void* s, void* e, unsigned flags) {
   if (int rc = implicit(st)) return rc;
   auto mark = task("a wait for an event", nullptr);
   if (ev->record && ev->record->state != Task::done) mark->after.push_back(ev->record);
-  if (ev->counts) {
-    uint64_t *counts = ev->counts, want = count_of(ev, 0);
-    if (count_of(ev, 1) < want) mark->ready = [=] { return __atomic_load_n(&counts[1], __ATOMIC_SEQ_CST) >= want; };
-  }
   submit(st, mark);
   return kOk;
 }
@@ -159,13 +165,8 @@ EXPORT int cuLaunchHostFunc(void* s, void (*f)(void*), void* data) {
 
 EXPORT int cuEventCreate(void** e, unsigned flags) {
   CALL("%u", flags); CONTEXT();
-  if (flags & ~7u || (flags & 4 && !(flags & 2))) return kInvalidValue;
+  if (flags & ~3u) return kInvalidValue;
   auto ev = new Event{dev, flags};
-  if (flags & 4) {
-    ev->counts = reinterpret_cast<uint64_t*>(place(16));
-    if (!ev->counts) return kOutOfMemory;
-    ev->counts[0] = ev->counts[1] = 0;
-  }
   events.insert(ev);
   *e = ev;
   return kOk;
@@ -186,15 +187,11 @@ EXPORT int cuEventRecord(void* e, void* s) {
   }
   ev->captured = false;
   ev->capture = nullptr;
-  uint64_t* counts = ev->counts;
-  if (counts) __atomic_add_fetch(&counts[0], 1, __ATOMIC_SEQ_CST);
-  auto t = task("the record of an event", [ev, counts] {
-    if (counts) __atomic_add_fetch(&counts[1], 1, __ATOMIC_SEQ_CST);
+  auto t = task("the record of an event", [ev] {
     if (!events.count(ev)) return;
     ev->recorded = true;
     ev->at = clock_ms += 1.5f;
   });
-  t->driven = counts != nullptr;  // another process waits for it
   ev->record = t;
   submit(st, t);
   return kOk;
@@ -212,19 +209,11 @@ EXPORT int cuEventSynchronize(void* e) {
   CALL("%llx", num(e)); EVENT(e);
   int dev = ev->device;
   force(ev->record);
-  for (uint64_t n = 0, want = ev->counts ? count_of(ev, 0) : 0; ev->counts && count_of(ev, 1) < want; ++n) {
-    if (n > 10000) {
-      violation("cuEventSynchronize waits for a record that another process does not do");
-      return kLaunchTimeout;
-    }
-    changed.wait_for(*held, std::chrono::milliseconds(1));
-  }
   return devices[dev].sticky;
 }
 EXPORT int cuEventQuery(void* e) {
   CALL("%llx", num(e)); EVENT(e); UNSAFE();
-  int rc = ask(ev->record, ev->device);
-  return !rc && ev->counts && count_of(ev, 1) < count_of(ev, 0) ? kNotReady : rc;
+  return ask(ev->record, ev->device);
 }
 EXPORT int cuEventElapsedTime(float* ms, void* a, void* b) {
   CALL("%llx %llx", num(a), num(b));

@@ -84,48 +84,15 @@ const (
 	GraphDestroy
 
 	// Memory: copies, the host, what an address is, advice.
-	Memcpy2DAsync
-	Memcpy3DAsync
-	Memcpy3DPeerAsync
-	MemsetD2D8Async
-	MemsetD2D16Async
 	MemsetD2D32Async
 	MemHostRegister
 	MemHostUnregister
 	MemHostGetDevicePointer
 	PointerGetAttributes
-	MemGetAddressRange
-	MemPrefetchAsync
-	MemAdvise
-	MemRangeGetAttribute
 
 	// Memory of other processes.
-	IpcGetMemHandle
-	IpcOpenMemHandle
-	IpcCloseMemHandle
-	IpcGetEventHandle
-	IpcOpenEventHandle
-	MemPoolExportToShareableHandle
-	MemPoolImportFromShareableHandle
-	MemPoolExportPointer
-	MemPoolImportPointer
 
 	// Virtual memory and multicast.
-	MemAddressReserve
-	MemAddressFree
-	MemCreate
-	MemRelease
-	MemMap
-	MemUnmap
-	MemSetAccess
-	MemGetAllocationGranularity
-	MemExportToShareableHandle
-	MemImportFromShareableHandle
-	MulticastCreate
-	MulticastAddDevice
-	MulticastBindMem
-	MulticastUnbind
-	MulticastGetGranularity
 
 	// Graphs.
 
@@ -133,27 +100,8 @@ const (
 	ThreadExchangeStreamCaptureMode
 	StreamGetPriority
 	StreamGetFlags
-	StreamSetAttribute
-	StreamGetAttribute
-	StreamWaitValue32
-	StreamWaitValue64
-	StreamWriteValue32
-	StreamWriteValue64
 	CtxGetStreamPriorityRange
-	CtxGetLimit
-	CtxSetLimit
-	CtxResetPersistingL2Cache
-	DevicePrimaryCtxSetFlags
-	DevicePrimaryCtxGetState
 	DeviceGetUUIDv2
-	ProfilerStart
-	ProfilerStop
-	DeviceGetDevResource
-	DevSmResourceSplitByCount
-	DevResourceGenerateDesc
-	GreenCtxCreate
-	GreenCtxDestroy
-	GreenCtxStreamCreate
 
 	functions int = iota
 )
@@ -241,48 +189,15 @@ var table = [functions]entry{
 	GraphDestroy:                              {"cuGraphDestroy", "", 10000},
 
 	// Memory: copies, the host, what an address is, advice.
-	Memcpy2DAsync:           {"cuMemcpy2DAsync", "cuMemcpy2DAsync_v2", 3020},
-	Memcpy3DAsync:           {"cuMemcpy3DAsync", "cuMemcpy3DAsync_v2", 3020},
-	Memcpy3DPeerAsync:       {"cuMemcpy3DPeerAsync", "", 4000},
-	MemsetD2D8Async:         {"cuMemsetD2D8Async", "", 3020},
-	MemsetD2D16Async:        {"cuMemsetD2D16Async", "", 3020},
 	MemsetD2D32Async:        {"cuMemsetD2D32Async", "", 3020},
 	MemHostRegister:         {"cuMemHostRegister", "cuMemHostRegister_v2", 6050},
 	MemHostUnregister:       {"cuMemHostUnregister", "", 4000},
 	MemHostGetDevicePointer: {"cuMemHostGetDevicePointer", "cuMemHostGetDevicePointer_v2", 3020},
 	PointerGetAttributes:    {"cuPointerGetAttributes", "", 7000},
-	MemGetAddressRange:      {"cuMemGetAddressRange", "cuMemGetAddressRange_v2", 3020},
-	MemPrefetchAsync:        {"cuMemPrefetchAsync", "", 8000},
-	MemAdvise:               {"cuMemAdvise", "", 8000},
-	MemRangeGetAttribute:    {"cuMemRangeGetAttribute", "", 8000},
 
 	// Memory of other processes.
-	IpcGetMemHandle:                  {"cuIpcGetMemHandle", "", 4010},
-	IpcOpenMemHandle:                 {"cuIpcOpenMemHandle", "cuIpcOpenMemHandle_v2", 11000},
-	IpcCloseMemHandle:                {"cuIpcCloseMemHandle", "", 4010},
-	IpcGetEventHandle:                {"cuIpcGetEventHandle", "", 4010},
-	IpcOpenEventHandle:               {"cuIpcOpenEventHandle", "", 4010},
-	MemPoolExportToShareableHandle:   {"cuMemPoolExportToShareableHandle", "", 11020},
-	MemPoolImportFromShareableHandle: {"cuMemPoolImportFromShareableHandle", "", 11020},
-	MemPoolExportPointer:             {"cuMemPoolExportPointer", "", 11020},
-	MemPoolImportPointer:             {"cuMemPoolImportPointer", "", 11020},
 
 	// Virtual memory and multicast.
-	MemAddressReserve:            {"cuMemAddressReserve", "", 10020},
-	MemAddressFree:               {"cuMemAddressFree", "", 10020},
-	MemCreate:                    {"cuMemCreate", "", 10020},
-	MemRelease:                   {"cuMemRelease", "", 10020},
-	MemMap:                       {"cuMemMap", "", 10020},
-	MemUnmap:                     {"cuMemUnmap", "", 10020},
-	MemSetAccess:                 {"cuMemSetAccess", "", 10020},
-	MemGetAllocationGranularity:  {"cuMemGetAllocationGranularity", "", 10020},
-	MemExportToShareableHandle:   {"cuMemExportToShareableHandle", "", 10020},
-	MemImportFromShareableHandle: {"cuMemImportFromShareableHandle", "", 10020},
-	MulticastCreate:              {"cuMulticastCreate", "", 12010},
-	MulticastAddDevice:           {"cuMulticastAddDevice", "", 12010},
-	MulticastBindMem:             {"cuMulticastBindMem", "", 12010},
-	MulticastUnbind:              {"cuMulticastUnbind", "", 12010},
-	MulticastGetGranularity:      {"cuMulticastGetGranularity", "", 12010},
 
 	// Graphs.
 
@@ -290,27 +205,8 @@ var table = [functions]entry{
 	ThreadExchangeStreamCaptureMode: {"cuThreadExchangeStreamCaptureMode", "", 10010},
 	StreamGetPriority:               {"cuStreamGetPriority", "", 5050},
 	StreamGetFlags:                  {"cuStreamGetFlags", "", 5050},
-	StreamSetAttribute:              {"cuStreamSetAttribute", "", 11000},
-	StreamGetAttribute:              {"cuStreamGetAttribute", "", 11000},
-	StreamWaitValue32:               {"cuStreamWaitValue32", "cuStreamWaitValue32_v2", 11070},
-	StreamWaitValue64:               {"cuStreamWaitValue64", "cuStreamWaitValue64_v2", 11070},
-	StreamWriteValue32:              {"cuStreamWriteValue32", "cuStreamWriteValue32_v2", 11070},
-	StreamWriteValue64:              {"cuStreamWriteValue64", "cuStreamWriteValue64_v2", 11070},
 	CtxGetStreamPriorityRange:       {"cuCtxGetStreamPriorityRange", "", 5050},
-	CtxGetLimit:                     {"cuCtxGetLimit", "", 3010},
-	CtxSetLimit:                     {"cuCtxSetLimit", "", 3010},
-	CtxResetPersistingL2Cache:       {"cuCtxResetPersistingL2Cache", "", 11000},
-	DevicePrimaryCtxSetFlags:        {"cuDevicePrimaryCtxSetFlags", "cuDevicePrimaryCtxSetFlags_v2", 11000},
-	DevicePrimaryCtxGetState:        {"cuDevicePrimaryCtxGetState", "", 7000},
 	DeviceGetUUIDv2:                 {"cuDeviceGetUuid", "cuDeviceGetUuid_v2", 11040},
-	ProfilerStart:                   {"cuProfilerStart", "", 4000},
-	ProfilerStop:                    {"cuProfilerStop", "", 4000},
-	DeviceGetDevResource:            {"cuDeviceGetDevResource", "", 12040},
-	DevSmResourceSplitByCount:       {"cuDevSmResourceSplitByCount", "", 12040},
-	DevResourceGenerateDesc:         {"cuDevResourceGenerateDesc", "", 12040},
-	GreenCtxCreate:                  {"cuGreenCtxCreate", "", 12040},
-	GreenCtxDestroy:                 {"cuGreenCtxDestroy", "", 12040},
-	GreenCtxStreamCreate:            {"cuGreenCtxStreamCreate", "", 12050},
 }
 
 // All returns the functions of the table.

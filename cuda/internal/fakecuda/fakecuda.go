@@ -75,9 +75,6 @@ const (
 	Graphs
 	Contexts
 	Pools
-	Addresses
-	Physical
-	Multicasts
 )
 
 // Live counts the things that nobody has freed. Work that is still queued runs first.

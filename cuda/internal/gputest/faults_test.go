@@ -21,7 +21,7 @@ var faults = map[string]func() error{
 func TestFaults(t *testing.T) {
 	prepare(t)
 	for name := range faults {
-		t.Run(name, func(t *testing.T) { child(t, name, "") })
+		t.Run(name, func(t *testing.T) { child(t, name) })
 	}
 }
 

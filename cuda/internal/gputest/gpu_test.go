@@ -29,11 +29,7 @@ func TestMain(m *testing.M) {
 	if name == "" {
 		os.Exit(m.Run())
 	}
-	f := faults[name]
-	if f == nil {
-		f = readers[name]
-	}
-	if err := f(); err != nil {
+	if err := faults[name](); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
@@ -45,12 +41,11 @@ func TestMain(m *testing.M) {
 const childDone = "the process saw what it expects"
 
 // child runs one of the functions that TestMain knows in a process of its own.
-func child(t *testing.T, name, shared string, files ...*os.File) {
+func child(t *testing.T, name string) {
 	t.Helper()
 	cmd := nativetest.Command(t.Context(), nativetest.Self())
-	cmd.Env = append(os.Environ(), childName+"="+name, sharedName+"="+shared)
+	cmd.Env = append(os.Environ(), childName+"="+name)
 	cmd.Stdin = strings.NewReader("") // there may be no /dev/null
-	cmd.ExtraFiles = files
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.HasSuffix(string(out), childDone+"\n") {
 		t.Errorf("%v\n%s", err, out)
