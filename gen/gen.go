@@ -11,10 +11,10 @@
 //
 // # Stages
 //
-// Generate has three stages. Classify decides for each item of the schema whether
-// it becomes a typed function, a packed one, an untyped one or none, and records the
-// reason. Plan chooses packages, names and Go types, and resolves or refuses
-// every collision. Emit writes the plan and decides nothing.
+// Generate decides for each item of the schema whether it becomes a typed function, a
+// packed one, an untyped one or none, and records the reason. Then it chooses packages, Go
+// types and names, and resolves or refuses every collision. At the end it writes what was
+// decided. The package gen/internal/plan lists the stages and their values.
 //
 // [Verify] is a separate step, because it needs the consumer's files: it
 // type-checks the output together with them.
@@ -27,9 +27,15 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
+	"github.com/tvmffi-go/tvmffi/gen/internal/docs"
 	"github.com/tvmffi-go/tvmffi/gen/internal/emit"
 	"github.com/tvmffi-go/tvmffi/gen/internal/load"
+	"github.com/tvmffi-go/tvmffi/gen/internal/members"
+	"github.com/tvmffi-go/tvmffi/gen/internal/names"
+	"github.com/tvmffi-go/tvmffi/gen/internal/place"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/gen/internal/types"
 	"github.com/tvmffi-go/tvmffi/gen/internal/verify"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -57,12 +63,12 @@ func Generate(s schema.Schema, c Config) ([]File, Report, error) {
 	if err := s.Validate(); err != nil {
 		return nil, Report{}, err
 	}
-	p, err := plan.Make(s, plan.Config(c))
+	places, err := stages(s, plan.Config(c))
 	if err != nil {
 		return nil, Report{}, fmt.Errorf("plan: %w", err)
 	}
 	var files []File
-	for _, pkg := range p.Packages {
+	for _, pkg := range places.Packages {
 		for _, f := range pkg.Files {
 			content, err := emit.File(pkg, f)
 			if err != nil {
@@ -72,7 +78,22 @@ func Generate(s schema.Schema, c Config) ([]File, Report, error) {
 		}
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return files, newReport(p, s), nil
+	return files, newReport(places.Items), nil
+}
+
+// stages plans the bindings of the parts of s that c asks for. The schema must be valid and in
+// canonical order. Each stage adds to what the packages of places hold.
+func stages(s schema.Schema, c plan.Config) (*place.Places, error) {
+	items, err := classify.Select(s, c)
+	if err != nil {
+		return nil, err
+	}
+	places := place.New(items)
+	expressions := types.New(places)
+	members.Describe(expressions)
+	names.Choose(expressions)
+	docs.Write(places.Packages)
+	return places, items.Finish()
 }
 
 // Verify type-checks generated files as if they were below dir, together with the

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -58,12 +59,12 @@ type Count struct {
 	Renamed int `json:"renamed,omitempty"`
 }
 
-func newReport(p *plan.Plan, s schema.Schema) Report {
-	r := Report{Unused: p.Unused}
-	entries := p.Entries
-	for _, f := range s.Flaws {
+func newReport(items *classify.Items) Report {
+	r := Report{Unused: items.Unused}
+	entries := items.Entries
+	for _, f := range items.Schema.Flaws {
 		// Flaws of a library that is not bound do not matter here.
-		if slices.ContainsFunc(s.Libraries, func(l schema.Library) bool { return l.File == f.Library && l.Role == schema.RoleBound }) {
+		if slices.ContainsFunc(items.Schema.Libraries, func(l schema.Library) bool { return l.File == f.Library && l.Role == schema.RoleBound }) {
 			entries = append(entries, &Entry{Kind: Kind(f.Kind), Name: f.Name, Status: Skipped, Reason: f.Reason})
 		}
 	}

@@ -75,7 +75,14 @@ var rooms = []room{
 	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
 
 	{dir: "gen", own: []string{"gen/internal/...", "schema", "schema/hints"}, other: []string{"golang.org/x/mod/module"}},
-	{dir: "gen/internal/plan", own: []string{"cuda/spec", "internal/docstring", "internal/nearest", "schema", "schema/hints"}},
+	// The values that the stages of bindings pass on, and the stages in their order.
+	{dir: "gen/internal/plan", own: []string{"cuda/spec", "schema", "schema/hints"}},
+	{dir: "gen/internal/classify", own: []string{"gen/internal/plan", "cuda/spec", "internal/docstring", "internal/nearest", "schema", "schema/hints"}},
+	{dir: "gen/internal/place", own: []string{"gen/internal/plan", "gen/internal/classify", "schema"}},
+	{dir: "gen/internal/types", own: []string{"gen/internal/plan", "gen/internal/classify", "gen/internal/place", "cuda/spec", "schema", "schema/hints"}},
+	{dir: "gen/internal/members", own: []string{"gen/internal/plan", "gen/internal/classify", "gen/internal/types", "schema"}},
+	{dir: "gen/internal/names", own: []string{"gen/internal/plan", "gen/internal/types"}},
+	{dir: "gen/internal/docs", own: []string{"gen/internal/plan"}},
 	{dir: "gen/internal/load", own: []string{"internal/nearest"}, other: []string{"golang.org/x/mod/modfile", "golang.org/x/tools/go/packages"}},
 	{dir: "gen/internal/source", own: []string{"gen/internal/load", "internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
@@ -232,6 +239,9 @@ func TestImports_seesDefects(t *testing.T) {
 		{"gen/internal/kernel", self + "/cuda/spec", false, true},
 		{"gen/internal/kernel", self + "/cuda", false, false},
 		{"gen/internal/plan", jennifer, false, false},
+		{"gen/internal/names", self + "/gen/internal/types", false, true},
+		{"gen/internal/types", self + "/gen/internal/names", false, false},
+		{"gen/internal/classify", self + "/gen/internal/place", false, false},
 		{"gen/internal/emit", jennifer, false, true},
 		{"cmd/tvmffi-bind", jennifer, false, false},
 		{"cmd/tvmffi-bind", self + "/cuda", false, false},

@@ -4,8 +4,8 @@
 // # Files
 //
 //	any file  file.go, docs.go
-//	bindings  emit.go, handshake.go, objects.go, ctors.go, forward.go, funcs.go
+//	bindings  emit.go, handshake.go, objects.go, ctors.go, funcs.go
 //	exports   export.go, exportcall.go, exportcontext.go, exportfunc.go, exportclass.go,
-//	          exporterror.go, exportmain.go
+//	          exportmain.go
 //	kernels   kernel.go, kernelchecks.go, kernellaunch.go
 package emit

@@ -45,3 +45,13 @@ func (e *exporter) constructor(t *source.Type, f *source.Function) jen.Code {
 	direct := exportrt("Constructor").Call(exportrt("Function").Add(e.direct(t.GoName, f, nil)), defaults)
 	return define("StaticMethod").Call(append(append(args, e.paramOptions(f)...), direct)...)
 }
+
+// errorType describes an error type for the runtime.
+func (e *exporter) errorType(t *source.ErrorType) jen.Code {
+	value := jen.Id(e.err)
+	if t.Pointer {
+		value = address(e.err)
+	}
+	return exportrt("ErrorOf").Call(jen.Lit(e.prefixed(t.Kind)), jen.Lit(t.Base),
+		jen.Func().Params(jen.Id(e.err).Id(t.GoName)).Error().Block(jen.Return(value)))
+}

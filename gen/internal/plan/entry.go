@@ -12,19 +12,6 @@ const (
 	KindConstructor Kind = "constructor"
 )
 
-// The kinds of names that derive from an item and have no entry.
-const (
-	kindRef        Kind = "Ref interface of"
-	kindSetter     Kind = "setter of"
-	kindOptionType Kind = "option type of"
-	kindOption     Kind = "option"
-)
-
-// reported reports whether the kind has entries in the report.
-func (k Kind) reported() bool {
-	return k == KindFunction || k == KindType || k == KindField || k == KindMethod || k == KindConstructor
-}
-
 // Status is the outcome for an item.
 type Status string
 

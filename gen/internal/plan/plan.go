@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"go/token"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,12 @@ const (
 	Runtime = "github.com/tvmffi-go/tvmffi/runtime"
 	Bindrt  = Runtime + "/bindrt"
 	Big     = "math/big"
+)
+
+// Names that TVM-FFI gives to items.
+const (
+	RootKey  = "ffi.Object"   // the type of all objects
+	InitName = "__ffi_init__" // the constructor of a type
 )
 
 // Config has the fields of gen.Config, which documents them: the conversion in gen.Generate
@@ -37,13 +42,6 @@ type Config struct {
 	UserNames    map[string][]string
 	ToolVersion  string
 	Split        bool
-}
-
-// A Plan is the whole output, decided.
-type Plan struct {
-	Packages []*Package // sorted by Dir
-	Entries  []*Entry   // one per item of the schema that was asked for
-	Unused   []string   // the items of names files that the schema does not have, sorted
 }
 
 // A Package is one Go package of the output.
@@ -129,29 +127,9 @@ func (*Func) decl()      {}
 func (*Object) decl()    {}
 func (*Variant) decl()   {}
 
-// Make plans the bindings of the parts of s that c asks for. The schema must be
-// valid and in canonical order.
-func Make(s schema.Schema, c Config) (*Plan, error) {
-	items, err := classify(s, c)
-	if err != nil {
-		return nil, err
-	}
-	places := place(items)
-	types := &Types{places, map[*Variant][]*node{}}
-	describe(types)
-	name(types)
-	documentAll(places.Packages)
-	finish(places.Packages)
-	if err := items.Finish(); err != nil {
-		return nil, err
-	}
-	withFiles := slices.DeleteFunc(places.Packages, func(pkg *Package) bool { return len(pkg.Files) == 0 })
-	return &Plan{Packages: withFiles, Entries: items.Entries, Unused: items.Unused}, nil
-}
-
-// owned returns the types that other packages own, by key. The output of an earlier run is
+// Owned returns the types that other packages own, by key. The output of an earlier run is
 // not another package.
-func (c Config) owned() map[string]string {
+func (c Config) Owned() map[string]string {
 	all := map[string]string{}
 	for key, target := range c.Imported {
 		if path, _ := CutExternal(target); path != c.ImportPath && !strings.HasPrefix(path, c.ImportPath+"/") {
@@ -206,18 +184,12 @@ func (e *ConfigError) Error() string {
 // Unwrap returns the problem.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
+// Pointer returns the type of pointers to t.
 func Pointer(t GoType) GoType { return GoType{Elem: &t} }
 
 // RuntimeType returns a type of package tvmffi.
 func RuntimeType(name string, args ...GoType) GoType {
 	return GoType{Path: Runtime, Name: name, Args: args}
-}
-
-func order(first bool) int {
-	if first {
-		return 1
-	}
-	return 0
 }
 
 // Display returns a directory below the output root in the form for messages.

@@ -1,4 +1,6 @@
-package plan
+// Package classify decides which items of a schema get a Go form, and applies to them what hints
+// add: the configuration, names files and the documentation of the library.
+package classify
 
 import (
 	"cmp"
@@ -7,33 +9,32 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // runtimeKeys are the types that package tvmffi implements by hand.
 var runtimeKeys = func() map[string]bool {
-	keys := wordSet(`Any None bool int float DataType Device void* DLTensor* TVMFFIByteArray* ObjectRValueRef
+	keys := plan.WordSet(`Any None bool int float DataType Device void* DLTensor* TVMFFIByteArray* ObjectRValueRef
 		ffi.Object ffi.String ffi.SmallStr ffi.Bytes ffi.SmallBytes ffi.Function ffi.Tensor ffi.Module ffi.Shape
 		ffi.Array ffi.List ffi.Map ffi.Dict ffi.Error ffi.BigInt ffi.OpaquePyObject ffi.Unchanged`)
 	keys["const char*"] = true
 	return keys
 }()
 
-const (
-	rootKey  = "ffi.Object"
-	initName = "__ffi_init__"
-)
+// InRuntime reports whether package tvmffi has a type.
+func InRuntime(key string) bool { return runtimeKeys[key] }
 
 // Items are the items of a schema that get a Go form, and the entries of all that the
 // configuration asks for.
 type Items struct {
-	Config    Config
+	Config    plan.Config
 	Schema    schema.Schema
 	Keys      hints.Types // the types of the schema, by key
 	Types     []*Type     // in schema order
 	Functions []*Function // in schema order
-	Entries   []*Entry
+	Entries   []*plan.Entry
 	Unused    []string        // the items of names files that the schema does not have, sorted
 	Used      map[string]bool // the entries of the configuration that matched, such as "skip garden.Rose"
 	Errs      []error
@@ -43,7 +44,7 @@ type Items struct {
 
 // An Item is a function, a type or a member of a type, with what hints add to it.
 type Item struct {
-	Entry *Entry
+	Entry *plan.Entry
 	Doc   string
 	// Signature has the names and types of the hints. It is nil for a packed function.
 	Signature *schema.Signature
@@ -61,13 +62,13 @@ type Function struct {
 type Type struct {
 	Item
 	Schema  *schema.Type
-	Fields  []*TypeField
+	Fields  []*Field
 	Methods []*Method
 	Init    *Item // the constructor that sets the fields, nil if there is none
 }
 
-// A TypeField is a field of an object type.
-type TypeField struct {
+// A Field is a field of an object type.
+type Field struct {
 	Item
 	Schema *schema.Field
 }
@@ -79,28 +80,28 @@ type Method struct {
 	Overload int
 }
 
-// classify selects the items that the config asks for, decides what each becomes, and applies
+// Select selects the items that the config asks for, decides what each becomes, and applies
 // the hints to them. The errors are in the items, unless there is nothing to bind.
-func classify(s schema.Schema, c Config) (*Items, error) {
+func Select(s schema.Schema, c plan.Config) (*Items, error) {
 	p := &Items{Config: c, Schema: s, Keys: make(hints.Types, len(s.Types)), Used: map[string]bool{}, patterns: hintPatterns(c.Functions)}
 	for i := range s.Types {
 		p.Keys[s.Types[i].Key] = &s.Types[i]
 	}
-	owned := c.owned()
+	owned := c.Owned()
 	for i := range s.Types {
 		t := &s.Types[i]
 		if !p.wanted(t.Key, t.Library) {
 			continue
 		}
-		e := p.entry(KindType, t.Key)
+		e := p.entry(plan.KindType, t.Key)
 		switch {
 		case p.skip(e):
 		case runtimeKeys[t.Key]:
-			e.Status, e.Reason = InRuntime, "package tvmffi has it"
+			e.Status, e.Reason = plan.InRuntime, "package tvmffi has it"
 		case owned[t.Key] != "":
-			e.Status, e.Reason = Skipped, "owned by "+owned[t.Key]
-		case !slices.Contains(t.Ancestors, rootKey):
-			e.Status, e.Reason = Skipped, "not an object type, and unknown to package tvmffi"
+			e.Status, e.Reason = plan.Skipped, "owned by "+owned[t.Key]
+		case !slices.Contains(t.Ancestors, plan.RootKey):
+			e.Status, e.Reason = plan.Skipped, "not an object type, and unknown to package tvmffi"
 		default:
 			p.Types = append(p.Types, p.members(t, e))
 			continue
@@ -112,7 +113,7 @@ func classify(s schema.Schema, c Config) (*Items, error) {
 		if !p.wanted(f.Name, f.Library) || f.Source == schema.SourceModule && !p.boundLibrary(f.Library) {
 			continue
 		}
-		if e := p.entry(KindFunction, f.Name); !p.skip(e) {
+		if e := p.entry(plan.KindFunction, f.Name); !p.skip(e) {
 			p.Functions = append(p.Functions, &Function{Item{Entry: e}, f})
 		}
 	}
@@ -138,11 +139,11 @@ func (p *Items) nothing() error {
 }
 
 // members makes the entries of a type that gets a Go type.
-func (p *Items) members(s *schema.Type, e *Entry) *Type {
+func (p *Items) members(s *schema.Type, e *plan.Entry) *Type {
 	t := &Type{Item: Item{Entry: e}, Schema: s}
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		t.Fields = append(t.Fields, &TypeField{p.member(KindField, s.Key, f.Name), f})
+		t.Fields = append(t.Fields, &Field{p.member(plan.KindField, s.Key, f.Name), f})
 	}
 	seen := map[string]int{}
 	for i := range s.Methods {
@@ -154,14 +155,14 @@ func (p *Items) members(s *schema.Type, e *Entry) *Type {
 		}
 		t.Methods = append(t.Methods, method)
 	}
-	if seen[initName] == 0 && slices.Contains(s.Attributes, initName) {
-		init := p.member(KindConstructor, s.Key, initName)
+	if seen[plan.InitName] == 0 && slices.Contains(s.Attributes, plan.InitName) {
+		init := p.member(plan.KindConstructor, s.Key, plan.InitName)
 		t.Init = &init
 	}
 	return t
 }
 
-func (p *Items) member(kind Kind, key, name string) Item {
+func (p *Items) member(kind plan.Kind, key, name string) Item {
 	e := p.entry(kind, key+"."+name)
 	p.skip(e)
 	return Item{Entry: e}
@@ -169,22 +170,22 @@ func (p *Items) member(kind Kind, key, name string) Item {
 
 // methodKind returns the kind of a method: a static method with the name of constructors is
 // one.
-func methodKind(m *schema.Method) Kind {
-	if m.Flags&schema.FlagIsStaticMethod != 0 && m.Name == initName {
-		return KindConstructor
+func methodKind(m *schema.Method) plan.Kind {
+	if m.Flags&schema.FlagIsStaticMethod != 0 && m.Name == plan.InitName {
+		return plan.KindConstructor
 	}
-	return KindMethod
+	return plan.KindMethod
 }
 
 // memberEntries gives the fields and methods of a type that is not generated the
 // same status as the type.
-func (p *Items) memberEntries(t *schema.Type, of *Entry) {
+func (p *Items) memberEntries(t *schema.Type, of *plan.Entry) {
 	for _, f := range t.Fields {
-		e := p.entry(KindField, t.Key+"."+f.Name)
+		e := p.entry(plan.KindField, t.Key+"."+f.Name)
 		e.Status, e.Reason = of.Status, of.Reason
 	}
 	for _, m := range t.Methods {
-		e := p.entry(KindMethod, t.Key+"."+m.Name)
+		e := p.entry(plan.KindMethod, t.Key+"."+m.Name)
 		e.Status, e.Reason = of.Status, of.Reason
 	}
 }
@@ -214,25 +215,19 @@ func (p *Items) boundLibrary(file string) bool {
 }
 
 // entry adds the report entry of an item.
-func (p *Items) entry(kind Kind, name string) *Entry {
-	e := &Entry{Kind: kind, Name: name, Status: Generated}
+func (p *Items) entry(kind plan.Kind, name string) *plan.Entry {
+	e := &plan.Entry{Kind: kind, Name: name, Status: plan.Generated}
 	p.Entries = append(p.Entries, e)
 	return e
 }
 
 // skip applies the skip list.
-func (p *Items) skip(e *Entry) bool {
+func (p *Items) skip(e *plan.Entry) bool {
 	for _, key := range []string{e.Name, e.ID()} {
 		if slices.Contains(p.Config.Skip, key) {
 			p.Used["skip "+key] = true
-			e.Status, e.Reason = Skipped, "in the skip list"
+			e.Status, e.Reason = plan.Skipped, "in the skip list"
 		}
 	}
-	return e.Status == Skipped
+	return e.Status == plan.Skipped
 }
-
-// lastPart returns the part of a registry name after the last dot.
-func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
-
-// namespace returns the part of a registry name before the last dot.
-func namespace(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }

@@ -1,4 +1,4 @@
-package plan
+package names
 
 import (
 	"cmp"
@@ -7,27 +7,21 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 // fileSuffix ends every generated file name, so that no name ends in _test, or in an
 // operating system or architecture, which Go would read as a build constraint.
 const fileSuffix = "_gen"
 
-// finish fills the names into the entries, and groups the declarations of the packages into files.
-func finish(packages []*Package) {
-	for _, pkg := range packages {
-		report(pkg)
-		group(pkg)
-	}
-}
-
 // report fills the Go names into the entries of a package.
-func report(pkg *Package) {
-	set := func(e *Entry, name string) {
-		e.Package = Display(pkg.Dir)
+func report(pkg *plan.Package) {
+	set := func(e *plan.Entry, name string) {
+		e.Package = plan.Display(pkg.Dir)
 		e.GoName = name
 		if name == "" {
-			e.Status, e.Reason = Skipped, cmp.Or(e.Reason, e.Note)
+			e.Status, e.Reason = plan.Skipped, cmp.Or(e.Reason, e.Note)
 		}
 	}
 	for _, f := range pkg.Funcs {
@@ -49,23 +43,20 @@ func report(pkg *Package) {
 
 // group puts the declarations of a package into files: one per type, and one each for
 // functions, variants and aliases. Types with the same file name share a file.
-func group(pkg *Package) {
-	files := map[string][]Decl{}
-	add := func(name string, d Decl) { files[name+fileSuffix] = append(files[name+fileSuffix], d) }
-	slices.SortFunc(pkg.Funcs, func(a, b *Func) int { return cmp.Compare(a.GoName, b.GoName) })
-	slices.SortFunc(pkg.Objects, func(a, b *Object) int { return cmp.Compare(a.GoName, b.GoName) })
-	slices.SortFunc(pkg.Aliases, func(a, b *Alias) int { return cmp.Compare(a.GoName, b.GoName) })
-	for _, a := range pkg.Aliases {
+func group(pkg *plan.Package) {
+	files := map[string][]plan.Decl{}
+	add := func(name string, d plan.Decl) { files[name+fileSuffix] = append(files[name+fileSuffix], d) }
+	for _, a := range slices.SortedFunc(slices.Values(pkg.Aliases), func(a, b *plan.Alias) int { return cmp.Compare(a.GoName, b.GoName) }) {
 		if a.GoName != "" {
 			add("aliases", a)
 		}
 	}
-	for _, f := range pkg.Funcs {
+	for _, f := range slices.SortedFunc(slices.Values(pkg.Funcs), func(a, b *plan.Func) int { return cmp.Compare(a.GoName, b.GoName) }) {
 		if f.GoName != "" {
 			add("functions", f)
 		}
 	}
-	for _, o := range pkg.Objects {
+	for _, o := range slices.SortedFunc(slices.Values(pkg.Objects), func(a, b *plan.Object) int { return cmp.Compare(a.GoName, b.GoName) }) {
 		add(fileName(o.GoName), o)
 	}
 	for _, text := range slices.Sorted(maps.Keys(pkg.Variants)) {
@@ -75,14 +66,11 @@ func group(pkg *Package) {
 		return // the root package always exists: a program calls its Load
 	}
 	const first = "library" + fileSuffix
-	files[first] = slices.Insert(files[first], 0, Decl(&Handshake{}))
+	files[first] = slices.Insert(files[first], 0, plan.Decl(&plan.Handshake{}))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		pkg.Files = append(pkg.Files, File{Name: name, Decls: files[name]})
+		pkg.Files = append(pkg.Files, plan.File{Name: name, Decls: files[name]})
 	}
 }
-
-// maxFileName keeps file names within the limits of file systems.
-const maxFileName = 100
 
 // fileName returns a Go name in lower case with underscores, in ASCII.
 func fileName(goName string) string {
@@ -99,5 +87,5 @@ func fileName(goName string) string {
 		}
 	}
 	name := b.String()
-	return name[:min(len(name), maxFileName)]
+	return name[:min(len(name), plan.MaxFileName)]
 }

@@ -1,10 +1,13 @@
-package plan
+// Package docs adds to the docs of declarations what follows from the others, with links.
+package docs
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 // The most items that a sentence of a doc names.
@@ -13,11 +16,11 @@ const (
 	maxListed = 12
 )
 
-// documentAll adds to the docs of packages, types and constructors what follows from other
-// items. All names are known.
-func documentAll(packages []*Package) {
+// Write adds to the docs of packages, types and constructors what follows from other
+// items.
+func Write(packages []*plan.Package) {
 	for _, pkg := range packages {
-		d := &documenter{pkg: pkg, returns: map[*Object][]string{}, takes: map[*Object][]string{}, children: map[*Object][]string{}}
+		d := &documenter{pkg: pkg, returns: map[*plan.Object][]string{}, takes: map[*plan.Object][]string{}, children: map[*plan.Object][]string{}}
 		d.index()
 		for _, o := range pkg.Objects {
 			d.constructors(o)
@@ -42,12 +45,12 @@ func documentAll(packages []*Package) {
 // A documenter writes the docs of one package. For each type it knows the links of the functions
 // that return or take its objects and of the types derived from it, if they are in the package.
 type documenter struct {
-	pkg                      *Package
-	returns, takes, children map[*Object][]string
+	pkg                      *plan.Package
+	returns, takes, children map[*plan.Object][]string
 }
 
 func (d *documenter) index() {
-	note := func(f *Func, name string) {
+	note := func(f *plan.Func, name string) {
 		if f.GoName == "" || f.Call == nil {
 			return
 		}
@@ -57,9 +60,9 @@ func (d *documenter) index() {
 		if f.Constructor && len(f.Owner.Makers) > 0 {
 			return // the maker takes the same types
 		}
-		taken := map[*Object]bool{nil: true}
+		taken := map[*plan.Object]bool{nil: true}
 		for _, param := range f.Call.Params {
-			param.Type.Each(func(o *Object) {
+			param.Type.Each(func(o *plan.Object) {
 				if !taken[o] {
 					d.takes[o] = append(d.takes[o], d.link(d.pkg, name))
 				}
@@ -79,7 +82,7 @@ func (d *documenter) index() {
 			note(f, o.Member(f.GoName))
 		}
 	}
-	for _, found := range []map[*Object][]string{d.returns, d.takes, d.children} {
+	for _, found := range []map[*plan.Object][]string{d.returns, d.takes, d.children} {
 		for _, links := range found {
 			slices.Sort(links)
 		}
@@ -88,11 +91,11 @@ func (d *documenter) index() {
 
 // link returns the doc link of a name in a package. A package that this one does not import has
 // its path there.
-func (d *documenter) link(of *Package, name string) string {
+func (d *documenter) link(of *plan.Package, name string) string {
 	if of == d.pkg {
 		return "[" + name + "]"
 	}
-	i := slices.IndexFunc(d.pkg.Imports, func(used Import) bool { return used.Path == of.Path })
+	i := slices.IndexFunc(d.pkg.Imports, func(used plan.Import) bool { return used.Path == of.Path })
 	if i < 0 {
 		return "[" + of.Path + "." + name + "]"
 	}
@@ -100,11 +103,13 @@ func (d *documenter) link(of *Package, name string) string {
 }
 
 // runtime returns the doc link of a name of package tvmffi.
-func (d *documenter) runtime(name string) string { return d.link(&Package{Path: Runtime}, name) }
+func (d *documenter) runtime(name string) string {
+	return d.link(&plan.Package{Path: plan.Runtime}, name)
+}
 
 // rawOf returns the constructor of a type beside the functions that make it, or nil.
-func rawOf(o *Object) *Func {
-	i := slices.IndexFunc(o.Statics, func(f *Func) bool { return f.Constructor && f.GoName != "" })
+func rawOf(o *plan.Object) *plan.Func {
+	i := slices.IndexFunc(o.Statics, func(f *plan.Func) bool { return f.Constructor && f.GoName != "" })
 	if i < 0 || len(o.Makers) == 0 {
 		return nil
 	}
@@ -112,7 +117,7 @@ func rawOf(o *Object) *Func {
 }
 
 // rawEffect says what such a constructor does.
-func rawEffect(f *Func) string {
+func rawEffect(f *plan.Func) string {
 	if f.Init == nil {
 		return "only runs the constructor of the type"
 	}
@@ -120,7 +125,7 @@ func rawEffect(f *Func) string {
 }
 
 // makers returns the links of the functions of the library that make objects of a type.
-func (d *documenter) makers(o *Object) []string {
+func (d *documenter) makers(o *plan.Object) []string {
 	var links []string
 	for _, f := range o.Makers {
 		if f.GoName != "" {
@@ -131,7 +136,7 @@ func (d *documenter) makers(o *Object) []string {
 }
 
 // constructors says in the doc of a constructor which function to take in place of it.
-func (d *documenter) constructors(o *Object) {
+func (d *documenter) constructors(o *plan.Object) {
 	makers := d.makers(o)
 	if len(makers) == 0 {
 		return
@@ -146,7 +151,7 @@ func (d *documenter) constructors(o *Object) {
 }
 
 // maker says in the doc of a function that it is a constructor.
-func (d *documenter) maker(f *Func) {
+func (d *documenter) maker(f *plan.Func) {
 	o := f.Makes
 	about := "It is the constructor of the library for " + d.link(o.Pkg, o.GoName)
 	if raw := rawOf(o); raw != nil {
@@ -163,7 +168,7 @@ func (d *documenter) maker(f *Func) {
 }
 
 // typeDoc returns what the doc of a type says of its relations: paragraphs with links.
-func (d *documenter) typeDoc(o *Object) []string {
+func (d *documenter) typeDoc(o *plan.Object) []string {
 	var sentences []string
 	say := func(before string, links []string, most int, noun, one, many string) {
 		after := many
@@ -198,10 +203,10 @@ func (d *documenter) typeDoc(o *Object) []string {
 }
 
 // heritage returns the sentence about the ancestors of a type.
-func (d *documenter) heritage(o *Object) string {
+func (d *documenter) heritage(o *plan.Object) string {
 	var parents, members []string
 	seen := map[string]bool{}
-	own := func(of *Object) {
+	own := func(of *plan.Object) {
 		note := func(name string) {
 			if name != "" && !seen[name] && of != o {
 				members = append(members, d.link(of.Pkg, of.Member(name)))
@@ -228,7 +233,7 @@ func (d *documenter) heritage(o *Object) string {
 }
 
 // fields returns the links of the fields of a type.
-func (d *documenter) fields(o *Object) []string {
+func (d *documenter) fields(o *plan.Object) []string {
 	var links []string
 	for _, f := range o.Fields {
 		if f.GoName != "" {
@@ -241,7 +246,7 @@ func (d *documenter) fields(o *Object) []string {
 // list joins links. If there are more than most, it counts the others by the noun.
 func list(links []string, conjunction string, most int, noun string) string {
 	if more := len(links) - most; more > 1 {
-		links = append(slices.Clone(links[:most]), count(more, "more "+noun))
+		links = append(slices.Clone(links[:most]), plan.Count(more, "more "+noun))
 	}
 	last := len(links) - 1
 	if last < 1 {
@@ -251,7 +256,7 @@ func list(links []string, conjunction string, most int, noun string) string {
 }
 
 // subject says what a package binds: the namespaces of its items, or libraries.
-func subject(pkg *Package) string {
+func subject(pkg *plan.Package) string {
 	switch all := pkg.Namespaces; len(all) {
 	case 0:
 		for _, l := range pkg.Sources {
@@ -270,15 +275,15 @@ func (d *documenter) packageDoc(subject string) []string {
 	functions := len(d.pkg.Funcs)
 	for _, o := range d.pkg.Objects {
 		for _, f := range o.Statics {
-			functions += order(!f.Constructor)
+			functions += plan.Order(!f.Constructor)
 		}
 	}
 	var has []string
 	if n := len(d.pkg.Objects); n > 0 {
-		has = append(has, count(n, "type"))
+		has = append(has, plan.Count(n, "type"))
 	}
 	if functions > 0 {
-		has = append(has, count(functions, "function"))
+		has = append(has, plan.Count(functions, "function"))
 	}
 	paragraphs := []string{"binds " + subject + "."}
 	if len(has) == 0 && len(d.pkg.Aliases) == 0 {
@@ -299,7 +304,7 @@ func (d *documenter) packageDoc(subject string) []string {
 // among them only if the library has registered none. One that takes an object follows the
 // constructor of that object.
 func (d *documenter) start() []string {
-	ways := map[*Object]*Func{}
+	ways := map[*plan.Object]*plan.Func{}
 	registered := false
 	for _, f := range d.pkg.Funcs {
 		if f.Makes != nil && f.GoName != "" {
@@ -313,12 +318,12 @@ func (d *documenter) start() []string {
 			}
 		}
 	}
-	score := func(o *Object) int { return len(o.Methods) + len(o.Statics) + len(d.returns[o]) + len(d.takes[o]) }
-	best := slices.SortedFunc(maps.Keys(ways), func(a, b *Object) int {
+	score := func(o *plan.Object) int { return len(o.Methods) + len(o.Statics) + len(d.returns[o]) + len(d.takes[o]) }
+	best := slices.SortedFunc(maps.Keys(ways), func(a, b *plan.Object) int {
 		return cmp.Or(score(b)-score(a), cmp.Compare(ways[a].GoName, ways[b].GoName))
 	})
 	best = best[:min(len(best), maxNamed)]
-	slices.SortStableFunc(best, func(a, b *Object) int { return d.stage(ways, a, nil) - d.stage(ways, b, nil) })
+	slices.SortStableFunc(best, func(a, b *plan.Object) int { return d.stage(ways, a, nil) - d.stage(ways, b, nil) })
 	var links []string
 	for _, o := range best {
 		links = append(links, d.link(d.pkg, ways[o].GoName))
@@ -329,7 +334,7 @@ func (d *documenter) start() []string {
 // stage returns how many objects must exist, one after the other, before there can be one of
 // a type: those that its constructor takes or, without a constructor, the one that has the
 // method.
-func (d *documenter) stage(ways map[*Object]*Func, o *Object, above []*Object) int {
+func (d *documenter) stage(ways map[*plan.Object]*plan.Func, o *plan.Object, above []*plan.Object) int {
 	if slices.Contains(above, o) {
 		return 0
 	}
@@ -337,7 +342,7 @@ func (d *documenter) stage(ways map[*Object]*Func, o *Object, above []*Object) i
 	f := ways[o]
 	if f == nil {
 		for _, owner := range d.pkg.Objects {
-			if ways[owner] != nil && slices.ContainsFunc(owner.Methods, func(m *Func) bool { return m.Result() == o }) {
+			if ways[owner] != nil && slices.ContainsFunc(owner.Methods, func(m *plan.Func) bool { return m.Result() == o }) {
 				return 1 + d.stage(ways, owner, above)
 			}
 		}
@@ -346,7 +351,7 @@ func (d *documenter) stage(ways map[*Object]*Func, o *Object, above []*Object) i
 	most := 0
 	if f.Call != nil {
 		for _, param := range f.Call.Params {
-			param.Type.Each(func(part *Object) {
+			param.Type.Each(func(part *plan.Object) {
 				if part != nil {
 					most = max(most, 1+d.stage(ways, part, above))
 				}

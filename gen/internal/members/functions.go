@@ -1,15 +1,18 @@
-package plan
+package members
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-func (d *describer) describeFunction(f *Func, b *Function) {
+func (d *describer) describeFunction(f *plan.Func, b *classify.Function) {
 	f.Doc.Intro = "calls " + f.Name + "."
 	if b.Schema.Source == schema.SourceModule {
 		f.Module = b.Schema.Library
@@ -27,13 +30,13 @@ func (d *describer) describeFunction(f *Func, b *Function) {
 var alignment = regexp.MustCompile(`, align=([1-9][0-9]{0,9})\)$`)
 
 // align makes the function check the alignment of tensors.
-func align(c *Call, s *schema.Signature) {
+func align(c *plan.Call, s *schema.Signature) {
 	if c == nil || s == nil || len(s.Params) != len(c.Params) {
 		return
 	}
 	for i := range c.Params {
 		p := &c.Params[i]
-		if m := alignment.FindStringSubmatch(s.Params[i].Note); m != nil && p.Pack == PackPointer && p.Type.Elem.Name == "Tensor" && !p.Optional {
+		if m := alignment.FindStringSubmatch(s.Params[i].Note); m != nil && p.Pack == plan.PackPointer && p.Type.Elem.Name == "Tensor" && !p.Optional {
 			p.Align, _ = strconv.Atoi(m[1]) // few digits
 		}
 	}
@@ -42,7 +45,7 @@ func align(c *Call, s *schema.Signature) {
 // sign sets the signature of a function: typed, packed if the schema has none, perhaps
 // because of a flaw, or untyped if Go has no type for a part of it. The types are those of
 // the item; the runtime compares the signature of the schema.
-func (d *describer) sign(f *Func, it *Item, own *schema.Signature, flaw string) {
+func (d *describer) sign(f *plan.Func, it *classify.Item, own *schema.Signature, flaw string) {
 	f.Doc.Text = it.Doc
 	f.Sig, f.Doc.Signature = own.String(), own.String()
 	if it.Changed {
@@ -59,7 +62,7 @@ func (d *describer) sign(f *Func, it *Item, own *schema.Signature, flaw string) 
 	}
 	var err error
 	if f.Call, err = d.Call(f.Pkg, it.Signature, f.Method); err != nil {
-		f.Entry.Status, f.Entry.Reason = Opaque, err.Error()
+		f.Entry.Status, f.Entry.Reason = plan.Opaque, err.Error()
 		f.Doc.Warning = "It is untyped, so the arguments are not checked before the call: " + err.Error() + "."
 	}
 }
@@ -78,4 +81,49 @@ func notes(s *schema.Signature) string {
 		lines = slices.Insert(lines, 0, "Parameters:")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// findMakers finds the functions that are constructors of the library: those registered under
+// the key of a type, and those with the last part of the key as their name that return exactly
+// the type. Such a function is named New and the type.
+func (d *describer) findMakers() {
+	for _, pkg := range d.Packages {
+		taken := map[string]bool{}
+		for _, f := range pkg.Funcs {
+			if o := d.Objects[f.Name]; o != nil && !o.External && d.mayMake(f, o) {
+				taken[f.Want] = true
+				f.Makes, o.Makers = o, append(o.Makers, f)
+			}
+		}
+		for _, f := range pkg.Funcs {
+			o := f.Result()
+			if o == nil || f.Makes != nil || o.External || taken[f.Want] {
+				continue
+			}
+			if _, local := d.Cut(f.Name); local == plan.LastPart(o.Key) {
+				f.Makes, o.Makers = o, append(o.Makers, f)
+			}
+		}
+	}
+	for _, o := range d.Objects {
+		slices.SortStableFunc(o.Makers, func(a, b *plan.Func) int {
+			return cmp.Or(plan.Order(b.Name == o.Key)-plan.Order(a.Name == o.Key), cmp.Compare(a.Name, b.Name))
+		})
+	}
+}
+
+// mayMake reports whether a function with the key of a type as its name makes the type. Its
+// signature may be unknown, or say a parent of the type.
+func (d *describer) mayMake(f *plan.Func, o *plan.Object) bool {
+	if f.Call == nil {
+		return f.Entry.Packed
+	}
+	if f.Call.Result == nil {
+		return false
+	}
+	result := f.Call.Result.Object
+	if result == nil {
+		return f.Call.Result.Type.Same(plan.Pointer(plan.RuntimeType("Object")))
+	}
+	return result == o || slices.Contains(d.Keys[o.Key].Ancestors, result.Key)
 }

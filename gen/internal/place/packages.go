@@ -1,4 +1,4 @@
-package plan
+package place
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -51,15 +53,15 @@ func (p *Places) findRoot() string {
 // Cut divides a registry name into namespace and name. A type key is not a namespace:
 // items registered below it belong to the package of the type.
 func (p *Places) Cut(name string) (ns, local string) {
-	ns = namespace(name)
+	ns = plan.Namespace(name)
 	for i := 0; i < len(ns); i++ {
 		if ns[i] == '.' && p.Keys[ns[:i]] != nil {
-			ns = namespace(ns[:i])
+			ns = plan.Namespace(ns[:i])
 			break
 		}
 	}
 	if p.Keys[ns] != nil {
-		ns = namespace(ns)
+		ns = plan.Namespace(ns)
 	}
 	for i, part := range strings.Split(ns, ".") {
 		if !plainPart(part) {
@@ -80,16 +82,16 @@ func plainPart(part string) bool {
 }
 
 // pkg returns the package of a directory.
-func (p *Places) pkg(dir string) *Package {
+func (p *Places) pkg(dir string) *plan.Package {
 	if p.dirs[dir] == nil {
-		pkg := &Package{
+		pkg := &plan.Package{
 			Dir: dir, Name: path.Base(dir), Path: path.Join(p.Config.ImportPath, dir), Tool: p.Config.ToolVersion,
-			User: map[string]bool{}, Variants: map[string]*Variant{},
+			User: map[string]bool{}, Variants: map[string]*plan.Variant{},
 		}
 		if dir == "" {
 			pkg.Name = p.Config.Package
 		}
-		for _, name := range p.Config.UserNames[Display(dir)] {
+		for _, name := range p.Config.UserNames[plan.Display(dir)] {
 			pkg.User[name] = true
 		}
 		p.dirs[dir] = pkg
@@ -165,33 +167,32 @@ func (p *Places) boundNamespaces() map[string]bool {
 
 // typeRefs lists the types that the code of t mentions. That includes the fields
 // of its ancestors, because constructors take them.
-func (p *Places) typeRefs(t *Type) []string {
+func (p *Places) typeRefs(t *classify.Type) []string {
 	refs := slices.Clone(t.Schema.Ancestors)
 	for _, f := range t.Schema.AllFields(p.Keys) {
-		refs = exprRefs(refs, f.Type)
+		refs = classify.ExprRefs(refs, f.Type)
 	}
 	for _, m := range t.Methods {
-		refs = append(refs, signatureRefs(m.Signature)...)
+		refs = append(refs, classify.SignatureRefs(m.Signature)...)
 	}
 	return refs
 }
 
-// known replaces each name by the key of the bound type that represents it, and drops
-// the others.
-func (p *Places) known(bound map[string]bool, names []string) []string {
-	var keys []string
+// mentioned returns the directories of the bound types that represent the names.
+func (p *Places) mentioned(bound map[string]bool, names []string) []string {
+	var dirs []string
 	for _, name := range names {
 		t := p.Keys[name]
-		if t == nil || runtimeKeys[name] {
+		if t == nil || classify.InRuntime(name) {
 			continue
 		}
 		chain := append(slices.Clone(t.Ancestors), name)
 		for _, key := range slices.Backward(chain) {
 			if bound[key] {
-				keys = append(keys, key)
+				dirs = append(dirs, p.locate(key).dir)
 				break
 			}
 		}
 	}
-	return keys
+	return dirs
 }

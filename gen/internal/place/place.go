@@ -1,11 +1,16 @@
-package plan
+// Package place chooses the Go package of each item: by its namespace, unless packages would import
+// each other.
+package place
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -15,23 +20,23 @@ type location struct{ namespace, dir, local string }
 
 // Places are the packages of the output, and where the items go.
 type Places struct {
-	*Items
-	Packages []*Package         // sorted by Dir
-	Funcs    []*Func            // of Items.Functions, in their order
-	Objects  map[string]*Object // of Items.Types and of other packages, by type key
-	Markers  map[string]string  // the marker methods of all types of the schema, by type key
+	*classify.Items
+	Packages []*plan.Package         // sorted by Dir
+	Funcs    []*plan.Func            // of Items.Functions, in their order
+	Objects  map[string]*plan.Object // of Items.Types and of other packages, by type key
+	Markers  map[string]string       // the marker methods of all types of the schema, by type key
 
 	root      string // namespace of the root package
-	dirs      map[string]*Package
-	local     map[*Entry]string // the names of types and functions inside their packages
-	libraries []schema.Library  // to load
-	sources   []schema.Library  // that the items come from
+	dirs      map[string]*plan.Package
+	local     map[*plan.Entry]string // the names of types and functions inside their packages
+	libraries []schema.Library       // to load
+	sources   []schema.Library       // that the items come from
 }
 
-// place chooses the package of each item: first by namespace, then by moving the types
+// New chooses the package of each item: first by namespace, then by moving the types
 // of each import cycle into one package.
-func place(items *Items) *Places {
-	p := &Places{Items: items, Objects: map[string]*Object{}, Markers: markers(items.Schema.Types), dirs: map[string]*Package{}}
+func New(items *classify.Items) *Places {
+	p := &Places{Items: items, Objects: map[string]*plan.Object{}, Markers: markers(items.Keys), dirs: map[string]*plan.Package{}}
 	p.others()
 	p.root = p.findRoot()
 	p.findLibraries()
@@ -42,19 +47,19 @@ func place(items *Items) *Places {
 	}
 	g := newGraph()
 	for _, t := range p.Types {
-		g.add(p.locate(t.Schema.Key).dir, p.dirsOf(p.known(bound, p.typeRefs(t))))
+		g.add(p.locate(t.Schema.Key).dir, p.mentioned(bound, p.typeRefs(t)))
 	}
 	called := map[string]bool{} // directories with functions
 	for _, f := range p.Functions {
 		dir := p.locate(f.Schema.Name).dir
-		g.add(dir, p.dirsOf(p.known(bound, signatureRefs(f.Signature))))
+		g.add(dir, p.mentioned(bound, classify.SignatureRefs(f.Signature)))
 		called[dir] = true
 	}
 	homes := g.homes()
 	p.nameLocally(homes)
 	for _, t := range p.Types {
 		at := p.locate(t.Schema.Key)
-		p.settleType(t, at, homes[at.dir], called[at.dir] || p.chosen(at.namespace))
+		p.settleType(t, at, homes[at.dir], called[at.dir] || p.mapped(at.namespace) != "")
 	}
 	for _, f := range p.Functions {
 		p.settleFunction(f)
@@ -66,29 +71,23 @@ func place(items *Items) *Places {
 
 // others makes the objects that other packages own.
 func (p *Places) others() {
-	for key, target := range p.Config.owned() {
-		from, name := CutExternal(target)
-		name = cmp.Or(name, Camel(lastPart(key)))
-		pkg := &Package{Path: from, Name: cmp.Or(p.Config.PackageNames[from], path.Base(from))}
-		p.Objects[key] = &Object{Key: key, GoName: name, Ref: name + "Ref", Marker: cmp.Or(p.Markers[key], "As"+Camel(key)), External: true, Pkg: pkg}
+	for key, target := range p.Config.Owned() {
+		from, name := plan.CutExternal(target)
+		name = cmp.Or(name, plan.Camel(plan.LastPart(key)))
+		pkg := &plan.Package{Path: from, Name: cmp.Or(p.Config.PackageNames[from], path.Base(from))}
+		p.Objects[key] = &plan.Object{Key: key, GoName: name, Ref: name + "Ref", Marker: cmp.Or(p.Markers[key], "As"+plan.Camel(key)), External: true, Pkg: pkg}
 	}
 }
 
 // markers names the marker method of each object type: As and the whole key. So the name
 // does not depend on other types, unless two keys convert to one name.
-func markers(types []schema.Type) map[string]string {
+func markers(types map[string]*schema.Type) map[string]string {
 	names := map[string]string{}
 	taken := map[string]bool{}
-	for _, key := range slices.Sorted(func(yield func(string) bool) {
-		for i := range types {
-			if !yield(types[i].Key) {
-				return
-			}
-		}
-	}) {
-		name := "As" + Camel(key)
+	for _, key := range slices.Sorted(maps.Keys(types)) {
+		name := "As" + plan.Camel(key)
 		if taken[name] {
-			name += "_" + verbatim(key)
+			name += "_" + plan.Verbatim(key)
 		}
 		taken[name] = true
 		names[key] = name
@@ -106,7 +105,7 @@ func (p *Places) findParents() {
 	for _, t := range p.Types {
 		parent := p.Objects[t.Schema.Key].Parent
 		for _, key := range slices.Backward(t.Schema.Ancestors) {
-			if parent != nil && parent.Key == key || key == rootKey {
+			if parent != nil && parent.Key == key || key == plan.RootKey {
 				break
 			}
 			p.Weaken(key, parent)
@@ -115,7 +114,7 @@ func (p *Places) findParents() {
 }
 
 // Object returns the object of a key, or nil.
-func (p *Places) Object(key string) *Object {
+func (p *Places) Object(key string) *plan.Object {
 	o := p.Objects[key]
 	if o != nil && o.External {
 		p.Used["external "+key] = true
@@ -124,7 +123,7 @@ func (p *Places) Object(key string) *Object {
 }
 
 // Nearest returns the object of the last key that has one, or nil.
-func (p *Places) Nearest(keys []string) *Object {
+func (p *Places) Nearest(keys []string) *plan.Object {
 	for _, key := range slices.Backward(keys) {
 		if o := p.Object(key); o != nil {
 			return o
@@ -136,58 +135,49 @@ func (p *Places) Nearest(keys []string) *Object {
 // Weaken reports that signatures have an ancestor in place of a type, because the type is
 // neither bound nor owned by a package that the config names. An entry exists if the
 // config skips the type.
-func (p *Places) Weaken(key string, ancestor *Object) {
-	if slices.ContainsFunc(p.Entries, func(e *Entry) bool { return e.Kind == KindType && e.Name == key }) {
+func (p *Places) Weaken(key string, ancestor *plan.Object) {
+	if slices.ContainsFunc(p.Entries, func(e *plan.Entry) bool { return e.Kind == plan.KindType && e.Name == key }) {
 		return
 	}
 	instead := "tvmffi.ObjectRef"
 	if ancestor != nil {
 		instead = ancestor.Key
 	}
-	p.Entries = append(p.Entries, &Entry{Kind: KindType, Name: key, Status: Weakened,
+	p.Entries = append(p.Entries, &plan.Entry{Kind: plan.KindType, Name: key, Status: plan.Weakened,
 		Reason: "its namespace is not bound, so " + instead + " stands in its place"})
-}
-
-// dirsOf returns the directory of each registry name.
-func (p *Places) dirsOf(names []string) []string {
-	dirs := make([]string, len(names))
-	for i, name := range names {
-		dirs[i] = p.locate(name).dir
-	}
-	return dirs
 }
 
 // settleType puts a type into its package. If its namespace has another package, that
 // one gets an alias. A namespace of a cycle that has only types has no package.
-func (p *Places) settleType(t *Type, at location, home string, own bool) {
+func (p *Places) settleType(t *classify.Type, at location, home string, own bool) {
 	key := t.Schema.Key
-	o := &Object{Key: key, Marker: p.Markers[key], Pkg: p.pkg(home), Entry: t.Entry, Want: Camel(p.local[t.Entry])}
+	o := &plan.Object{Key: key, Marker: p.Markers[key], Pkg: p.pkg(home), Entry: t.Entry, Want: plan.Camel(p.local[t.Entry])}
 	p.Objects[key] = o
 	o.Pkg.Objects = append(o.Pkg.Objects, o)
 	if home == at.dir {
 		return
 	}
-	t.Entry.Note = "the type is part of an import cycle of namespaces: it lives in package " + Display(home)
+	t.Entry.Note = "the type is part of an import cycle of namespaces: it lives in package " + plan.Display(home)
 	if !own {
 		t.Entry.Note += "; its namespace has no functions and no package"
 		return
 	}
 	pkg := p.pkg(at.dir)
-	pkg.Aliases = append(pkg.Aliases, &Alias{Object: o, Want: Camel(at.local)})
-	t.Entry.Note += " and has an alias in package " + Display(at.dir) + "; add methods where it lives"
+	pkg.Aliases = append(pkg.Aliases, &plan.Alias{Object: o, Want: plan.Camel(at.local)})
+	t.Entry.Note += " and has an alias in package " + plan.Display(at.dir) + "; add methods where it lives"
 }
 
 // settleFunction puts a function into its package.
-func (p *Places) settleFunction(f *Function) {
+func (p *Places) settleFunction(f *classify.Function) {
 	at := p.locate(f.Schema.Name)
-	fn := &Func{Name: f.Schema.Name, Entry: f.Entry, Pkg: p.pkg(at.dir), Library: f.Schema.Library, Local: at.local, Want: Camel(p.local[f.Entry])}
+	fn := &plan.Func{Name: f.Schema.Name, Entry: f.Entry, Pkg: p.pkg(at.dir), Library: f.Schema.Library, Local: at.local, Want: plan.Camel(p.local[f.Entry])}
 	fn.Pkg.Funcs = append(fn.Pkg.Funcs, fn)
 	p.Funcs = append(p.Funcs, fn)
 }
 
 // An item is a type or a function, and its namespace and local name.
 type item struct {
-	entry    *Entry
+	entry    *plan.Entry
 	location // dir is the home of a type
 	native   bool
 	typ      *schema.Type
@@ -199,9 +189,9 @@ type item struct {
 // the name if an item of another namespace has that name. A type and the function that
 // makes it share a name.
 func (p *Places) nameLocally(homes map[string]string) {
-	p.local = map[*Entry]string{}
+	p.local = map[*plan.Entry]string{}
 	var items []item
-	add := func(e *Entry, name string, t *schema.Type, s *schema.Signature) {
+	add := func(e *plan.Entry, name string, t *schema.Type, s *schema.Signature) {
 		at := p.locate(name)
 		if t != nil {
 			at.dir = homes[at.dir]
@@ -214,15 +204,15 @@ func (p *Places) nameLocally(homes map[string]string) {
 	for _, f := range p.Functions {
 		add(f.Entry, f.Schema.Name, nil, f.Signature)
 	}
-	slices.SortStableFunc(items, func(a, b item) int { return order(b.native) - order(a.native) })
+	slices.SortStableFunc(items, func(a, b item) int { return plan.Order(b.native) - plan.Order(a.native) })
 	holders := map[[2]string][]item{}
 	for _, it := range items {
-		spot := [2]string{it.dir, Camel(it.local)}
+		spot := [2]string{it.dir, plan.Camel(it.local)}
 		p.local[it.entry] = it.local
 		if slices.ContainsFunc(holders[spot], it.clashes) {
-			p.local[it.entry] = lastPart(it.namespace) + "." + it.local
+			p.local[it.entry] = plan.LastPart(it.namespace) + "." + it.local
 			if p.locate(it.entry.Name).dir == it.dir { // otherwise the entry has a note
-				it.entry.Renamed = "another namespace of package " + Display(it.dir) + " has the name " + spot[1]
+				it.entry.Renamed = "another namespace of package " + plan.Display(it.dir) + " has the name " + spot[1]
 			}
 			continue
 		}
@@ -277,7 +267,7 @@ func (p *Places) locate(name string) location {
 		if !p.Config.Split {
 			return location{ns, dir, strings.TrimPrefix(name, key+".")}
 		}
-		return location{ns, path.Join(dir, Folders(rest)), local}
+		return location{ns, path.Join(dir, plan.Folders(rest)), local}
 	}
 	if !p.Config.Split {
 		return location{p.root, "", p.relative(name)}
@@ -285,9 +275,9 @@ func (p *Places) locate(name string) location {
 	return location{ns, p.defaultDir(ns), local}
 }
 
-// mapped returns the longest key of Config.Packages that is the namespace or above it.
+// mapped returns the longest key of Config.Packages that is the namespace or above it, or "".
 func (p *Places) mapped(ns string) string {
-	for ; ns != ""; ns = namespace(ns) {
+	for ; ns != ""; ns = plan.Namespace(ns) {
 		if _, ok := p.Config.Packages[ns]; ok {
 			return ns
 		}
@@ -295,13 +285,10 @@ func (p *Places) mapped(ns string) string {
 	return ""
 }
 
-// chosen reports whether the config names a package for the namespace.
-func (p *Places) chosen(ns string) bool { return p.mapped(ns) != "" }
-
 // defaultDir returns the directory of a namespace that the config does not mention.
 func (p *Places) defaultDir(ns string) string {
 	if ns == p.root || !p.Config.Split {
 		return ""
 	}
-	return Folders(p.relative(ns))
+	return plan.Folders(p.relative(ns))
 }

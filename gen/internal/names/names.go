@@ -1,18 +1,30 @@
-package plan
+// Package names chooses all Go names, and groups the declarations into files. It comes after
+// package members, because a name depends on types: that of a constructor on what makes its
+// object, that of a variant on its parts, and those of imports on what the code mentions.
+//
+// The wishes are in names.go, helpers.go (what only generated code uses) and
+// params.go. A claim (claim.go) is a wish for a name in a scope (scope.go).
+package names
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"go/token"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/gen/internal/types"
 )
 
 // rename looks an entry up in the config. Names that derive from an item, such as the
 // name of a setter, follow the item.
-func (n *namer) rename(e *Entry) (string, bool) {
-	if !e.Kind.reported() {
+func (n *namer) rename(e *plan.Entry) (string, bool) {
+	if !reported(e.Kind) {
 		return "", false
 	}
 	for _, key := range []string{e.ID(), e.Name} {
@@ -29,8 +41,8 @@ func (n *namer) rename(e *Entry) (string, bool) {
 
 // named returns the Go name that the first names file with one gives an entry, or "". It is a
 // wish: if the name is taken, the entry gets another.
-func (n *namer) named(e *Entry) string {
-	if !e.Kind.reported() {
+func (n *namer) named(e *plan.Entry) string {
+	if !reported(e.Kind) {
 		return ""
 	}
 	for _, file := range n.Config.Names {
@@ -49,15 +61,16 @@ var standardMethods = []string{"Format", "GobDecode", "GobEncode", "MarshalJSON"
 
 // A namer knows the names of each package, and of the members of each type.
 type namer struct {
-	*Types
-	scopes  map[*Package]*scope
-	members map[*Object]*scope
+	*types.Types
+	scopes  map[*plan.Package]*scope
+	members map[*plan.Object]*scope
 }
 
-// name chooses all names. Earlier choices win: types, functions, constructors,
-// options, and at last the names that only generated code uses.
-func name(types *Types) {
-	n := &namer{types, map[*Package]*scope{}, map[*Object]*scope{}}
+// Choose chooses all names. Earlier choices win: types, functions, constructors,
+// options, and at last the names that only generated code uses. Then it fills the names into the
+// entries, and groups the declarations into files.
+func Choose(t *types.Types) {
+	n := &namer{t, map[*plan.Package]*scope{}, map[*plan.Object]*scope{}}
 	members := newScope(universe)
 	members.add("a method of the runtime", "Release", "String", "TVMFFIObject", "TVMFFIType")
 	members.add("a standard method", standardMethods...)
@@ -83,12 +96,14 @@ func name(types *Types) {
 	}
 	for _, pkg := range n.Packages {
 		n.nameAllParams(pkg)
+		report(pkg)
+		group(pkg)
 	}
 }
 
 // openScope makes the scope of a package, with the names of the consumer and the
 // imports.
-func (n *namer) openScope(pkg *Package) {
+func (n *namer) openScope(pkg *plan.Package) {
 	s := newScope(universe)
 	n.scopes[pkg] = s
 	for _, name := range slices.Sorted(maps.Keys(pkg.User)) {
@@ -102,10 +117,10 @@ func (n *namer) openScope(pkg *Package) {
 	pkg.LoadChecked = !pkg.User["LoadChecked"]
 	locals := newScope(s)
 	locals.add("a local", bodyNames...)
-	imports := []Import{{Path: Runtime, Name: "tvmffi"}, {Path: Bindrt, Name: "bindrt"}, {Path: Big, Name: "big"}}
-	clauses := map[string]string{Runtime: "tvmffi", Bindrt: "bindrt", Big: "big"}
+	imports := []plan.Import{{Path: plan.Runtime, Name: "tvmffi"}, {Path: plan.Bindrt, Name: "bindrt"}, {Path: plan.Big, Name: "big"}}
+	clauses := map[string]string{plan.Runtime: "tvmffi", plan.Bindrt: "bindrt", plan.Big: "big"}
 	for _, used := range uses(pkg) {
-		imports = append(imports, Import{Path: used.Path, Name: segment(used.Name)})
+		imports = append(imports, plan.Import{Path: used.Path, Name: plan.Segment(used.Name)})
 		clauses[used.Path] = n.Config.PackageNames[used.Path]
 		if slices.Contains(n.Packages, used) {
 			clauses[used.Path] = used.Name
@@ -114,7 +129,7 @@ func (n *namer) openScope(pkg *Package) {
 	for i := range imports {
 		name := imports[i].Name
 		long := strings.ReplaceAll(path.Base(path.Dir(imports[i].Path)), "-", "") + name
-		imports[i].Name = locals.free("an import", name, segment(long), name+"pkg")
+		imports[i].Name = locals.free("an import", name, plan.Segment(long), name+"pkg")
 		imports[i].Alias = imports[i].Name != clauses[imports[i].Path] || imports[i].Name != path.Base(imports[i].Path)
 		s.add("an import", imports[i].Name)
 	}
@@ -122,14 +137,14 @@ func (n *namer) openScope(pkg *Package) {
 }
 
 // nameTypes names the types of a package, and the aliases.
-func (n *namer) nameTypes(pkg *Package) {
+func (n *namer) nameTypes(pkg *plan.Package) {
 	var types, refs []claim
 	for _, o := range pkg.Objects {
-		types = append(types, claim{entry: o.Entry, local: lastPart(o.Key), want: o.Want, to: &o.GoName, declared: &o.UserType})
+		types = append(types, claim{entry: o.Entry, local: plan.LastPart(o.Key), want: o.Want, to: &o.GoName, declared: &o.UserType})
 	}
 	for _, a := range pkg.Aliases {
 		shadow := *a.Object.Entry
-		types = append(types, claim{entry: &shadow, local: lastPart(a.Object.Key), want: a.Want, to: &a.GoName})
+		types = append(types, claim{entry: &shadow, local: plan.LastPart(a.Object.Key), want: a.Want, to: &a.GoName})
 	}
 	n.settle(pkg, n.scopes[pkg], types)
 	for _, o := range pkg.Objects {
@@ -138,12 +153,12 @@ func (n *namer) nameTypes(pkg *Package) {
 			o.GoName = cmp.Or(o.GoName, o.Want)
 		}
 		o.Ref = o.GoName + "Ref"
-		refs = append(refs, derived(kindRef, o.Key, lastPart(o.Key), o.Ref, &o.Ref))
+		refs = append(refs, derived(kindRef, o.Key, plan.LastPart(o.Key), o.Ref, &o.Ref))
 		refs[len(refs)-1].declared = &o.UserRef
 	}
 	for _, a := range pkg.Aliases {
 		if a.GoName != "" {
-			refs = append(refs, derived(kindRef, a.Object.Key, lastPart(a.Object.Key), a.GoName+"Ref", &a.Ref))
+			refs = append(refs, derived(kindRef, a.Object.Key, plan.LastPart(a.Object.Key), a.GoName+"Ref", &a.Ref))
 		}
 	}
 	n.settle(pkg, n.scopes[pkg], refs)
@@ -151,9 +166,9 @@ func (n *namer) nameTypes(pkg *Package) {
 
 // nameFunctions names the functions of a package, static methods and
 // constructors included, then the options.
-func (n *namer) nameFunctions(pkg *Package) {
+func (n *namer) nameFunctions(pkg *plan.Package) {
 	var functions, constructors, optionTypes, options []claim
-	add := func(to *[]claim, f *Func, want string, spare ...string) {
+	add := func(to *[]claim, f *plan.Func, want string, spare ...string) {
 		*to = append(*to, claim{entry: f.Entry, local: f.Local, want: want, to: &f.GoName, spare: append(numbered(f, want), spare...)})
 	}
 	for _, f := range pkg.Funcs {
@@ -174,8 +189,8 @@ func (n *namer) nameFunctions(pkg *Package) {
 			case f.Constructor:
 				add(&constructors, f, "New"+o.GoName, "New"+o.GoName+raw(f))
 			default:
-				full := o.GoName + Camel(f.Name)
-				add(&functions, f, join(o.GoName, Camel(f.Name)), full)
+				full := o.GoName + plan.Camel(f.Name)
+				add(&functions, f, join(o.GoName, plan.Camel(f.Name)), full)
 				c := &functions[len(functions)-1]
 				c.short = c.want != full
 			}
@@ -189,9 +204,9 @@ func (n *namer) nameFunctions(pkg *Package) {
 				continue
 			}
 			f.Init.OptionType = o.GoName + "Option"
-			optionTypes = append(optionTypes, derived(kindOptionType, o.Key, lastPart(o.Key), f.Init.OptionType, &f.Init.OptionType))
+			optionTypes = append(optionTypes, derived(kindOptionType, o.Key, plan.LastPart(o.Key), f.Init.OptionType, &f.Init.OptionType))
 			for _, option := range f.Init.Options {
-				options = append(options, derived(kindOption, o.Key+"."+option.Name, option.Name, o.GoName+Camel(option.Name), &option.GoName))
+				options = append(options, derived(kindOption, o.Key+"."+option.Name, option.Name, o.GoName+plan.Camel(option.Name), &option.GoName))
 			}
 		}
 	}
@@ -201,7 +216,7 @@ func (n *namer) nameFunctions(pkg *Package) {
 
 // nameMembers names getters, methods and setters of a type. Parents come before
 // children, so that a child does not hide an unrelated member.
-func (n *namer) nameMembers(o *Object, outer *scope) {
+func (n *namer) nameMembers(o *plan.Object, outer *scope) {
 	if s := n.members[o.Parent]; s != nil {
 		outer = s
 	}
@@ -210,17 +225,17 @@ func (n *namer) nameMembers(o *Object, outer *scope) {
 	var getters, methods, setters []claim
 	owner := o.GoName + "."
 	for _, f := range o.Fields {
-		getters = append(getters, claim{entry: f.Entry, local: f.Name, want: Camel(f.Name), to: &f.GoName, owner: owner})
+		getters = append(getters, claim{entry: f.Entry, local: f.Name, want: plan.Camel(f.Name), to: &f.GoName, owner: owner})
 	}
 	for _, f := range o.Methods {
-		name := Camel(f.Name)
+		name := plan.Camel(f.Name)
 		methods = append(methods, claim{entry: f.Entry, local: f.Local, want: name, to: &f.GoName, spare: numbered(f, name), owner: owner})
 	}
 	n.settle(o.Pkg, s, getters)
 	n.settle(o.Pkg, s, methods)
 	for _, f := range o.Fields {
 		if f.Value != nil {
-			setters = append(setters, derived(kindSetter, f.Entry.Name, f.Name, "Set"+cmp.Or(f.GoName, Camel(f.Name)), &f.Setter))
+			setters = append(setters, derived(kindSetter, f.Entry.Name, f.Name, "Set"+cmp.Or(f.GoName, plan.Camel(f.Name)), &f.Setter))
 			setters[len(setters)-1].owner = owner
 		}
 	}
@@ -235,7 +250,7 @@ const (
 )
 
 // raw returns the part after New and the type in the second name of a constructor.
-func raw(f *Func) string {
+func raw(f *plan.Func) string {
 	if f.Init == nil {
 		return fromInit
 	}
@@ -244,13 +259,13 @@ func raw(f *Func) string {
 
 // nameForwards names the forwards of a package. A name that is taken belongs to a function
 // of the namespace itself, which the library prefers.
-func (n *namer) nameForwards(pkg *Package) {
+func (n *namer) nameForwards(pkg *plan.Package) {
 	s := n.scopes[pkg]
 	for _, a := range pkg.Aliases {
 		for _, f := range a.Forwards {
 			name := "New" + a.GoName
 			if !f.To.Constructor {
-				name = join(a.GoName, Camel(f.To.Name))
+				name = join(a.GoName, plan.Camel(f.To.Name))
 			} else if len(a.Object.Makers) > 0 {
 				name += raw(f.To)
 			}
@@ -261,4 +276,76 @@ func (n *namer) nameForwards(pkg *Package) {
 			f.GoName = name
 		}
 	}
+}
+
+// camelWords splits an identifier before each capital that starts a word: IRModuleFrame is
+// IR, Module and Frame.
+func camelWords(name string) []string {
+	var all []string
+	runes := []rune(name)
+	start := 0
+	for i := 1; i < len(runes); i++ {
+		if unicode.IsUpper(runes[i]) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			all = append(all, string(runes[start:i]))
+			start = i
+		}
+	}
+	return append(all, string(runes[start:]))
+}
+
+// join puts the name of a member after the name of its type. It leaves out the words at the
+// start of the member's name with which the name of the type starts or ends.
+func join(owner, member string) string {
+	o, m := camelWords(owner), camelWords(member)
+	n := 0
+	for n < len(o) && n < len(m) && o[n] == m[n] {
+		n++
+	}
+	for k := min(len(o), len(m)); k > 0 && n == 0; k-- {
+		if slices.Equal(o[len(o)-k:], m[:k]) {
+			n = k
+		}
+	}
+	if n == len(m) {
+		n = 0
+	}
+	return owner + strings.Join(m[n:], "")
+}
+
+// The limits of the names of variants.
+const (
+	maxVariantWords = 3  // alternatives that a name lists
+	maxVariantName  = 40 // letters of a name
+)
+
+// nameVariants names the variants of a package after their alternatives. A name that would be
+// long says OrMore after the first of them.
+func (n *namer) nameVariants(pkg *plan.Package) {
+	for _, text := range slices.Sorted(maps.Keys(pkg.Variants)) {
+		v := pkg.Variants[text]
+		words := n.Words(v)
+		name := shortName(words)
+		sum := sha256.Sum256([]byte(text))
+		v.GoName = n.scopes[pkg].free("a variant", name, name+"Variant", fmt.Sprintf("%s%X", name, sum[:2]))
+		methods := newScope(universe)
+		for i := range v.Alternatives {
+			a := &v.Alternatives[i]
+			a.Of = n.scopes[pkg].free("a variant", v.GoName+"Of"+words[i])
+			a.As = methods.free("an accessor", "As"+words[i])
+		}
+	}
+}
+
+// shortName joins the words of a variant.
+func shortName(words []string) string {
+	name := strings.Join(words, "Or")
+	if len(words) <= maxVariantWords && len(name) <= maxVariantName {
+		return name
+	}
+	const more = "OrMore"
+	name = words[0]
+	if len(words) > 1 && len(name+"Or"+words[1]+more) <= maxVariantName {
+		name += "Or" + words[1]
+	}
+	return name + more
 }

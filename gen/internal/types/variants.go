@@ -1,16 +1,18 @@
-package plan
+package types
 
 import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 // variantType returns the Go type of a variant in a package. Each distinct variant has one.
-func (p *Types) variantType(pkg *Package, n *node) *Variant {
+func (p *Types) variantType(pkg *plan.Package, n *node) *plan.Variant {
 	v := pkg.Variants[n.text]
 	if v == nil {
-		v = &Variant{Pkg: pkg, Text: n.text}
+		v = &plan.Variant{Pkg: pkg, Text: n.text}
 		pkg.Variants[n.text] = v
 		for _, part := range n.parts {
 			p.alternative(v, part)
@@ -21,8 +23,8 @@ func (p *Types) variantType(pkg *Package, n *node) *Variant {
 
 // alternative adds a part, unless another part has the same Go type: Go could not
 // distinguish them.
-func (p *Types) alternative(v *Variant, part *node) {
-	a := Alternative{Argument: p.goType(v.Pkg, part, Argument), Outcome: p.goType(v.Pkg, part, Outcome)}
+func (p *Types) alternative(v *plan.Variant, part *node) {
+	a := plan.Alternative{Argument: p.goType(v.Pkg, part, argument), Outcome: p.goType(v.Pkg, part, outcome)}
 	for _, other := range v.Alternatives {
 		if other.Outcome.Same(a.Outcome) {
 			return
@@ -37,7 +39,7 @@ const maxVariantWord = 24
 
 // Words returns the words for the alternatives of a variant in names: their types, or the kinds
 // of long types.
-func (p *Types) Words(v *Variant) []string {
+func (p *Types) Words(v *plan.Variant) []string {
 	words := make([]string, len(v.Alternatives))
 	for i, part := range p.parts[v] {
 		if words[i] = part.word(); len(words[i]) > maxVariantWord && part.kind != kindObject {

@@ -1,14 +1,16 @@
-package plan
+package names
 
 import (
 	"cmp"
 	"fmt"
 	"strconv"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 // nameAllParams names the parameters of all functions of a package, after all other
 // names.
-func (n *namer) nameAllParams(pkg *Package) {
+func (n *namer) nameAllParams(pkg *plan.Package) {
 	for _, f := range pkg.AllFuncs() {
 		nameParams(pkg, f)
 	}
@@ -23,16 +25,16 @@ func (n *namer) nameAllParams(pkg *Package) {
 
 // nameParams names the parameters of a function. They may have the name of a package, or of a
 // helper, that the body does not mention.
-func nameParams(pkg *Package, f *Func) {
+func nameParams(pkg *plan.Package, f *plan.Func) {
 	if f.Call == nil {
 		return
 	}
 	mentioned := newScope(reserved)
 	mentioned.add("a variable of the body", f.Var)
-	paths := map[string]bool{Runtime: true, Bindrt: true}
-	mentions(f.Call, func(t GoType) {
+	paths := map[string]bool{plan.Runtime: true, plan.Bindrt: true}
+	mentions(f.Call, func(t plan.GoType) {
 		paths[t.Path] = true
-		for _, o := range []*Object{t.Object, t.Ref} {
+		for _, o := range []*plan.Object{t.Object, t.Ref} {
 			if o != nil {
 				name, _ := pkg.TypeName(o)
 				paths[o.Pkg.Path] = true
@@ -53,7 +55,7 @@ func nameParams(pkg *Package, f *Func) {
 }
 
 // mentions calls do for every type that the body may mention: those of results and callbacks.
-func mentions(c *Call, do func(GoType)) {
+func mentions(c *plan.Call, do func(plan.GoType)) {
 	for _, param := range c.Params {
 		if param.Type.Func != nil {
 			param.Type.Walk(do)
@@ -69,17 +71,17 @@ func mentions(c *Call, do func(GoType)) {
 
 // nameCall gives the parameters names that the body does not mention: their own names, or names
 // after their types. Then it names the locals.
-func nameCall(c *Call, outer *scope) {
+func nameCall(c *plan.Call, outer *scope) {
 	s := newScope(outer)
 	count := map[string]int{}
 	for i := range c.Params {
 		param := &c.Params[i]
 		name := param.Usual
 		if param.Object != nil {
-			name = lowerFirst(param.Object.GoName)
+			name = plan.LowerFirst(param.Object.GoName)
 		}
 		if param.Given != "" {
-			name = lowerCamel(param.Given)
+			name = plan.LowerCamel(param.Given)
 		}
 		name = cmp.Or(spellings[name], name)
 		if count[name]++; count[name] > 1 {
@@ -96,9 +98,9 @@ func nameCall(c *Call, outer *scope) {
 }
 
 // nameLocals names the locals of the body.
-func nameLocals(c *Call, s *scope) {
+func nameLocals(c *plan.Call, s *scope) {
 	local := func(candidates ...string) string { return s.free("a local", candidates...) }
-	c.Locals = Locals{
+	c.Locals = plan.Locals{
 		Receiver: local("x", "recv"), Frame: local("c", "call", "frame"),
 		Options: local("options", "opts"), Option: local("o", "option"),
 		Fn: local("fn", "callee"), Err: local("err", "callErr"),
@@ -106,7 +108,7 @@ func nameLocals(c *Call, s *scope) {
 	}
 	most := 0
 	for _, param := range c.Params {
-		if param.Pack == PackCallback {
+		if param.Pack == plan.PackCallback {
 			most = max(most, len(param.Type.Func.Params))
 		}
 	}

@@ -1,4 +1,4 @@
-package plan
+package classify
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/internal/docstring"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -38,7 +39,7 @@ func (p *Items) refine() {
 }
 
 // hintedDoc returns the documentation of the first hint that has one.
-func (p *Items) hintedDoc(e *Entry) string {
+func (p *Items) hintedDoc(e *plan.Entry) string {
 	for _, h := range p.hintsFor(e.Name, e.ID()) {
 		if h.item.Doc != "" {
 			return h.item.Doc
@@ -51,7 +52,7 @@ func (p *Items) hintedDoc(e *Entry) string {
 // one, or else its own. Types in a hint are an error, or noted in the entry.
 func (p *Items) refineDoc(it *Item, own string) {
 	e := it.Entry
-	if e.Status == Skipped {
+	if e.Status == plan.Skipped {
 		return
 	}
 	var notes []string
@@ -145,7 +146,7 @@ func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, self bool)
 		it.Signature = &schema.Signature{Params: slices.Clone(s.Params), Return: s.Return}
 		p.refineParams(it, all, docstring.Parse(doc).Params(), self)
 	}
-	if it.Entry.Status != Skipped {
+	if it.Entry.Status != plan.Skipped {
 		it.Entry.LeftOut = strings.Join(notes, "; ")
 	}
 }
@@ -171,15 +172,15 @@ func (p *Items) refineParams(it *Item, all []*sourcedHint, documented []string, 
 		h.types(it, params, typed)
 	}
 	for i := range params {
-		if wide := p.accepted(params[i].Type); !typed[i] && wide.String() != params[i].Type.Normalized().String() {
+		if wide := p.Accepted(params[i].Type); !typed[i] && wide.String() != params[i].Type.Normalized().String() {
 			params[i].Type, it.Changed = wide, true
 		}
 	}
 }
 
-// accepted returns what a parameter of type t accepts: for an object type with alternatives,
+// Accepted returns what a parameter of type t accepts: for an object type with alternatives,
 // those. Inside a container the type stays the same, so that a slice of objects remains one.
-func (p *Items) accepted(t schema.TypeSchema) schema.TypeSchema {
+func (p *Items) Accepted(t schema.TypeSchema) schema.TypeSchema {
 	return p.expand(t, map[string]bool{})
 }
 
@@ -225,7 +226,7 @@ func (h *sourcedHint) names(params []schema.Param, named []bool) {
 		return
 	}
 	if n := len(h.item.Params); n != len(params) {
-		h.fail(fmt.Errorf("it has %s, the library has %s: %s", count(n, "name"), count(len(params), "parameter"), typeList(params)), "params")
+		h.fail(fmt.Errorf("it has %s, the library has %s: %s", plan.Count(n, "name"), plan.Count(len(params), "parameter"), typeList(params)), "params")
 		return
 	}
 	for i, name := range h.item.Params {
@@ -233,13 +234,6 @@ func (h *sourcedHint) names(params []schema.Param, named []bool) {
 			params[i].Name, named[i] = name, true
 		}
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func typeList(params []schema.Param) string {
@@ -323,57 +317,57 @@ func (p *Items) usable(t schema.TypeSchema) error {
 		_, err := spec.ParseDType(dtype)
 		return err
 	}
-	for _, name := range exprRefs(nil, t) {
+	for _, name := range ExprRefs(nil, t) {
 		if _, ok := hints.TensorElement(schema.TypeSchema{Name: name}); ok {
 			return fmt.Errorf("%s is inside another type; the type of the elements is checked only of a parameter or a result", name)
 		}
-		_, kind := kinds[name]
-		_, container := containers[name]
-		if !kind && !container && !structural[name] && p.Keys[name] == nil {
+		if (!runtimeKeys[name] || name == "ffi.Unchanged") && !structural[name] && p.Keys[name] == nil {
 			return fmt.Errorf("there is no type %q%s", name, nearest.Question(name, slices.Sorted(maps.Keys(p.Keys))))
 		}
 	}
 	return nil
 }
 
-func signatureRefs(s *schema.Signature) []string {
+// SignatureRefs lists the names of types that a signature mentions.
+func SignatureRefs(s *schema.Signature) []string {
 	if s == nil {
 		return nil
 	}
-	refs := exprRefs(nil, s.Return)
+	refs := ExprRefs(nil, s.Return)
 	for _, param := range s.Params {
-		refs = exprRefs(refs, param.Type)
+		refs = ExprRefs(refs, param.Type)
 	}
 	return refs
 }
 
-func exprRefs(refs []string, e schema.TypeSchema) []string {
+// ExprRefs adds to refs the names of types that a type expression mentions.
+func ExprRefs(refs []string, e schema.TypeSchema) []string {
 	refs = append(refs, e.Name)
 	for _, a := range e.Args {
-		refs = exprRefs(refs, a)
+		refs = ExprRefs(refs, a)
 	}
-	return append(refs, signatureRefs(e.Func)...)
+	return append(refs, SignatureRefs(e.Func)...)
 }
 
-// structural are the names of types with parts that are not containers.
-var structural = wordSet("Optional Variant Tuple ffi.Function ObjectRValueRef")
+// structural are the names of types with parts that the runtime does not have under a key.
+var structural = plan.WordSet("Optional Variant Tuple")
 
 // leftOut notes the items of names files that the schema does not have.
 func (p *Items) leftOut() {
 	known := map[string]bool{}
 	for _, f := range p.Schema.Functions {
-		known[f.Name], known[string(KindFunction)+":"+f.Name] = true, true
+		known[f.Name], known[string(plan.KindFunction)+":"+f.Name] = true, true
 	}
 	for _, t := range p.Schema.Types {
-		known[t.Key], known[string(KindType)+":"+t.Key] = true, true
+		known[t.Key], known[string(plan.KindType)+":"+t.Key] = true, true
 		for _, f := range t.Fields {
-			known[t.Key+"."+f.Name], known[string(KindField)+":"+t.Key+"."+f.Name] = true, true
+			known[t.Key+"."+f.Name], known[string(plan.KindField)+":"+t.Key+"."+f.Name] = true, true
 		}
 		for _, m := range t.Methods {
 			known[t.Key+"."+m.Name], known[string(methodKind(&m))+":"+t.Key+"."+m.Name] = true, true
 		}
-		if slices.Contains(t.Attributes, initName) {
-			known[t.Key+"."+initName], known[string(KindConstructor)+":"+t.Key+"."+initName] = true, true
+		if slices.Contains(t.Attributes, plan.InitName) {
+			known[t.Key+"."+plan.InitName], known[string(plan.KindConstructor)+":"+t.Key+"."+plan.InitName] = true, true
 		}
 	}
 	for _, file := range p.Config.Names {

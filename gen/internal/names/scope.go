@@ -1,8 +1,10 @@
-package plan
+package names
 
 import (
 	"go/token"
 	"strconv"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 // A scope maps the names of one level of Go source to their holders. A name is free only
@@ -17,7 +19,7 @@ type scope struct {
 // registry and kind its kind if it is an item of the registry.
 type holder struct {
 	who, local string
-	kind       Kind
+	kind       plan.Kind
 }
 
 func newScope(outer *scope) *scope {
@@ -74,18 +76,14 @@ var reserved = func() *scope {
 	for t := token.BREAK; t <= token.VAR; t++ {
 		s.add("a keyword of Go", t.String())
 	}
-	s.add("a predeclared name of Go",
-		"any", "bool", "byte", "comparable", "complex64", "complex128", "error", "float32", "float64",
-		"int", "int8", "int16", "int32", "int64", "rune", "string", "uint", "uint8", "uint16", "uint32",
-		"uint64", "uintptr", "true", "false", "iota", "nil", "len", "_")
+	s.add("a predeclared name of Go", plan.Basic...)
 	return s
 }()
 
 // universe contains the keywords and predeclared names of Go.
 var universe = func() *scope {
 	s := newScope(reserved)
-	s.add("a predeclared name of Go", "append", "cap", "clear", "close", "complex", "copy", "delete", "imag",
-		"make", "max", "min", "new", "panic", "print", "println", "real", "recover")
+	s.add("a predeclared name of Go", plan.Builtin...)
 	return s
 }()
 

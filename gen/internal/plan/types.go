@@ -1,19 +1,5 @@
 package plan
 
-// A Form is the direction in which a value of a type crosses: Go passes it, or Go
-// receives it.
-type Form int
-
-// The forms of a type.
-const (
-	Argument Form = iota
-	Outcome
-)
-
-// flip returns the form of the arguments of a function of this form: a func that Go
-// passes receives its arguments, and Go passes arguments to a func that it received.
-func (f Form) flip() Form { return 1 - f }
-
 // A GoType is a Go type expression. Exactly one of its parts is set; Path and Args
 // belong to Name.
 type GoType struct {

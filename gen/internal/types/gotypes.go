@@ -1,19 +1,33 @@
-package plan
+package types
 
 import (
 	"strconv"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
-func predeclared(name string) GoType { return GoType{Name: name} }
+// A direction is that in which a value of a type crosses: Go passes it, or Go receives it.
+type direction int
+
+const (
+	argument direction = iota
+	outcome
+)
+
+// flip returns the direction of the arguments of a function that crosses in this one: a func that Go
+// passes receives its arguments, and Go passes arguments to a func that it received.
+func (d direction) flip() direction { return 1 - d }
+
+func predeclared(name string) plan.GoType { return plan.GoType{Name: name} }
 
 // plainTypes holds the Go types that are the same in both forms.
-var plainTypes = map[kind]GoType{
+var plainTypes = map[kind]plan.GoType{
 	kindBool: predeclared("bool"), kindInt: predeclared("int64"), kindFloat: predeclared("float64"),
-	kindString: predeclared("string"), kindBytes: {Slice: &GoType{Name: "byte"}},
-	kindDataType: RuntimeType("DataType"), kindDevice: RuntimeType("Device"), kindPointer: RuntimeType("Pointer"),
-	kindBigInt: Pointer(GoType{Path: Big, Name: "Int"}), kindError: Pointer(RuntimeType("Error")),
-	kindTensor: Pointer(RuntimeType("Tensor")), kindModule: Pointer(RuntimeType("Module")),
-	kindFunction: Pointer(RuntimeType("Function")),
+	kindString: predeclared("string"), kindBytes: {Slice: &plan.GoType{Name: "byte"}},
+	kindDataType: plan.RuntimeType("DataType"), kindDevice: plan.RuntimeType("Device"), kindPointer: plan.RuntimeType("Pointer"),
+	kindBigInt: plan.Pointer(plan.GoType{Path: plan.Big, Name: "Int"}), kindError: plan.Pointer(plan.RuntimeType("Error")),
+	kindTensor: plan.Pointer(plan.RuntimeType("Tensor")), kindModule: plan.Pointer(plan.RuntimeType("Module")),
+	kindFunction: plan.Pointer(plan.RuntimeType("Function")),
 }
 
 // byValue holds the kinds whose Go type has no nil, so that Optional needs a pointer.
@@ -23,42 +37,42 @@ var byValue = map[kind]bool{
 }
 
 // goType returns the Go type of a node in a package.
-func (p *Types) goType(pkg *Package, n *node, form Form) GoType {
+func (p *Types) goType(pkg *plan.Package, n *node, form direction) plan.GoType {
 	if t, ok := plainTypes[n.kind]; ok {
 		return t
 	}
 	switch n.kind {
 	case kindAny:
-		return formed(form, predeclared("any"), RuntimeType("Any"))
+		return formed(form, predeclared("any"), plan.RuntimeType("Any"))
 	case kindRoot:
-		return formed(form, RuntimeType("ObjectRef"), Pointer(RuntimeType("Object")))
+		return formed(form, plan.RuntimeType("ObjectRef"), plan.Pointer(plan.RuntimeType("Object")))
 	case kindObject:
-		return formed(form, GoType{Ref: n.object}, Pointer(GoType{Object: n.object}))
+		return formed(form, plan.GoType{Ref: n.object}, plan.Pointer(plan.GoType{Object: n.object}))
 	case kindShape:
-		return formed(form, RuntimeType("ArrayArg", predeclared("int64")), Pointer(RuntimeType("Shape")))
+		return formed(form, plan.RuntimeType("ArrayArg", predeclared("int64")), plan.Pointer(plan.RuntimeType("Shape")))
 	case kindArray:
 		return p.containerType(pkg, n, "Array", form)
 	case kindMap:
 		return p.containerType(pkg, n, "Map", form)
 	case kindList:
-		return Pointer(RuntimeType("List", p.goTypes(pkg, n, Outcome)...))
+		return plan.Pointer(plan.RuntimeType("List", p.goTypes(pkg, n, outcome)...))
 	case kindDict:
-		return Pointer(RuntimeType("Dict", p.goTypes(pkg, n, Outcome)...))
+		return plan.Pointer(plan.RuntimeType("Dict", p.goTypes(pkg, n, outcome)...))
 	case kindTuple:
 		if len(n.parts) == 0 {
-			return Pointer(RuntimeType("Array", RuntimeType("Any")))
+			return plan.Pointer(plan.RuntimeType("Array", plan.RuntimeType("Any")))
 		}
-		return RuntimeType("Tuple"+strconv.Itoa(len(n.parts)), p.goTypes(pkg, n, form)...)
+		return plan.RuntimeType("Tuple"+strconv.Itoa(len(n.parts)), p.goTypes(pkg, n, form)...)
 	case kindVariant:
-		return GoType{Variant: p.variantType(pkg, n)}
+		return plan.GoType{Variant: p.variantType(pkg, n)}
 	case kindOptional:
 		t := p.goType(pkg, n.parts[0], form)
 		if byValue[n.parts[0].kind] || n.parts[0].kind == kindTuple && t.Elem == nil {
-			return Pointer(t)
+			return plan.Pointer(t)
 		}
 		return t
 	case kindTyped:
-		return GoType{Func: p.funcType(pkg, n, form)}
+		return plan.GoType{Func: p.funcType(pkg, n, form)}
 	}
 	panic("plan: a node without a Go type: " + n.text)
 }
@@ -67,15 +81,15 @@ func (p *Types) goType(pkg *Package, n *node, form Form) GoType {
 // container; as an argument it is an interface that accepts the container or Go values.
 // The interface is strict if its elements are the same in both forms, because only then
 // can Go check the elements of a container.
-func (p *Types) containerType(pkg *Package, n *node, name string, form Form) GoType {
+func (p *Types) containerType(pkg *plan.Package, n *node, name string, form direction) plan.GoType {
 	types := p.goTypes(pkg, n, form)
 	switch {
-	case form == Outcome:
-		return Pointer(RuntimeType(name, types...))
+	case form == outcome:
+		return plan.Pointer(plan.RuntimeType(name, types...))
 	case n.partsInOneForm():
-		return RuntimeType(name+"Arg", types...)
+		return plan.RuntimeType(name+"Arg", types...)
 	}
-	return RuntimeType(name+"Like", types...)
+	return plan.RuntimeType(name+"Like", types...)
 }
 
 // container reports whether a value of n is a container and never None. A tuple has a certain
@@ -115,23 +129,23 @@ func (n *node) partsInOneForm() bool {
 	return true
 }
 
-func formed(form Form, argument, outcome GoType) GoType {
-	if form == Argument {
-		return argument
+func formed(form direction, passed, received plan.GoType) plan.GoType {
+	if form == argument {
+		return passed
 	}
-	return outcome
+	return received
 }
 
-func (p *Types) goTypes(pkg *Package, n *node, form Form) []GoType {
-	types := make([]GoType, len(n.parts))
+func (p *Types) goTypes(pkg *plan.Package, n *node, form direction) []plan.GoType {
+	types := make([]plan.GoType, len(n.parts))
 	for i, part := range n.parts {
 		types[i] = p.goType(pkg, part, form)
 	}
 	return types
 }
 
-func (p *Types) funcType(pkg *Package, n *node, form Form) *FuncType {
-	f := &FuncType{}
+func (p *Types) funcType(pkg *plan.Package, n *node, form direction) *plan.FuncType {
+	f := &plan.FuncType{}
 	for _, param := range n.params {
 		f.Params = append(f.Params, p.goType(pkg, param, form.flip()))
 	}

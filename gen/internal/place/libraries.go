@@ -1,9 +1,10 @@
-package plan
+package place
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -87,21 +88,21 @@ func (p *Places) linked(file string) bool {
 // librarySets makes the sets of a package: one for each library that owns functions and
 // types of it, the smallest first. The first is what Load loads; in the root package that
 // is everything. What libtvm_ffi owns needs nothing, so it uses the first, too.
-func (p *Places) librarySets(pkg *Package, owners []string) {
+func (p *Places) librarySets(pkg *plan.Package, owners []string) {
 	if pkg.Dir == "" || len(owners) == 0 {
-		pkg.Sets = []*LibrarySet{{Files: p.libraries}}
+		pkg.Sets = []*plan.LibrarySet{{Files: p.libraries}}
 	}
 	slices.Sort(owners)
-	var sets []*LibrarySet
+	var sets []*plan.LibrarySet
 	for _, owner := range slices.Compact(owners) {
-		sets = append(sets, &LibrarySet{Files: p.closure(owner), Owner: owner})
+		sets = append(sets, &plan.LibrarySet{Files: p.closure(owner), Owner: owner})
 	}
-	slices.SortStableFunc(sets, func(a, b *LibrarySet) int {
-		return cmp.Or(order(len(b.Files) > 0)-order(len(a.Files) > 0), cmp.Compare(len(a.Files), len(b.Files)))
+	slices.SortStableFunc(sets, func(a, b *plan.LibrarySet) int {
+		return cmp.Or(plan.Order(len(b.Files) > 0)-plan.Order(len(a.Files) > 0), cmp.Compare(len(a.Files), len(b.Files)))
 	})
-	setOf := map[string]*LibrarySet{}
+	setOf := map[string]*plan.LibrarySet{}
 	for _, set := range sets {
-		i := slices.IndexFunc(pkg.Sets, func(other *LibrarySet) bool {
+		i := slices.IndexFunc(pkg.Sets, func(other *plan.LibrarySet) bool {
 			return len(set.Files) == 0 || sameFiles(set.Files, other.Files)
 		})
 		if i < 0 {

@@ -1,4 +1,7 @@
-package plan
+// Package types gives the type expressions of a schema their Go types, and values of them a way to
+// cross: a name becomes a node (resolve.go), a node a Go type (gotypes.go, variants.go), and a
+// signature a call (call.go).
+package types
 
 import (
 	"fmt"
@@ -7,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
+	"github.com/tvmffi-go/tvmffi/gen/internal/place"
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
@@ -16,7 +22,7 @@ type kind int
 
 const (
 	kindNone kind = iota
-	kindBool
+	kindBool      // from here to kindPointer, frames have a method for values
 	kindInt
 	kindFloat
 	kindString
@@ -67,10 +73,10 @@ const maxTuple = 8
 // A node is a type expression whose names are resolved. Every node has a Go type.
 type node struct {
 	kind   kind
-	text   string  // canonical text, the identity of a variant
-	parts  []*node // of containers, tuples, variants and Optional
-	object *Object // of kindObject
-	params []*node // of kindTyped
+	text   string       // canonical text, the identity of a variant
+	parts  []*node      // of containers, tuples, variants and Optional
+	object *plan.Object // of kindObject
+	params []*node      // of kindTyped
 	names  []string
 	result *node
 	// element is the type of the elements of a tensor, nil for any.
@@ -87,11 +93,14 @@ func (n *node) base() *node {
 	return n
 }
 
-// Types gives the type expressions of a schema their Go types.
+// Types are the Go types of the expressions in a schema.
 type Types struct {
-	*Places
-	parts map[*Variant][]*node // of the alternatives
+	*place.Places
+	parts map[*plan.Variant][]*node // of the alternatives
 }
+
+// New returns the types for the packages and objects of places.
+func New(places *place.Places) *Types { return &Types{places, map[*plan.Variant][]*node{}} }
 
 // resolve resolves the names of a type expression. The error names the part that has no
 // Go type.
@@ -287,7 +296,7 @@ func (p *Types) objectNode(n *node, e schema.TypeSchema) error {
 		n.kind = kindRoot
 		return nil
 	}
-	if t == nil || !slices.Contains(t.Ancestors, rootKey) {
+	if t == nil || !slices.Contains(t.Ancestors, plan.RootKey) {
 		return unregistered(n.text)
 	}
 	n.kind = kindRoot
@@ -312,7 +321,7 @@ func lateKey(name string) bool {
 
 // late returns the first such key in a type expression, "" if there is none.
 func (p *Types) late(e schema.TypeSchema) string {
-	for _, name := range exprRefs(nil, e) {
+	for _, name := range classify.ExprRefs(nil, e) {
 		if p.Keys[name] == nil && p.Objects[name] == nil && lateKey(name) {
 			return name
 		}

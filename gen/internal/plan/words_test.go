@@ -55,27 +55,27 @@ func FuzzCamel(f *testing.F) {
 		if name := Camel(s); !token.IsIdentifier(name) || !token.IsExported(name) {
 			t.Errorf("Camel(%q) = %q is not an exported identifier", s, name)
 		}
-		if name := "X_" + verbatim(s); !token.IsIdentifier(name) {
-			t.Errorf("verbatim(%q) = %q cannot stand in an identifier", s, name)
+		if name := "X_" + Verbatim(s); !token.IsIdentifier(name) {
+			t.Errorf("Verbatim(%q) = %q cannot stand in an identifier", s, name)
 		}
-		if name := lowerCamel(s); token.IsExported(name) {
-			t.Errorf("lowerCamel(%q) = %q is exported", s, name)
+		if name := LowerCamel(s); token.IsExported(name) {
+			t.Errorf("LowerCamel(%q) = %q is exported", s, name)
 		}
-		for _, r := range segment(s) {
+		for _, r := range Segment(s) {
 			if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
-				t.Errorf("segment(%q) = %q holds %q", s, segment(s), r)
+				t.Errorf("Segment(%q) = %q holds %q", s, Segment(s), r)
 			}
 		}
-		if name := segment(s); !token.IsIdentifier(name) || awkwardSegments[name] {
-			t.Errorf("segment(%q) = %q is not a good package name", s, name)
+		if name := Segment(s); !token.IsIdentifier(name) || awkwardSegments[name] {
+			t.Errorf("Segment(%q) = %q is not a good package name", s, name)
 		}
 	})
 }
 
 func TestLowerFirst(t *testing.T) {
 	for in, want := range map[string]string{"Plant": "plant", "IRModule": "irModule", "ID": "id", "X2b": "x2b", "JSON": "json", "ABTest": "abTest"} {
-		if got := lowerFirst(in); got != want {
-			t.Errorf("lowerFirst(%q) = %q, want %q", in, got, want)
+		if got := LowerFirst(in); got != want {
+			t.Errorf("LowerFirst(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -83,26 +83,8 @@ func TestLowerFirst(t *testing.T) {
 func TestLowerCamel(t *testing.T) {
 	for in, want := range map[string]string{"ids": "ids", "ids_of": "idsOf", "tvm_id": "tvmID", "IRModule": "irModule", "_hidden": "hidden",
 		"v_i64": "vI64", "2d": "x2d", "opencl": "opencl", "": "x"} {
-		if got := lowerCamel(in); got != want {
-			t.Errorf("lowerCamel(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestJoin(t *testing.T) {
-	cases := []struct{ owner, member, want string }{
-		{"Rose", "Graft", "RoseGraft"},
-		{"Rose", "Rose", "RoseRose"},
-		{"BatchMatcher", "BatchAccept", "BatchMatcherAccept"},
-		{"BatchMatcher", "Batches", "BatchMatcherBatches"},
-		{"BlockBuilder", "BuilderEmit", "BlockBuilderEmit"},
-		{"BlockBuilder", "BlockBuilderEmit", "BlockBuilderEmit"},
-		{"IRModule", "ModuleFrom", "IRModuleFrom"},
-		{"Größe", "GrößeMessen", "GrößeMessen"},
-	}
-	for _, c := range cases {
-		if got := join(c.owner, c.member); got != c.want {
-			t.Errorf("join(%q, %q) = %q, want %q", c.owner, c.member, got, c.want)
+		if got := LowerCamel(in); got != want {
+			t.Errorf("LowerCamel(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -115,8 +97,8 @@ func TestSegment(t *testing.T) {
 		"a/b": "au002fb", "con": "conpkg", "linux": "linux",
 	}
 	for in, want := range cases {
-		if got := segment(in); got != want {
-			t.Errorf("segment(%q) = %q, want %q", in, got, want)
+		if got := Segment(in); got != want {
+			t.Errorf("Segment(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -124,19 +106,10 @@ func TestSegment(t *testing.T) {
 func TestVerbatimLosesNothing(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{"a_b", "a-b", "a.b", "a b", "a\xffb", "a\ufffdb", "ab", "a/b", "a\nb", "Ab"} {
-		v := verbatim(name)
+		v := Verbatim(name)
 		if other, taken := seen[v]; taken {
-			t.Errorf("verbatim makes %q of both %q and %q", v, name, other)
+			t.Errorf("Verbatim makes %q of both %q and %q", v, name, other)
 		}
 		seen[v] = name
-	}
-}
-
-func TestFileNames(t *testing.T) {
-	for in, want := range map[string]string{"Plant": "plant", "TestObjectBase": "test_object_base", "IRModule": "ir_module",
-		"PlantLinux": "plant_linux", "Plant_linux": "plant_linux", "Größe": "gru00f6u00dfe"} {
-		if got := fileName(in); got != want {
-			t.Errorf("fileName(%q) = %q, want %q", in, got, want)
-		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // initialisms holds, in lower case, the words that Go programmers write in capitals.
-var initialisms = wordSet(`abi acl api ascii ast blas bnf ccl cpu css cuda dfb dma dns dps ebnf eof ffi fft fpga
+var initialisms = WordSet(`abi acl api ascii ast blas bnf ccl cpu css cuda dfb dma dns dps ebnf eof ffi fft fpga
 	fsm gpu guid hf html http https id io iou ip ir jit json kv lhs llm llvm mla mlir nccl nchw nhwc nms npu nvcc nvptx
 	nvrtc onnx ptx qkv qps ram rhs rms rng rnn roi rpc simd sla smtp sql ssa ssh tcp tir tls tpu trn ttl tvm udp ui uid
 	uri url utf8 uuid vm vtcm xml`)
@@ -23,7 +23,8 @@ var capitals = map[string]string{
 	"vdevice": "VDevice", "webgpu": "WebGPU",
 }
 
-func wordSet(words string) map[string]bool {
+// WordSet returns the words of a text as a set.
+func WordSet(words string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(words) {
 		set[w] = true
@@ -50,10 +51,10 @@ func Camel(name string) string {
 	return s
 }
 
-// lowerCamel converts a registry name to an unexported Go identifier.
-func lowerCamel(name string) string {
+// LowerCamel converts a registry name to an unexported Go identifier.
+func LowerCamel(name string) string {
 	upper := Camel(name)
-	s := lowerFirst(upper)
+	s := LowerFirst(upper)
 	if w := words(name); len(w) > 0 && w[0] == strings.ToLower(w[0]) && strings.HasPrefix(upper, title(w[0])) {
 		s = w[0] + strings.TrimPrefix(upper, title(w[0])) // idsOf, not iDsOf
 	}
@@ -63,9 +64,9 @@ func lowerCamel(name string) string {
 	return s
 }
 
-// lowerFirst makes an exported identifier unexported. It lowers the leading capitals as
+// LowerFirst makes an exported identifier unexported. It lowers the leading capitals as
 // one word, so IRModule becomes irModule.
-func lowerFirst(name string) string {
+func LowerFirst(name string) string {
 	runes := []rune(name)
 	for i, r := range runes {
 		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
@@ -98,43 +99,9 @@ func title(word string) string {
 	return string(unicode.ToUpper(first)) + word[size:]
 }
 
-// camelWords splits an identifier before each capital that starts a word: IRModuleFrame is
-// IR, Module and Frame.
-func camelWords(name string) []string {
-	var all []string
-	runes := []rune(name)
-	start := 0
-	for i := 1; i < len(runes); i++ {
-		if unicode.IsUpper(runes[i]) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
-			all = append(all, string(runes[start:i]))
-			start = i
-		}
-	}
-	return append(all, string(runes[start:]))
-}
-
-// join puts the name of a member after the name of its type. It leaves out the words at the
-// start of the member's name with which the name of the type starts or ends.
-func join(owner, member string) string {
-	o, m := camelWords(owner), camelWords(member)
-	n := 0
-	for n < len(o) && n < len(m) && o[n] == m[n] {
-		n++
-	}
-	for k := min(len(o), len(m)); k > 0 && n == 0; k-- {
-		if slices.Equal(o[len(o)-k:], m[:k]) {
-			n = k
-		}
-	}
-	if n == len(m) {
-		n = 0
-	}
-	return owner + strings.Join(m[n:], "")
-}
-
-// verbatim spells a registry name inside an identifier without loss: bytes that an
+// Verbatim spells a registry name inside an identifier without loss: bytes that an
 // identifier cannot contain become _x and two hexadecimal digits each.
-func verbatim(name string) string {
+func Verbatim(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
 		r, size := utf8.DecodeRuneInString(name[i:])
@@ -148,40 +115,6 @@ func verbatim(name string) string {
 	return b.String()
 }
 
-// awkwardSegments holds the directory names that Go or a file system treats specially,
-// apart from keywords and predeclared names.
-var awkwardSegments = wordSet(`internal vendor testdata main init documentation
-	con prn aux nul com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9`)
-
-// segment converts one part of a namespace to a directory that is also a good package
-// name: lower-case ASCII letters and digits. It removes underscores and dashes, puts x
-// before a leading underscore or digit, writes other characters as u and the code point,
-// and adds the suffix pkg to names with a special meaning.
-func segment(part string) string {
-	var b strings.Builder
-	first := strings.TrimLeft(part, "-")
-	if first == "" || first[0] == '_' || first[0] >= '0' && first[0] <= '9' {
-		b.WriteByte('x')
-	}
-	for _, r := range part {
-		if b.Len() >= maxFileName {
-			break
-		}
-		switch {
-		case r == '_' || r == '-':
-		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
-			b.WriteRune(unicode.ToLower(r))
-		default:
-			fmt.Fprintf(&b, "u%04x", r)
-		}
-	}
-	s := b.String()
-	if _, taken := universe.holder(s); taken || awkwardSegments[s] {
-		s += "pkg"
-	}
-	return s
-}
-
 // Folders returns the path of a namespace relative to its root.
 func Folders(ns string) string {
 	if ns == "" {
@@ -189,7 +122,7 @@ func Folders(ns string) string {
 	}
 	parts := strings.Split(ns, ".")
 	for i := range parts {
-		parts[i] = segment(parts[i])
+		parts[i] = Segment(parts[i])
 	}
 	return path.Join(parts...)
 }
@@ -201,4 +134,71 @@ func IsFolder(dir string) bool {
 		return true
 	}
 	return dir != "" && Folders(strings.ReplaceAll(dir, "/", ".")) == dir && path.Clean(dir) == dir && !strings.Contains(dir, ".")
+}
+
+// LastPart returns the part of a registry name after the last dot.
+func LastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// Namespace returns the part of a registry name before the last dot.
+func Namespace(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
+
+// Count returns a number of things in words.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// MaxFileName keeps file names within the limits of file systems.
+const MaxFileName = 100
+
+// awkwardSegments holds the directory names that Go or a file system treats specially,
+// apart from keywords and predeclared names.
+var awkwardSegments = WordSet(`internal vendor testdata main init documentation
+	con prn aux nul com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9`)
+
+// Segment converts one part of a namespace to a directory that is also a good package
+// name: lower-case ASCII letters and digits. It removes underscores and dashes, puts x
+// before a leading underscore or digit, writes other characters as u and the code point,
+// and adds the suffix pkg to names with a special meaning.
+func Segment(part string) string {
+	var b strings.Builder
+	first := strings.TrimLeft(part, "-")
+	if first == "" || first[0] == '_' || first[0] >= '0' && first[0] <= '9' {
+		b.WriteByte('x')
+	}
+	for _, r := range part {
+		if b.Len() >= MaxFileName {
+			break
+		}
+		switch {
+		case r == '_' || r == '-':
+		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			fmt.Fprintf(&b, "u%04x", r)
+		}
+	}
+	s := b.String()
+	if token.IsKeyword(s) || slices.Contains(Basic, s) || slices.Contains(Builtin, s) || awkwardSegments[s] {
+		s += "pkg"
+	}
+	return s
+}
+
+// Basic holds the predeclared names of Go that the bodies of generated functions may use, and
+// Builtin the others.
+var (
+	Basic = strings.Fields(`any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64
+		rune string uint uint8 uint16 uint32 uint64 uintptr true false iota nil len _`)
+	Builtin = strings.Fields("append cap clear close complex copy delete imag make max min new panic print println real recover")
+)
+
+// Order returns 1 for what comes first, and otherwise 0: the difference of two is an order.
+func Order(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
 }

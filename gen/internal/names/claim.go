@@ -1,4 +1,4 @@
-package plan
+package names
 
 import (
 	"cmp"
@@ -7,11 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 // A claim is the wish of one item for one Go name.
 type claim struct {
-	entry    *Entry
+	entry    *plan.Entry
 	local    string // the item's own spelling
 	want     string
 	to       *string  // the name is written there, unless the consumer has declared it
@@ -24,12 +26,12 @@ type claim struct {
 
 // derived returns the claim of a name that derives from an item of the registry. The report does
 // not show it.
-func derived(kind Kind, name, local, want string, to *string) claim {
-	return claim{entry: &Entry{Kind: kind, Name: name}, local: local, want: want, to: to}
+func derived(kind plan.Kind, name, local, want string, to *string) claim {
+	return claim{entry: &plan.Entry{Kind: kind, Name: name}, local: local, want: want, to: to}
 }
 
 // numbered returns the other name of a later method of one name: the name and its number.
-func numbered(f *Func, name string) []string {
+func numbered(f *plan.Func, name string) []string {
 	if f.Overload > 1 {
 		return []string{name + strconv.Itoa(f.Overload)}
 	}
@@ -51,7 +53,7 @@ func (c claim) hidden() bool {
 // settle gives every claim a name that is free in s. Names from the config come first, then
 // exact spellings, then names of which nothing was left out, each in the order of the registry
 // names. An item whose name is taken gets another one.
-func (n *namer) settle(pkg *Package, s *scope, claims []claim) {
+func (n *namer) settle(pkg *plan.Package, s *scope, claims []claim) {
 	for i := range claims {
 		c := &claims[i]
 		if name, ok := n.rename(c.entry); ok {
@@ -61,7 +63,7 @@ func (n *namer) settle(pkg *Package, s *scope, claims []claim) {
 		}
 	}
 	slices.SortStableFunc(claims, func(a, b claim) int {
-		return cmp.Or(order(b.fixed)-order(a.fixed), order(b.exact())-order(a.exact()), order(b.plain())-order(a.plain()),
+		return cmp.Or(plan.Order(b.fixed)-plan.Order(a.fixed), plan.Order(b.exact())-plan.Order(a.exact()), plan.Order(b.plain())-plan.Order(a.plain()),
 			cmp.Compare(a.entry.Name, b.entry.Name), cmp.Compare(a.local, b.local))
 	})
 	for _, c := range claims {
@@ -69,7 +71,7 @@ func (n *namer) settle(pkg *Package, s *scope, claims []claim) {
 	}
 }
 
-func (n *namer) settleOne(pkg *Package, s *scope, c claim) {
+func (n *namer) settleOne(pkg *plan.Package, s *scope, c claim) {
 	name, e := c.want, c.entry
 	take := func() { s.names[name] = holder{who: string(e.Kind) + " " + e.Name, local: c.local, kind: e.Kind} }
 	if pkg.User[c.owner+name] {
@@ -128,8 +130,21 @@ func (c claim) spelling() string {
 	return c.want
 }
 
+// The kinds of names that derive from an item and have no entry.
+const (
+	kindRef        plan.Kind = "Ref interface of"
+	kindSetter     plan.Kind = "setter of"
+	kindOptionType plan.Kind = "option type of"
+	kindOption     plan.Kind = "option"
+)
+
+// reported reports whether a kind is one of the report.
+func reported(k plan.Kind) bool {
+	return k == plan.KindFunction || k == plan.KindType || k == plan.KindField || k == plan.KindMethod || k == plan.KindConstructor
+}
+
 // kindSuffixes tell an item from one of another kind with its name.
-var kindSuffixes = map[Kind]string{
-	KindFunction: "Func", KindType: "Type", KindField: "Field", KindMethod: "Method", KindConstructor: fromInit,
+var kindSuffixes = map[plan.Kind]string{
+	plan.KindFunction: "Func", plan.KindType: "Type", plan.KindField: "Field", plan.KindMethod: "Method", plan.KindConstructor: fromInit,
 	kindRef: "Interface", kindSetter: "Field", kindOptionType: "Type", kindOption: "Option",
 }

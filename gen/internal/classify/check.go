@@ -1,4 +1,4 @@
-package plan
+package classify
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
@@ -21,7 +22,7 @@ func (p *Items) Finish() error {
 	for _, e := range p.Entries {
 		e.Doc = p.hintedDoc(e)
 	}
-	slices.SortStableFunc(p.Entries, func(a, b *Entry) int {
+	slices.SortStableFunc(p.Entries, func(a, b *plan.Entry) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return nil
@@ -61,7 +62,7 @@ func (p *Items) checkUse() {
 func (p *Items) checkExternal() {
 	imported := slices.Sorted(maps.Keys(p.Config.Imported))
 	for _, key := range slices.Sorted(maps.Keys(p.Config.External)) {
-		prefix, pattern := CutPattern(key)
+		prefix, pattern := plan.CutPattern(key)
 		switch {
 		case !pattern && p.Keys[key] == nil && !p.Used["external "+key]:
 			p.failAt(fmt.Errorf("there is no type of this name, and no signature mentions it; remove the line or correct the key%s", nearest.Question(key, slices.Sorted(maps.Keys(p.Keys)))), "external", key)
@@ -74,7 +75,7 @@ func (p *Items) checkExternal() {
 // checkNamespaces refuses prefixes, a root and packages that match nothing.
 func (p *Items) checkNamespaces() {
 	check := func(ns string, path ...string) {
-		if !slices.ContainsFunc(p.Entries, func(e *Entry) bool { return strings.HasPrefix(e.Name, ns+".") }) {
+		if !slices.ContainsFunc(p.Entries, func(e *plan.Entry) bool { return strings.HasPrefix(e.Name, ns+".") }) {
 			p.failAt(fmt.Errorf("no item that can be bound is in the namespace %q; list the items with \"tvmffi-bind ls\"%s", ns, nearest.Question(ns, p.namespaces())), path...)
 		}
 	}
@@ -93,7 +94,7 @@ func (p *Items) checkNamespaces() {
 func (p *Items) namespaces() []string {
 	found := map[string]bool{}
 	add := func(name string) {
-		for name = namespace(name); name != "" && !found[name]; name = namespace(name) {
+		for name = plan.Namespace(name); name != "" && !found[name]; name = plan.Namespace(name) {
 			found[name] = true
 		}
 	}
@@ -122,5 +123,5 @@ func (p *Items) checkFunctions(known []string) {
 
 // failAt refuses an entry of the configuration.
 func (p *Items) failAt(err error, path ...string) {
-	p.Errs = append(p.Errs, &ConfigError{Path: path, Err: err})
+	p.Errs = append(p.Errs, &plan.ConfigError{Path: path, Err: err})
 }

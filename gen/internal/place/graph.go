@@ -1,10 +1,12 @@
-package plan
+package place
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 // graph is the import graph of the output before cycles are broken: directories, what
@@ -44,7 +46,7 @@ func (g *graph) homes() map[string]string {
 	homes := map[string]string{}
 	for _, component := range g.components() {
 		home := slices.MinFunc(component, func(a, b string) int {
-			return cmp.Or(order(b == "")-order(a == ""), cmp.Compare(g.items[b], g.items[a]), cmp.Compare(depth(a), depth(b)), cmp.Compare(a, b))
+			return cmp.Or(plan.Order(b == "")-plan.Order(a == ""), cmp.Compare(g.items[b], g.items[a]), cmp.Compare(depth(a), depth(b)), cmp.Compare(a, b))
 		})
 		for _, dir := range component {
 			homes[dir] = home

@@ -1,16 +1,18 @@
-package plan
+package names
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
 
 // uses lists the other packages that the code of pkg mentions.
-func uses(pkg *Package) []*Package {
-	found := map[string]*Package{}
-	note := func(o *Object) {
+func uses(pkg *plan.Package) []*plan.Package {
+	found := map[string]*plan.Package{}
+	note := func(o *plan.Object) {
 		if o != nil && o.Pkg != pkg {
 			found[o.Pkg.Path] = o.Pkg
 		}
@@ -35,7 +37,7 @@ func uses(pkg *Package) []*Package {
 			f.To.Each(note)
 		}
 	}
-	var all []*Package
+	var all []*plan.Package
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		all = append(all, found[path])
 	}
@@ -43,7 +45,7 @@ func uses(pkg *Package) []*Package {
 }
 
 // nameHelpers names the unexported declarations of a package.
-func (n *namer) nameHelpers(pkg *Package) {
+func (n *namer) nameHelpers(pkg *plan.Package) {
 	const who = "a helper"
 	s := n.scopes[pkg]
 	nameSets(pkg, s)
@@ -51,10 +53,10 @@ func (n *namer) nameHelpers(pkg *Package) {
 		o.Var = s.free(who, "type"+o.GoName)
 		o.Base = base(pkg, o.Parent, s)
 		for _, f := range o.Fields {
-			f.Var = s.free(who, "field"+o.GoName+Camel(f.Name), "field"+o.GoName+"_"+verbatim(f.Name))
+			f.Var = s.free(who, "field"+o.GoName+plan.Camel(f.Name), "field"+o.GoName+"_"+plan.Verbatim(f.Name))
 		}
 		for _, f := range o.Methods {
-			name := cmp.Or(f.GoName, Camel(f.Name))
+			name := cmp.Or(f.GoName, plan.Camel(f.Name))
 			f.Var = s.free(who, "method"+o.GoName+name, "method"+o.GoName+"_"+name)
 		}
 		for _, f := range o.Statics {
@@ -65,8 +67,8 @@ func (n *namer) nameHelpers(pkg *Package) {
 		nameFuncVar(f, s)
 	}
 	for _, o := range described(pkg) {
-		name := "type" + Camel(o.Pkg.Name) + o.GoName
-		pkg.Foreign = append(pkg.Foreign, Foreign{s.free(who, name, name+"_"+verbatim(o.Key)), o})
+		name := "type" + plan.Camel(o.Pkg.Name) + o.GoName
+		pkg.Foreign = append(pkg.Foreign, plan.Foreign{Name: s.free(who, name, name+"_"+plan.Verbatim(o.Key)), Object: o})
 	}
 	if len(pkg.Variants) > 0 {
 		pkg.VariantBase = s.free(who, "variantBase")
@@ -75,9 +77,9 @@ func (n *namer) nameHelpers(pkg *Package) {
 
 // described lists the types of other packages that fields and results have, sorted by
 // key.
-func described(pkg *Package) []*Object {
-	found := map[string]*Object{}
-	note := func(o *Object) {
+func described(pkg *plan.Package) []*plan.Object {
+	found := map[string]*plan.Object{}
+	note := func(o *plan.Object) {
 		if o != nil && o.Pkg != pkg {
 			found[o.Key] = o
 		}
@@ -94,45 +96,45 @@ func described(pkg *Package) []*Object {
 			note(c.Result.Object)
 		}
 	}
-	var all []*Object
+	var all []*plan.Object
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		all = append(all, found[key])
 	}
 	return all
 }
 
-func nameFuncVar(f *Func, s *scope) {
+func nameFuncVar(f *plan.Func, s *scope) {
 	switch {
 	case f.GoName == "":
 	case f.Constructor:
-		f.Var = s.free("a helper", lowerFirst(f.GoName))
+		f.Var = s.free("a helper", plan.LowerFirst(f.GoName))
 	default:
 		f.Var = s.free("a helper", "fn"+f.GoName)
 	}
 }
 
 // base returns the alias under which a parent is embedded in a package.
-func base(pkg *Package, parent *Object, s *scope) string {
-	if i := slices.IndexFunc(pkg.Bases, func(b Base) bool { return b.Parent == parent }); i >= 0 {
+func base(pkg *plan.Package, parent *plan.Object, s *scope) string {
+	if i := slices.IndexFunc(pkg.Bases, func(b plan.Base) bool { return b.Parent == parent }); i >= 0 {
 		return pkg.Bases[i].Name
 	}
 	names := []string{"objectBase"}
 	if parent != nil {
-		name := lowerFirst(parent.GoName) + "Base"
-		names = []string{name, name + "_" + verbatim(parent.Key)}
+		name := plan.LowerFirst(parent.GoName) + "Base"
+		names = []string{name, name + "_" + plan.Verbatim(parent.Key)}
 	}
-	b := Base{Name: s.free("a helper", names...), Parent: parent}
+	b := plan.Base{Name: s.free("a helper", names...), Parent: parent}
 	pkg.Bases = append(pkg.Bases, b)
 	return b.Name
 }
 
 // nameSets names the variables of the sets: library, and others after the file.
-func nameSets(pkg *Package, s *scope) {
+func nameSets(pkg *plan.Package, s *scope) {
 	for i, set := range pkg.Sets {
 		name := "library"
 		if i > 0 {
 			stem, _, _ := strings.Cut(set.Owner, ".")
-			name += Camel(strings.TrimPrefix(stem, "lib"))
+			name += plan.Camel(strings.TrimPrefix(stem, "lib"))
 		}
 		set.Name = s.free("a helper", name)
 	}

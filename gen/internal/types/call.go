@@ -1,0 +1,188 @@
+package types
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// frameSizes are the frames of bindrt, in units of one argument.
+var frameSizes = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+
+// textUnits is the space for one string.
+const textUnits = 4
+
+// method returns the name of the method by which frames pack and unpack values of the kind, or "".
+func (k kind) method() string {
+	if kindBool <= k && k <= kindPointer {
+		return kindNames[k]
+	}
+	return ""
+}
+
+// Call plans the body of a function with the signature s. With self, the first argument is the
+// receiver. The error names the part of the signature that has no Go type.
+func (p *Types) Call(pkg *plan.Package, s *schema.Signature, self bool) (*plan.Call, error) {
+	params, names, err := p.params(s.Params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := p.resolve(s.Return)
+	if err != nil {
+		return nil, err
+	}
+	if self && (len(params) == 0 || params[0].kind != kindObject && params[0].kind != kindRoot) {
+		return nil, errors.New("the first parameter of the method is not its object")
+	}
+	return p.newCall(pkg, params, names, result, self), nil
+}
+
+// newCall plans a body with the given arguments. With self, the first argument
+// is the receiver.
+func (p *Types) newCall(pkg *plan.Package, params []*node, names []string, result *node, self bool) *plan.Call {
+	c := &plan.Call{Count: len(params)}
+	for i, n := range params {
+		if !self || i > 0 {
+			c.Params = append(c.Params, p.param(pkg, n, names[i]))
+		}
+	}
+	if result.kind != kindNone {
+		c.Result = p.result(pkg, result)
+	}
+	units := units(c)
+	if result.kind == kindString && units == c.Count {
+		units += textUnits
+	}
+	c.Frame = frame(units)
+	return c
+}
+
+// ReturnObject makes a constructor return the type itself, whatever its signature says.
+func ReturnObject(c *plan.Call, o *plan.Object) {
+	c.Result = &plan.Result{Type: plan.Pointer(plan.GoType{Object: o}), Object: o}
+	c.Frame = frame(units(c))
+}
+
+// units returns the space for the arguments.
+func units(c *plan.Call) int {
+	units := c.Count
+	for _, param := range c.Params {
+		if param.Method == kindString.method() {
+			units += textUnits
+		}
+	}
+	return units
+}
+
+// frame returns the smallest frame with space for the units.
+func frame(units int) string {
+	for _, size := range frameSizes {
+		if units <= size {
+			return "Call" + strconv.Itoa(size)
+		}
+	}
+	return "CallN"
+}
+
+// param plans a parameter of the given type. A nil List or Dict is None, which the library
+// refuses: what the callee adds to an empty one would be lost.
+func (p *Types) param(pkg *plan.Package, n *node, name string) plan.Param {
+	base := n.base()
+	param := plan.Param{Type: p.goType(pkg, n, argument), Pack: plan.PackValue, Optional: n.optional(),
+		OrEmpty: n.container() && n.kind != kindList && n.kind != kindDict, Given: name, Usual: paramNames[base.kind]}
+	switch base.kind {
+	case kindBool, kindInt, kindFloat, kindString, kindDataType, kindDevice, kindPointer:
+		if !n.optional() {
+			param.Pack, param.Method = plan.PackMethod, n.kind.method()
+		}
+	case kindBytes:
+		param.Pack, param.Method = plan.PackMethod, kindBytes.method()
+		if n.optional() {
+			param.Pack = plan.PackBytes
+		}
+	case kindTensor:
+		if param.Pack = plan.PackPointer; base.element != nil {
+			param.Pack, param.Element = plan.PackTensor, base.element
+		}
+	case kindModule, kindFunction, kindList, kindDict:
+		param.Pack = plan.PackPointer
+	case kindObject:
+		param.Pack, param.Object = plan.PackRef, base.object
+	case kindRoot:
+		param.Pack = plan.PackRoot
+		if lateKey(base.text) {
+			param.Usual = plan.LowerCamel(plan.LastPart(base.text))
+		}
+	case kindTyped:
+		param.Pack = plan.PackCallback
+	}
+	return param
+}
+
+// FieldParam plans the parameter that becomes the value of a field, which keeps an empty List
+// or Dict.
+func (p *Types) FieldParam(pkg *plan.Package, t schema.TypeSchema, name string) (plan.Param, error) {
+	n, err := p.resolve(t)
+	if err != nil {
+		return plan.Param{}, err
+	}
+	return p.fieldParam(pkg, n, name), nil
+}
+
+func (p *Types) fieldParam(pkg *plan.Package, n *node, name string) plan.Param {
+	param := p.param(pkg, n, name)
+	param.OrEmpty = n.container()
+	return param
+}
+
+// Field sets the types of a field. The error says why it has no Go type: a field is read in
+// place, so its type must be known.
+func (p *Types) Field(pkg *plan.Package, f *plan.Field, s *schema.Field) error {
+	n, err := p.resolve(s.Type)
+	if key := p.late(s.Type); err == nil && key != "" {
+		err = unregistered(key)
+	}
+	if err == nil && n.kind == kindNone {
+		err = errors.New("a field of type None has no Go type")
+	}
+	if err != nil {
+		return err
+	}
+	f.Type, f.Object = p.goType(pkg, n, outcome), n.base().object
+	switch n.kind {
+	case kindBool, kindInt, kindFloat:
+		f.Read = n.kind.method()
+	case kindString:
+		f.Read = "Text"
+	}
+	if s.Flags&schema.FlagWritable != 0 {
+		value := p.fieldParam(pkg, n, "v")
+		f.Value = &value
+	}
+	return nil
+}
+
+// result plans a result of the given type.
+func (p *Types) result(pkg *plan.Package, n *node) *plan.Result {
+	r := &plan.Result{Type: p.goType(pkg, n, outcome), Method: n.kind.method()}
+	switch base := n.base(); base.kind {
+	case kindTensor:
+		r.Element = base.element
+	case kindObject:
+		r.Object = base.object
+	case kindTyped:
+		r.Bound = p.newCall(pkg, base.params, base.names, base.result, false)
+	}
+	return r
+}
+
+// paramNames names the parameters that have no name in the schema.
+var paramNames = map[kind]string{
+	kindBool: "flag", kindInt: "n", kindFloat: "f", kindString: "s", kindBytes: "data", kindDataType: "dtype",
+	kindDevice: "device", kindPointer: "ptr", kindBigInt: "n", kindAny: "value", kindError: "cause",
+	kindTensor: "tensor", kindModule: "module", kindFunction: "function", kindTyped: "callback", kindShape: "shape",
+	kindArray: "items", kindList: "list", kindMap: "entries", kindDict: "dict", kindTuple: "tuple",
+	kindVariant: "value", kindRoot: "object",
+}
