@@ -14,7 +14,7 @@ import (
 )
 
 // pack makes a pack of shell scripts. The programs of a real one are started in the same way; the mode gpupack of
-// .ci/matrix runs those.
+// .ci/run runs those.
 type pack struct {
 	t        *testing.T
 	dir      string

@@ -22,11 +22,11 @@ type Use = struct {
 }
 
 // Alive makes each use and checks what it returns. A use of memory that was freed shows
-// because malloc overwrites it: the mode liveness of .ci/matrix sets the variables for that.
+// because malloc overwrites it: the mode liveness of .ci/run sets the variables for that.
 func Alive(t *testing.T, uses []Use) {
 	t.Helper()
 	if v := "GLIBC_TUNABLES"; runtime.GOOS == "linux" && !strings.Contains(os.Getenv(v), "perturb") {
-		t.Fatalf("%s does not let malloc overwrite freed memory: run .ci/matrix liveness", v)
+		t.Fatalf("%s does not let malloc overwrite freed memory: run .ci/run liveness", v)
 	}
 	for _, use := range uses {
 		t.Run(use.Name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// events are those of the go command for a module with the given test functions.
-func events(t *testing.T, functions string) []byte {
+// testModule makes a module with the given test functions.
+func testModule(t *testing.T, functions string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -21,8 +21,14 @@ func events(t *testing.T, functions string) []byte {
 			t.Fatal(err)
 		}
 	}
+	return dir
+}
+
+// events are those of the go command for a module with the given test functions.
+func events(t *testing.T, functions string) []byte {
+	t.Helper()
 	cmd := exec.Command("go", "test", "-json", ".")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	cmd.Dir, cmd.Env = testModule(t, functions), append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	out, _ := cmd.CombinedOutput() // what fails there is read
 	return out
 }
@@ -37,7 +43,7 @@ func TestHere(t *testing.T) {
 
 func TestSkips(t *testing.T) {
 	var out bytes.Buffer
-	seen, err := read(bytes.NewReader(events(t, skipping)), &out, "race")
+	seen, err := readLog(bytes.NewReader(events(t, skipping)), &out, "race")
 	if err != nil || len(seen) != 1 || seen[0] != (skip{"race", "example.com/m", "TestHere/sub", "the moon is full"}) {
 		t.Fatalf("%v, %+v\n%s", err, seen, &out)
 	}
@@ -75,11 +81,11 @@ func TestFailures(t *testing.T) {
 		{"func TestA(t *testing.T) { undefined() }", "undefined: undefined"},
 	} {
 		var out bytes.Buffer
-		if _, err := read(bytes.NewReader(events(t, c.functions)), &out, "s"); err == nil || !strings.Contains(out.String(), c.want) {
+		if _, err := readLog(bytes.NewReader(events(t, c.functions)), &out, "s"); err == nil || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%s: %v\n%s", c.functions, err, &out)
 		}
 	}
-	if _, err := read(strings.NewReader("go: no such package\n"), &bytes.Buffer{}, "s"); err == nil {
+	if _, err := readLog(strings.NewReader("go: no such package\n"), &bytes.Buffer{}, "s"); err == nil {
 		t.Error("a run without tests passes")
 	}
 }

@@ -1,84 +1,16 @@
-// Command testlog reads the output of `go test -json`.
-//
-//	go test -json ./... | testlog -step race -skips FILE
-//	testlog -judge RULES -skips FILE
-//
-// The first prints one line for each package and the output of failed tests; it adds
-// each skipped test to FILE, with the step and the reason that the test
-// printed. The second fails if RULES do not allow one of them in that step and for that
-// reason.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 )
-
-func main() {
-	step := flag.String("step", "", "the step whose events come on the standard input")
-	skips := flag.String("skips", "", "the file of the skips")
-	rules := flag.String("judge", "", "judge the skips by the rules in this file")
-	flag.Parse()
-	if err := run(*step, *skips, *rules); err != nil {
-		fmt.Println("testlog:", err)
-		os.Exit(1)
-	}
-}
-
-func run(step, skips, rules string) error {
-	if rules == "" {
-		seen, err := read(os.Stdin, os.Stdout, step)
-		if len(seen) == 0 {
-			return err
-		}
-		f, ferr := os.OpenFile(skips, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if ferr != nil {
-			return errors.Join(err, ferr)
-		}
-		e := json.NewEncoder(f)
-		for _, s := range seen {
-			err = errors.Join(err, e.Encode(s))
-		}
-		return errors.Join(err, f.Close())
-	}
-	text, err := os.ReadFile(rules)
-	if err != nil {
-		return err
-	}
-	allowed, err := parse(string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", rules, err)
-	}
-	f, err := os.Open(skips)
-	if errors.Is(err, os.ErrNotExist) {
-		fmt.Println("no test was skipped")
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	var seen []skip
-	for d := json.NewDecoder(f); ; {
-		var s skip
-		if err := d.Decode(&s); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return fmt.Errorf("%s: %w", skips, err)
-		}
-		seen = append(seen, s)
-	}
-	return judge(os.Stdout, allowed, seen)
-}
 
 // event is what the go command writes (go doc test2json, go help buildjson).
 type event struct {
@@ -95,8 +27,9 @@ var (
 	framework = regexp.MustCompile(`^\s*(=== |--- )`)
 )
 
-// read prints the results of a run, and returns its skips and an error if it failed.
-func read(in io.Reader, out io.Writer, step string) ([]skip, error) {
+// readLog prints the results of `go test -json`: one line for each package, and the output of failed
+// tests. It returns the skips, and an error if a test failed.
+func readLog(in io.Reader, out io.Writer, step string) ([]skip, error) {
 	type test struct{ pkg, name string }
 	var (
 		seen   []skip

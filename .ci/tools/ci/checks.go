@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// mode runs the tests of a build mode.
+func mode(j *job) { j.testPackages(j.on) }
+
+// testPackages tests packages, those of the module in examples by themselves.
+func (j *job) testPackages(patterns []string) {
+	var root, inner []string
+	for _, p := range patterns {
+		if rest, ok := strings.CutPrefix(p, "./examples/"); ok {
+			inner = append(inner, "./"+rest)
+		} else {
+			root = append(root, p)
+		}
+	}
+	if len(root) > 0 {
+		j.goTest(root...)
+	}
+	if len(inner) > 0 { // not from the cache, which does not see changes of the module around this one
+		j.dir = "examples"
+		j.goTest(append(inner, "-count=1")...)
+		j.dir = ""
+	}
+}
+
+// stranger returns a command with an empty HOME, and without the caches and settings of the user;
+// those of the network stay.
+func (j *job) stranger(words ...string) *exec.Cmd {
+	home, err := os.MkdirTemp(j.scratch, "home")
+	j.must(err)
+	c := j.command(words...)
+	mine := regexp.MustCompile(`^(TVMFFI_.*|XDG_(CACHE|CONFIG)_HOME|GOPATH|GOBIN|GOENV|GOFLAGS|CGO_ENABLED|CARGO_HOME|(PIP|UV)_CACHE_DIR)=`)
+	c.Env = slices.DeleteFunc(os.Environ(), mine.MatchString)
+	c.Env = append(c.Env, "HOME="+home, "GOMODCACHE="+home+"/mod", "GOCACHE="+home+"/build")
+	return c
+}
+
+func demo(j *job) { j.must(j.finish(j.stranger("go", "run", "./cmd/tvmffi-bind", "demo"))) }
+
+// test has a HOME of its own: no test needs what the demo has left behind.
+func test(j *job) { j.readTest(j.stranger("go", "test", "-json", "./...")) }
+
+func format(j *job) {
+	asm := append(words{"go", "tool", "-modfile=.ci/tools/go.mod", "asmfmt", "-l"}, j.files("*.s")...)
+	for _, list := range []words{{"gofmt", "-l", "."}, asm} {
+		if bad := j.text(list...); len(bad) > 0 {
+			j.must(fmt.Errorf("not formatted: %s\nrun %s -w", strings.Join(bad, " "), strings.Join(list[:slices.Index(list, "-l")], " ")))
+		}
+	}
+}
+
+// files lists the files of the repository that match a pattern, also those that are not committed yet.
+func (j *job) files(pattern string) []string {
+	return j.text("git", "ls-files", "--cached", "--others", "--exclude-standard", pattern)
+}
+
+// folders returns the folders of files, such as ./runtime.
+func folders(files []string) []string {
+	var list []string
+	for _, file := range files {
+		if dir := "./" + path.Dir(file); !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// bindings lists the folders that have bindings, those that are too large to commit apart.
+func (j *job) bindings() (committed, large []string) {
+	for _, dir := range folders(j.text("git", "grep", "--untracked", "-lE", "^//go:generate .*tvmffi-bind gen", "--", "generated/*.go", "examples/*.go", "bench/*.go", "cuda/*.go")) {
+		if len(j.files(dir+"/*_gen.go")) > 0 {
+			committed = append(committed, dir)
+		} else {
+			large = append(large, dir)
+		}
+	}
+	return committed, large
+}
+
+var generateLine = regexp.MustCompile(`(?m)^//go:generate .*tvmffi-bind ((?:gen|build)\b.*)$`)
+
+func generated(j *job) {
+	program := filepath.Join(j.scratch, "tvmffi-bind")
+	j.sh("go", "build", "-o", program, "./cmd/tvmffi-bind")
+	committed, _ := j.bindings()
+	for _, dir := range committed {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		j.must(err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			j.must(err)
+			for _, m := range generateLine.FindAllStringSubmatch(string(text), -1) {
+				c := append(words{program}, strings.Fields(m[1])...)
+				if c[1] == "gen" { // not a line that builds the library
+					c = append(c, "--check")
+				}
+				fmt.Fprintln(j.out, dir)
+				j.dir = dir
+				j.sh(c...)
+				j.dir = ""
+			}
+		}
+	}
+}
+
+func cross(j *job) {
+	for _, platform := range []string{"GOOS=windows GOARCH=amd64", "GOOS=darwin GOARCH=arm64", "GOOS=linux GOARCH=arm64"} {
+		j.args = append(strings.Fields(platform), "CGO_ENABLED=0")
+		commands("go build ./...", "go vet ./...", "go -C examples vet ./...")(j)
+	}
+	for _, platform := range []string{"GOOS=windows GOARCH=arm64", "GOOS=darwin GOARCH=amd64"} { // their assembly
+		j.args = append(strings.Fields(platform), "CGO_ENABLED=0")
+		j.sh(append(words{"go", "build"}, loads...)...)
+		j.sh(append(words{"go", "vet"}, loads...)...)
+	}
+}
+
+// endToEnd tests the packages that have files with the tag e2e or checkers.
+func endToEnd(j *job) {
+	j.testPackages(folders(j.text("git", "grep", "--untracked", "-lwE", "^//go:build.*(e2e|checkers)", "--", "*_test.go")))
+}
+
+// examples generates the bindings that are too large to commit, and checks the module like the root.
+func examples(j *job) {
+	_, large := j.bindings()
+	for _, dir := range large {
+		j.sh("go", "-C", dir, "generate", ".")
+	}
+	commands("go -C examples mod tidy -diff", // it reads the imports of the bindings
+		"go -C examples vet -tags=bindings,"+allTags+" ./...",
+		"go -C examples tool -modfile=../.ci/tools/go.mod staticcheck -tags=bindings,"+allTags+" ./...")(j)
+	j.testPackages(words{"./examples/..."})
+}
+
+// seeds runs the tests of package cuda in 20 of 100 orders of work, other ones for each commit.
+// TestMistakes and TestTogether have orders of their own, and TestNoParser builds a program.
+func seeds(j *job) {
+	var commits int
+	_, err := fmt.Sscan(j.text("git", "rev-list", "--count", "HEAD")[0], &commits)
+	j.must(err)
+	for _, dir := range []string{"cuda", "cuda/kernelrt", "cuda/internal/gputest"} {
+		j.dir = dir
+		program := filepath.Join(j.scratch, path.Base(dir)+".test")
+		j.sh("go", "test", "-c", "-o", program, ".")
+		for i := range 20 {
+			j.args = words{"CGO_ENABLED=0", fmt.Sprintf("FAKECUDA_SEED=%d", (commits*20+i)%100)}
+			j.quietly(program, "-test.short", "-test.skip=TestMistakes|TestTogether|TestNoParser")
+		}
+	}
+}
+
+// fuzz gives each target a number of inputs and not a time: at the end of a time go test sometimes fails with
+// "context deadline exceeded" and no input. A failing input is left in testdata/fuzz of its package.
+func fuzz(j *job) {
+	for _, target := range j.text("git", "grep", "--untracked", "-oE", "^func Fuzz[A-Za-z0-9_]*", "--", "*_test.go") {
+		file, name, _ := strings.Cut(target, ":func ")
+		dir := path.Dir(file)
+		if j.changed.reach(words{"./" + dir}) {
+			fmt.Fprintln(j.out, dir, name)
+			j.quietly("go", "-C", dir, "test", "-run=^$", "-fuzz=^"+name+"$", "-fuzztime=3000x", "-fuzzminimizetime=5x", ".")
+		}
+	}
+}
+
+// profile takes a profile and a trace that nobody reads.
+func profile(j *job) {
+	j.goTest(append(slices.Clone(j.on), "-args", "-test.cpuprofile=/dev/null", "-test.trace=/dev/null")...)
+}
+
+// withTVM tests the packages above TVM, and what functions of TVM say.
+func withTVM(j *job) {
+	j.testPackages(engines)
+	j.args = append(j.args, "-run=TestTVM")
+	j.testPackages(words{"./runtime", "./generated"})
+}
+
+func wheels(j *job) {
+	dir := filepath.Join(j.scratch, "arm64")
+	j.sh(".ci/python-arm64", dir)
+	j.args = append(j.args, "PATH="+dir+"/bin:"+os.Getenv("PATH"))
+	mode(j)
+}
+
+// judgeSkips fails if a test was skipped that .ci/skips does not allow to skip.
+func judgeSkips(j *job) {
+	text, err := os.ReadFile(".ci/skips")
+	j.must(err)
+	rules, err := parse(string(text))
+	j.must(err)
+	j.must(judge(j.out, rules, j.run.skips))
+}

@@ -1,0 +1,123 @@
+package main
+
+import "slices"
+
+// step is a row of the table below.
+type step struct {
+	name, group, about string
+
+	night bool // it runs with the word all only
+	alone bool // nothing runs beside it
+
+	on    []string          // packages; a submission whose changes do not reach them leaves the step out
+	args  []string          // variables of the environment, and flags of go test
+	needs map[string]string // programs, and the Debian packages that have them
+
+	do func(*job)
+}
+
+type (
+	words = []string
+	needs = map[string]string
+)
+
+const (
+	// Tags of tests that need more than Go, g++ and the Python package of TVM-FFI.
+	allTags = "checkers,cute,e2e,flashinfer,gpupack,known,orcjit,tvm,wheels"
+	// The newest release of Go. The others are built with the oldest that is supported.
+	newest   = "go1.27.3"
+	emulator = "qemu-aarch64 -L /usr/aarch64-linux-gnu"
+)
+
+var (
+	calls  = words{"./internal/ccall", "./internal/objects", "./internal/values", "./internal/core", "./runtime/..."} // what makes calls
+	loads  = append(slices.Clone(calls), "./internal/dynlib")
+	native = append(slices.Clone(loads), "./reflection", "./generated/ffi/...", "./generated/testing/...", "./cuda/...", "./tvm/...") // what calls C
+	// Where a build without assembly compiles other files.
+	portable = append(slices.Clone(loads), "./cuda/kernelrt", "./cuda/spec/check", "./tvm/disco")
+	headers  = append(slices.Clone(loads), "./native") // what reads headers of TVM-FFI
+	alive    = words{"./runtime", "./runtime/batch", "./runtime/define", "./runtime/env", "./runtime/jsongraph", "./runtime/structural",
+		"./reflection", "./cuda", "./cuda/kernelrt", "./cuda/spec/check"} // what has a TestLiveness
+	engines = words{"./generated/tvm/...", "./tvm/...", "./cuda/spec/check", "./examples/tvm_disco", "./examples/tvm_rpc", "./examples/tvm_vm"}
+	arm64   = needs{"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu libc6-arm64-cross libstdc++6-arm64-cross"}
+	cmake   = needs{"cmake": "cmake make", "pkg-config": "pkg-config"}
+)
+
+// The order is that of the run. Long steps come before short ones, because two run at a time.
+var steps = []step{
+	{name: "demo", group: "fresh", about: "the first command of the README, under an empty HOME", alone: true, do: demo},
+	{name: "test", group: "fresh", about: "the second one, with empty caches again", do: test},
+
+	{name: "format", group: "static", about: "gofmt and asmfmt change nothing", do: format},
+	{name: "modules", group: "static", about: "go.mod has what the code needs", do: commands("go mod tidy -diff", "go mod verify")},
+	{name: "vet", group: "static", about: "with all tags", do: commands("go vet -tags="+allTags+" ./...",
+		"go vet -tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness ./internal/... ./runtime/...", "go vet -C .ci/tools ./...")},
+	{name: "staticcheck", group: "static", about: "with all tags", do: commands("go tool -modfile=.ci/tools/go.mod staticcheck -tags="+allTags+" ./...",
+		"go -C .ci/tools tool staticcheck ./...")},
+	{name: "platforms", group: "static", about: "staticcheck of the code for macOS and Windows", night: true, args: words{"CGO_ENABLED=0"}, do: commands(
+		"GOOS=darwin GOARCH=arm64 $(go tool -modfile=.ci/tools/go.mod -n staticcheck) ./internal/... ./runtime/... ./cmd/... ./tvm/...",
+		"GOOS=windows GOARCH=amd64 $(go tool -modfile=.ci/tools/go.mod -n staticcheck) ./internal/... ./runtime/... ./cmd/... ./tvm/...")},
+	{name: "generated", group: "static", about: "generated code is what its go:generate line writes", do: generated},
+	{name: "cross", group: "static", about: "other platforms build, and pass vet", do: cross},
+	{name: "tools", group: "static", about: "the tests of .ci/tools", do: commands("go -C .ci/tools test ./...")},
+
+	{name: "e2e", group: "journeys", about: "tests with the tag e2e: tools, compilers, Python, Rust, CMake", args: words{"-tags=e2e,checkers"},
+		needs: cmake, do: endToEnd},
+	{name: "examples", group: "journeys", about: "the module of the examples: generate, vet, test", args: words{"-tags=bindings"}, needs: cmake, do: examples},
+
+	// Build modes: the same tests in another build or environment.
+	{name: "race", group: "modes", about: "the race detector, with cgo", on: native, args: words{"CGO_ENABLED=1", "-race"}},
+	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", on: native, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
+	{name: newest, group: "modes", about: "the newest release of Go, without cgo", on: native, args: words{"CGO_ENABLED=0", "GOTOOLCHAIN=" + newest}},
+	{name: "arm64", group: "modes", about: "under qemu", on: append(slices.Clone(calls), "./internal/abi"), needs: arm64,
+		args: words{"CGO_ENABLED=0", "GOARCH=arm64", "CXX=aarch64-linux-gnu-g++", "TVMFFI_TEST_EMULATOR=" + emulator, "-short", "-exec=" + emulator}},
+	{name: "portable", group: "modes", about: "the call path without assembly", on: portable, args: words{"CGO_ENABLED=0", "-tags=tvmffi_portable"}},
+	{name: "nobind-debug", group: "modes", about: "threads of C++ without a place in the scheduler; handles that remember who made them", on: calls,
+		args: words{"CGO_ENABLED=0", "-tags=tvmffi_nobind,tvmffi_debug"}},
+	{name: "wheel-0.1.9", group: "modes", about: "the oldest libtvm_ffi", on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.9"}},
+	{name: "seeds", group: "modes", about: "the driver without a GPU runs work in 20 orders", on: words{"./cuda/..."}, args: words{"CGO_ENABLED=0"}, do: seeds},
+	// What is not kept alive ends at each call; malloc and the collector overwrite what they free.
+	{name: "liveness", group: "modes", about: "nothing ends before its last use", on: alive, args: words{"CGO_ENABLED=0", "GODEBUG=clobberfree=1",
+		"GLIBC_TUNABLES=glibc.malloc.perturb=165:glibc.malloc.tcache_count=0", "-tags=tvmffi_liveness", "-run=TestLiveness"}},
+	{name: "fuzz", group: "modes", about: "every fuzz target, for a short time", do: fuzz},
+
+	{name: "shuffle", group: "modes", about: "the tests in another order", night: true, on: words{"./..."}, args: words{"-short", "-shuffle=on", "-count=1"}},
+	{name: "checkptr", group: "modes", about: "checks of unsafe.Pointer", night: true, on: native, args: words{"CGO_ENABLED=0", "-gcflags=all=-d=checkptr=2"}},
+	{name: "checkmark", group: "modes", about: "the collector marks twice", night: true, on: native, args: words{"CGO_ENABLED=0", "GODEBUG=gccheckmark=1"}},
+	{name: "clobberfree", group: "modes", about: "the collector overwrites what it frees", night: true, on: native, args: words{"CGO_ENABLED=0", "GODEBUG=clobberfree=1"}},
+	{name: "gc", group: "modes", about: "the collector runs all the time", night: true, on: native, args: words{"CGO_ENABLED=0", "GOGC=1", "TVMFFI_TEST_GC=1"}},
+	{name: "cgocheck", group: "modes", about: "checks of pointers that C gets", night: true, on: native, args: words{"GOEXPERIMENT=cgocheck2"}},
+	{name: "profile", group: "modes", about: "a CPU profile and a trace are taken", night: true, on: native, args: words{"CGO_ENABLED=0"}, do: profile},
+	{name: "portable-cgo", group: "modes", about: "the call path without assembly, with cgo", night: true, on: calls, args: words{"-tags=tvmffi_portable"}},
+	{name: "wheel-0.1.12", group: "modes", night: true, on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.12"}},
+	{name: "wheel-0.1.14.post1", group: "modes", night: true, on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.14.post1"}},
+	{name: "wheel-0.1.15.post2", group: "modes", night: true, on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.15.post2"}},
+
+	// What needs large libraries, which are installed once.
+	{name: "engines", group: "journeys", about: "TVM: its runtime, RPC, Disco and compiler; 600 MB once", args: words{"CGO_ENABLED=0", "-tags=tvm"},
+		on: append(slices.Clone(engines), "./runtime", "./generated"), do: withTVM},
+	{name: "cute", group: "journeys", about: "kernels of the CuTe DSL", on: words{"./cuda/spec/check"}, args: words{"-tags=cute", "-run=TestCute"}},
+	{name: "orcjit", group: "journeys", about: "C++ by the JIT of LLVM; 16 MB once", on: words{"./examples/orcjit"}, args: words{"CGO_ENABLED=0", "-tags=orcjit"}},
+	{name: "gpupack", group: "journeys", about: "a pack for a machine with a GPU; 230 MB once", on: words{"./bench"}, args: words{"-tags=gpupack", "-run=TestGPUPack"}},
+	{name: "load", group: "journeys", about: "64 clients of the server, with the race detector", on: words{"./examples/xgrammar_server"},
+		args: words{"TVMFFI_TEST_LOAD=20s", "-race", "-run=TestLoad"}},
+	{name: "wheels", group: "journeys", about: "wheels for other platforms; the one for arm64 runs under qemu", night: true,
+		on: words{"./cmd/tvmffi-bind/scripts/wheels"}, args: words{"-tags=wheels"}, needs: arm64, do: wheels},
+	{name: "pythons", group: "journeys", about: "processes of Python 3.9 to 3.14 end 20 times each", night: true, on: words{"./examples/go_library"},
+		args: words{"TVMFFI_TEST_PYTHONS=20", "-tags=e2e", "-run=TestEnding"}},
+	{name: "known", group: "journeys", about: "init with TVM and its relatives; 230 MB once", night: true, on: words{"./cmd/tvmffi-bind/scripts/tvm"},
+		args: words{"CGO_ENABLED=0", "-tags=known"}},
+	{name: "flashinfer", group: "journeys", about: "nvcc, FlashInfer and CUTLASS; 1.6 GB once", night: true, args: words{"-tags=flashinfer"},
+		on: words{"./native", "./examples/flashinfer", "./examples/cutlass_gemm", "./gen/internal/kernel"}},
+
+	{name: "bench", group: "journeys", about: "counts of allocations, and times that mean a lost fast path", alone: true, on: words{"./bench/..."},
+		do: commands("bench/run -check -times 2")},
+}
+
+func init() {
+	for i := range steps {
+		if steps[i].do == nil {
+			steps[i].do = mode
+		}
+	}
+}
