@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -19,7 +18,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/gen"
-	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
 func newDemo(con *console.Console, p *probe.Prober) *cobra.Command {
@@ -144,14 +143,9 @@ func demoFolder(keep string) (dir string, clean func() error, err error) {
 }
 
 func demoConfig(dir string) *project.Config {
-	library := path.Join(path.Dir(find.PathOfCore(runtime.GOOS)), map[string]string{
-		"windows": "tvm_ffi_testing.dll",
-		"darwin":  "libtvm_ffi_testing.dylib",
-		"linux":   "libtvm_ffi_testing.so",
-	}[runtime.GOOS])
 	c := project.NewConfig(dir, "")
 	c.Package, c.Out = demoPackage, demoPackage
-	c.Libraries = []project.LibrarySpec{{Package: project.CorePackage, Path: library}}
+	c.Libraries = []project.LibrarySpec{{Package: project.CorePackage, Path: wheel.PathOfTesting(runtime.GOOS)}}
 	c.Prefixes = []string{"testing"}
 	return c
 }

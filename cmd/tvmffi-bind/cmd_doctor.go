@@ -276,7 +276,7 @@ func checkInstalled() finding {
 		lines = append(lines, "TVMFFI_LIBRARY_PATH="+path)
 	}
 	versions := map[string]bool{}
-	for _, i := range find.Installed(find.CorePackage, find.PathOfCore(runtime.GOOS)) {
+	for _, i := range find.Installed(project.CorePackage, find.PathOfCore(runtime.GOOS)) {
 		lines = append(lines, fmt.Sprintf("%s %s (%s)", i.Path, i.Version, i.Source))
 		versions[i.Version] = true
 	}

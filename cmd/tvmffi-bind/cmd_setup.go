@@ -124,7 +124,7 @@ func repairCache(ctx context.Context, p *probe.Prober) error {
 		return fmt.Errorf("the cache: %w", err)
 	}
 	for _, d := range wheels { // without a cache there is nothing to repair
-		if !probe.Here(d) {
+		if !d.Spec().Here() {
 			continue
 		}
 		if err := d.Verify(); err != nil {

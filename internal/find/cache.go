@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,12 +77,21 @@ func Cached(distribution, path string) ([]Candidate, error) {
 		version, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(tree), distribution+"-"), "-")
 		found = append(found, Candidate{Path: file, Cached: true, Site: tree, Version: version})
 	}
-	slices.SortStableFunc(found, func(a, b Candidate) int { return natural(b.Version, a.Version) })
+	slices.SortStableFunc(found, func(a, b Candidate) int { return cmp.Compare(natural(b.Version), natural(a.Version)) })
 	return found, nil
 }
 
-// InCache reports whether a file lies in a wheel of the cache.
-func InCache(path string) bool {
+// CachedTree returns the folder of the wheel in the cache that holds a file, "" if none does.
+func CachedTree(path string) string {
 	root, err := CacheDir()
-	return err == nil && strings.HasPrefix(path, filepath.Join(root, "wheels")+string(filepath.Separator))
+	if err != nil {
+		return ""
+	}
+	root = filepath.Join(root, "wheels") + string(filepath.Separator)
+	below, in := strings.CutPrefix(path, root)
+	name, _, deeper := strings.Cut(below, string(filepath.Separator))
+	if !in || !deeper {
+		return ""
+	}
+	return root + name
 }

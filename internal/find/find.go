@@ -108,7 +108,7 @@ type source func(f File, o *Options) []Candidate
 // Candidates yields the places where a program looks for the file of f, in order. The error is that of the first
 // check that the candidate fails.
 func Candidates(f File, o *Options) iter.Seq2[Candidate, error] {
-	return candidates(f, o, []source{explicit, folders, variable, beside, packages}, present, sameHash)
+	return candidates(f, o, []source{explicit, folders, packages}, present, sameHash)
 }
 
 // InPackages yields the places of the file of f in the cache and in installed Python packages, in order. The error is
@@ -175,41 +175,30 @@ func explicit(f File, o *Options) []Candidate {
 	return []Candidate{{Path: path, Where: explicitly, Explicit: true}}
 }
 
+// executable is replaced by a test: only Linux without /proc does not know it.
+var executable = os.Executable
+
+func folders(f File, o *Options) (places []Candidate) {
+	add := func(where string, dirs ...string) {
+		for _, dir := range dirs {
+			places = append(places, Candidate{Path: filepath.Join(dir, f.Name), Where: where})
+		}
+	}
+	add("folder of WithDir", o.Dirs...)
+	add(pathVariable, slices.DeleteFunc(searchPath(), func(dir string) bool { return !filepath.IsAbs(dir) })...)
+	if exe, err := executable(); err == nil {
+		add("folder of the executable", filepath.Dir(exe))
+		add("lib folder of the executable", filepath.Join(filepath.Dir(exe), "lib"))
+	}
+	return places
+}
+
 const (
 	explicitly   = "named explicitly"
 	pathVariable = "TVMFFI_LIBRARY_PATH"
 )
 
-func folders(f File, o *Options) (places []Candidate) {
-	for _, dir := range o.Dirs {
-		places = append(places, Candidate{Path: filepath.Join(dir, f.Name), Where: "folder of WithDir"})
-	}
-	return places
-}
-
-func variable(f File, _ *Options) (places []Candidate) {
-	for _, dir := range filepath.SplitList(os.Getenv(pathVariable)) {
-		if filepath.IsAbs(dir) {
-			places = append(places, Candidate{Path: filepath.Join(dir, f.Name), Where: pathVariable})
-		}
-	}
-	return places
-}
-
-// executable is replaced by a test: only Linux without /proc does not know it.
-var executable = os.Executable
-
-func beside(f File, _ *Options) []Candidate {
-	exe, err := executable()
-	if err != nil {
-		return nil
-	}
-	dir := filepath.Dir(exe)
-	return []Candidate{
-		{Path: filepath.Join(dir, f.Name), Where: "folder of the executable"},
-		{Path: filepath.Join(dir, "lib", f.Name), Where: "lib folder of the executable"},
-	}
-}
+func searchPath() []string { return filepath.SplitList(os.Getenv(pathVariable)) }
 
 func packages(f File, o *Options) []Candidate {
 	if f.Package == "" {
@@ -240,12 +229,9 @@ func packages(f File, o *Options) []Candidate {
 	return places
 }
 
-// CorePackage is the Python package of libtvm_ffi.
-const CorePackage = "apache-tvm-ffi"
-
 // Core returns the description of libtvm_ffi.
 func Core() File {
-	return File{Name: CoreName(), Package: CorePackage, PathInPackage: PathOfCore(runtime.GOOS)}
+	return File{Name: CoreName(), Package: "apache-tvm-ffi", PathInPackage: PathOfCore(runtime.GOOS)}
 }
 
 // PathOfCore returns the path of libtvm_ffi in its Python package for an operating system.

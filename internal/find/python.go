@@ -82,7 +82,7 @@ func matching(pattern string) []string {
 		return nil // a path of the user that is not a valid pattern
 	}
 	// Newer Pythons first: 3.12 before 3.9, which text order gets wrong.
-	slices.SortFunc(matches, func(a, b string) int { return natural(b, a) })
+	slices.SortFunc(matches, func(a, b string) int { return cmp.Compare(natural(b), natural(a)) })
 	return slices.DeleteFunc(matches, func(m string) bool {
 		st, err := os.Stat(m)
 		return err != nil || !st.IsDir()
@@ -191,32 +191,17 @@ func escape(p string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
 }
 
-// natural compares texts with runs of digits by their value.
-func natural(a, b string) int {
-	for a != "" && b != "" {
-		da, db := digits(a), digits(b)
-		if da > 0 && db > 0 {
-			x, y := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
-			if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
-				return c
-			}
-			a, b = a[da:], b[db:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
+// natural returns a text that sorts like s, but with runs of digits by their value.
+func natural(s string) string {
+	var key strings.Builder
+	for s != "" {
+		digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+		key.WriteString(strings.Repeat("0", max(0, 20-digits)*min(digits, 1)))
+		n := max(digits, 1)
+		key.WriteString(s[:n])
+		s = s[n:]
 	}
-	return cmp.Compare(len(a), len(b))
-}
-
-func digits(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
+	return key.String()
 }
 
 // versionIn returns the version of a distribution in a site-packages folder, from the name of its folder NAME-VERSION.dist-info.

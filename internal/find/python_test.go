@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -127,14 +128,34 @@ func TestFindWithoutDistInfo(t *testing.T) {
 		return ""
 	}}
 	got := h.find("apache-tvm-ffi", PathOfCore("linux"))
-	if len(got) != 1 || got[0].Version != "" {
+	if len(got) != 1 || got[0].Version != "" || got[0].Where != "Python package" {
 		t.Errorf("got %+v, want one without a version", got)
+	}
+}
+
+// PYENV_ROOT takes the place of ~/.pyenv, and the folders of macOS are not searched on Linux.
+func TestFindPyenv(t *testing.T) {
+	top := t.TempDir()
+	below := filepath.Join("versions", "3.12.1", "lib", "python3.12", "site-packages")
+	want := plant(t, "linux", filepath.Join(top, "pyenv", below), "1")
+	fallback := plant(t, "linux", filepath.Join(top, ".pyenv", below), "2")
+	plant(t, "linux", filepath.Join(top, "Library", "Python", "3.11", "lib", "python", "site-packages"), "3")
+	for root, want := range map[string]string{filepath.Join(top, "pyenv"): want, "": fallback} {
+		h := host{goos: "linux", home: top, root: filepath.Join(top, "root"), env: func(k string) string {
+			if k == "PYENV_ROOT" {
+				return root
+			}
+			return ""
+		}}
+		if got := h.find("apache-tvm-ffi", PathOfCore("linux")); len(got) != 1 || got[0].Path != want {
+			t.Errorf("with PYENV_ROOT=%s: got %+v, want %s", root, got, want)
+		}
 	}
 }
 
 func TestNatural(t *testing.T) {
 	got := []string{"python3.9", "python3.12", "python3", "python3.10", "python3.2"}
-	slices.SortFunc(got, natural)
+	slices.SortFunc(got, func(a, b string) int { return cmp.Compare(natural(a), natural(b)) })
 	want := []string{"python3", "python3.2", "python3.9", "python3.10", "python3.12"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -177,7 +198,7 @@ func TestThisMachine(t *testing.T) {
 			t.Errorf("%s is not absolute", s)
 		}
 	}
-	for _, i := range Installed(CorePackage, PathOfCore(runtime.GOOS)) {
+	for _, i := range Installed(Core().Package, Core().PathInPackage) {
 		if _, err := os.Stat(i.Path); err != nil {
 			t.Error(err)
 		}

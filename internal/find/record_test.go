@@ -21,7 +21,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "x.dist-info/RECORD,,\n", "a\n", "a," + sum + "\n", "a,md5=47,0\n", "a,sha256=47,0\n",
+	for _, text := range []string{"", "x.dist-info/RECORD,,\n", "a\n", "a," + sum + "\n", "a," + sum + ",0,0\n", "a,md5=47,0\n", "a,sha256=47,0\n",
 		"../a," + sum + ",0\n", "/a," + sum + ",0\n", "\"a," + sum + ",0\n", "a," + sum + ",x\n", strings.Repeat("x", 1<<17)} {
 		tree := t.TempDir()
 		write(t, filepath.Join(tree, "x.dist-info", "RECORD"), text)

@@ -3,7 +3,6 @@ package find
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -80,7 +79,7 @@ func (s *Search) noteUnused() {
 			s.tried = append(s.tried, path+" ("+explicitly+"): has another name")
 		}
 	}
-	for _, dir := range filepath.SplitList(os.Getenv(pathVariable)) {
+	for _, dir := range searchPath() {
 		if dir != "" && !filepath.IsAbs(dir) {
 			s.tried = append(s.tried, dir+" ("+pathVariable+"): is not an absolute path; not searched")
 		}

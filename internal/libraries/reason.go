@@ -59,7 +59,7 @@ func ModuleError(path string, err error) error {
 // system lacks.
 func remedyForFile(path string, err error) string {
 	if errors.Is(err, dynlib.ErrTruncated) {
-		if find.InCache(path) {
+		if find.CachedTree(path) != "" {
 			return find.RepairCache
 		}
 		return "copy, install or build " + path + " again"

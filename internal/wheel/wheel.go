@@ -43,6 +43,9 @@ func (s Spec) String() string {
 	return t
 }
 
+// Here reports whether the wheel is for this platform.
+func (s Spec) Here() bool { return s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH }
+
 // Dir is an unpacked wheel.
 type Dir struct {
 	root string
@@ -62,15 +65,11 @@ func (d Dir) Path(rel string) string { return filepath.Join(d.root, filepath.Fro
 func (d Dir) Library() string { return d.Path(find.PathOfCore(d.goos())) }
 
 // TestingLibrary returns the path of the testing library in a wheel of apache-tvm-ffi.
-func (d Dir) TestingLibrary() string {
-	switch d.goos() {
-	case "windows":
-		return d.Path("tvm_ffi/lib/tvm_ffi_testing.dll")
-	case "darwin":
-		return d.Path("tvm_ffi/lib/libtvm_ffi_testing.dylib")
-	default:
-		return d.Path("tvm_ffi/lib/libtvm_ffi_testing.so")
-	}
+func (d Dir) TestingLibrary() string { return d.Path(PathOfTesting(d.goos())) }
+
+// PathOfTesting returns the path of the testing library in the wheel of apache-tvm-ffi for an operating system.
+func PathOfTesting(goos string) string {
+	return strings.Replace(find.PathOfCore(goos), "ffi.", "ffi_testing.", 1)
 }
 
 // Include returns the folders of C and C++ headers in a wheel of apache-tvm-ffi.

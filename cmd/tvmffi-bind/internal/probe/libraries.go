@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -62,7 +63,10 @@ func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.Lib
 	if err != nil {
 		return Library{}, err
 	}
-	lib, err := p.identifyWhole(ctx, path, schema.Library{Role: role})
+	lib, err := p.identify(path, schema.Library{Role: role})
+	if tree := find.CachedTree(path); err == nil && tree != "" {
+		lib, err = p.mended(ctx, find.Candidate{Path: path, Cached: true, Site: tree}, lib)
+	}
 	if err != nil && c.File() != "" {
 		key := "libraries"
 		if role != schema.RoleBound {
@@ -73,19 +77,38 @@ func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.Lib
 	return lib, err
 }
 
-// locateInPackage finds a library of a Python package where a program would find
-// it, in the cache or installed. If it is in neither, it downloads the wheel of a known
-// version.
-func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (Library, error) {
-	cached, err := p.cached(ctx, spec)
-	if err != nil {
+// mended is lib, a file that a configuration names and that is of a wheel in the cache. It is repaired if it is damaged.
+func (p *Prober) mended(ctx context.Context, c find.Candidate, lib Library) (Library, error) {
+	damage := find.Private(c.Path)
+	if damage == nil {
+		damage = p.undamaged(c, find.File{})
+	}
+	if damage == nil {
+		return lib, nil
+	}
+	if _, err := p.mend(ctx, c, damage); err != nil {
 		return Library{}, err
 	}
-	for _, found := range append(cached, find.Installed(spec.Package, spec.Path)...) {
-		if spec.Version != "" && spec.Version != found.Version || checkFile(found.Path) != nil {
-			continue // another version, or in the cache for another platform
+	return p.identify(c.Path, lib.Identity)
+}
+
+// locateInPackage finds a library of a Python package where a program would find it, in the cache or installed. It
+// repairs the copy in the cache if that is damaged: to take an older one instead would hide it. If there is none, it
+// downloads the wheel of a known version.
+func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (Library, error) {
+	identity := schema.Library{Role: role, Package: spec.Package, PathInPackage: spec.Path}
+	f := find.File{Name: path.Base(spec.Path), Package: spec.Package, Version: spec.Version, PathInPackage: spec.Path}
+	for c, err := range find.InPackages(f, sameVersion, loadable, p.undamaged) {
+		fits := err == nil
+		if !fits {
+			if fits, err = p.mend(ctx, c, err); err != nil {
+				return Library{}, err
+			}
 		}
-		return p.identify(found.Path, schema.Library{Role: role, Package: spec.Package, PackageVersion: found.Version, PathInPackage: spec.Path})
+		if fits {
+			identity.PackageVersion = c.Version
+			return p.identify(c.Path, identity)
+		}
 	}
 	dir, err := p.getWheel(ctx, spec.Package, spec.Version)
 	if err != nil {
@@ -93,9 +116,58 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 	}
 	file := dir.Path(spec.Path)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return Library{}, fmt.Errorf("%s has no file %s: set path to one of its libraries, %s", dir.Spec(), spec.Path, strings.Join(librariesIn(dir), " or "))
+		names, _ := contents(dir)
+		libraries := slices.DeleteFunc(names, func(name string) bool { return !NamesLibrary(name) })
+		return Library{}, fmt.Errorf("%s has no file %s: set path to one of its libraries, %s", dir.Spec(), spec.Path, strings.Join(libraries, " or "))
 	}
-	return p.identify(file, schema.Library{Role: role, Package: spec.Package, PackageVersion: dir.Spec().Version, PathInPackage: spec.Path})
+	identity.PackageVersion = dir.Spec().Version
+	return p.identify(file, identity)
+}
+
+// sameVersion is the check that a library has the version that the configuration asks for.
+func sameVersion(c find.Candidate, f find.File) error {
+	if f.Version != "" && f.Version != c.Version {
+		return errors.New("another version")
+	}
+	return nil
+}
+
+// loadable is the check that a library is whole and for this machine.
+func loadable(c find.Candidate, _ find.File) error { return checkFile(c.Path) }
+
+// undamaged is the check that a library of the cache is what its wheel had.
+func (p *Prober) undamaged(c find.Candidate, _ find.File) error {
+	if !c.Cached {
+		return nil
+	}
+	hash, err := p.hash(c.Path)
+	if err != nil {
+		return err
+	}
+	return c.Damaged(hash)
+}
+
+// mend repairs a library that failed a check, if it lies in the cache and is damaged. It reports false if the library
+// is for somebody else.
+func (p *Prober) mend(ctx context.Context, c find.Candidate, why error) (bool, error) {
+	switch {
+	case errors.Is(why, find.ErrShared):
+		return false, fmt.Errorf("the cache: %w", why)
+	case !c.Cached, !errors.Is(why, find.ErrDamaged) && !errors.Is(why, symbols.ErrTruncated):
+		return false, nil // another version or platform, or no cache, as where HOME is not set: programs go on, too
+	}
+	wheels, _, err := wheel.Unpacked()
+	if err != nil {
+		return false, fmt.Errorf("the cache: %w", err)
+	}
+	i := slices.IndexFunc(wheels, func(d wheel.Dir) bool { return d.Root() == c.Site })
+	switch {
+	case i < 0:
+		return false, fmt.Errorf("%w: remove the folder %s, which this version of tvmffi-bind cannot get again", why, c.Site)
+	case !wheels[i].Spec().Here():
+		return false, nil
+	}
+	return true, p.Repair(ctx, wheels[i], why)
 }
 
 // group is one of the two lists of libraries in a configuration.
@@ -112,10 +184,9 @@ func groups(c *project.Config) []group {
 // CoreOf finds the libtvm_ffi that c names among its deps and libraries, as a file or by
 // the version of the package; without one it is that of [Prober.Core].
 func (p *Prober) CoreOf(ctx context.Context, c *project.Config) (Library, error) {
-	name := filepath.Base(find.PathOfCore(runtime.GOOS))
 	for _, group := range groups(c) {
 		for _, spec := range group.specs {
-			if spec.Package == "" && filepath.Base(spec.File) == name {
+			if spec.Package == "" && filepath.Base(spec.File) == find.CoreName() {
 				lib, err := p.locate(ctx, c, spec, group.role)
 				lib.Identity.Role = schema.RoleCore
 				return lib, err
@@ -143,80 +214,6 @@ func (p *Prober) Core(ctx context.Context, version string) (Library, error) {
 	return p.locateInPackage(ctx, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: find.PathOfCore(runtime.GOOS)}, schema.RoleCore)
 }
 
-// cached returns the copies of a library in the cache. It repairs the first one that would be
-// taken if that is damaged: to take an older one instead would hide it.
-func (p *Prober) cached(ctx context.Context, spec project.LibrarySpec) ([]find.Candidate, error) {
-	found, err := find.Cached(spec.Package, spec.Path)
-	if errors.Is(err, find.ErrShared) {
-		return nil, fmt.Errorf("the cache: %w", err)
-	}
-	if len(found) == 0 { // or there is no cache, as where HOME is not set: programs go on, too
-		return nil, nil
-	}
-	wheels, _, err := wheel.Unpacked()
-	if err != nil {
-		return nil, fmt.Errorf("the cache: %w", err)
-	}
-	for _, i := range found {
-		if spec.Version != "" && spec.Version != i.Version {
-			continue
-		}
-		at := slices.IndexFunc(wheels, func(d wheel.Dir) bool { return d.Root() == i.Site })
-		damage := p.damaged(i)
-		switch {
-		case at >= 0 && !Here(wheels[at]), damage != nil && !errors.Is(damage, find.ErrDamaged) && !errors.Is(damage, symbols.ErrTruncated):
-			continue // for another platform
-		case damage == nil:
-			return found, nil
-		case at < 0:
-			return nil, fmt.Errorf("%w: remove the folder %s, which this version of tvmffi-bind cannot get again", damage, i.Site)
-		}
-		return found, p.Repair(ctx, wheels[at], damage)
-	}
-	return found, nil
-}
-
-// identifyWhole is identify for a file that a configuration names. If it is of a wheel in the
-// cache, it is compared with that wheel, and repaired.
-func (p *Prober) identifyWhole(ctx context.Context, path string, identity schema.Library) (Library, error) {
-	lib, err := p.identify(path, identity)
-	if err != nil {
-		return lib, err
-	}
-	cache, err := wheel.CacheDir()
-	if err != nil || !strings.HasPrefix(path, cache+string(filepath.Separator)) {
-		return lib, nil
-	}
-	wheels, _, err := wheel.Unpacked()
-	if err != nil {
-		return Library{}, fmt.Errorf("the cache: %w", err)
-	}
-	for _, d := range wheels {
-		if !strings.HasPrefix(path, d.Root()+string(filepath.Separator)) {
-			continue
-		}
-		if damage := (find.Candidate{Path: path, Site: d.Root()}).Damaged(lib.Identity.SHA256); damage != nil {
-			if err := p.Repair(ctx, d, damage); err != nil {
-				return Library{}, err
-			}
-			return p.identify(path, identity)
-		}
-	}
-	return lib, nil
-}
-
-// damaged returns why a library in the cache cannot be loaded, nil if it can.
-func (p *Prober) damaged(i find.Candidate) error {
-	if err := checkFile(i.Path); err != nil {
-		return err
-	}
-	hash, err := p.hash(i.Path)
-	if err != nil {
-		return err
-	}
-	return i.Damaged(hash)
-}
-
 // hash returns the SHA-256 hash of a file. It reads a library only once, because some take longer
 // to read than everything else.
 func (p *Prober) hash(path string) (string, error) {
@@ -232,11 +229,6 @@ func (p *Prober) hash(path string) (string, error) {
 	}
 	p.hashes[path] = hash
 	return hash, nil
-}
-
-// Here reports whether a wheel is for this platform.
-func Here(d wheel.Dir) bool {
-	return d.Spec().GOOS == runtime.GOOS && d.Spec().GOARCH == runtime.GOARCH
 }
 
 // Repair gets a damaged wheel of the cache again, unless downloads are forbidden.
@@ -265,6 +257,11 @@ func (p *Prober) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, 
 	if err != nil {
 		return wheel.Dir{}, err
 	}
+	return p.fetch(ctx, spec)
+}
+
+// fetch returns a wheel from the cache. It downloads it first if it is not there.
+func (p *Prober) fetch(ctx context.Context, spec wheel.Spec) (wheel.Dir, error) {
 	if dir, ok := wheel.Cached(spec); ok {
 		return dir, nil
 	}
@@ -276,57 +273,56 @@ func (p *Prober) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, 
 	}
 	p.Console.Notef("downloading %s with pip or uv\n", spec)
 	var dir wheel.Dir
-	_, err = p.Console.Step("downloading "+spec.Package, func() (err error) {
+	_, err := p.Console.Step("downloading "+spec.Package, func() (err error) {
 		dir, err = wheel.Get(ctx, spec)
 		return err
 	})
 	if err == nil {
-		p.Console.Notef("unpacked %s: %.1f MB\n", spec, float64(size(dir.Path("")))/1e6)
+		_, size := contents(dir)
+		p.Console.Notef("unpacked %s: %.1f MB\n", spec, float64(size)/1e6)
 	}
 	return dir, err
 }
 
-// size returns the number of bytes of the files in a folder.
-func size(dir string) int64 {
-	var n int64
-	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+// contents returns the paths of the files in a wheel, and the number of their bytes.
+func contents(d wheel.Dir) (names []string, size int64) {
+	_ = fs.WalkDir(os.DirFS(d.Root()), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			if info, err := entry.Info(); err == nil {
-				n += info.Size()
+				names, size = append(names, name), size+info.Size()
 			}
 		}
 		return nil
 	})
-	return n
+	return names, size
 }
 
+// pinnedWheel returns the newest pinned wheel of a package for this platform, or the one with a version.
 func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 	if pkg == project.CorePackage {
 		return wheel.TVMFFI(version, runtime.GOOS, runtime.GOARCH)
 	}
+	var names, versions []string
 	for _, s := range slices.Backward(wheel.Pinned()) {
-		if s.Package == pkg && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH && (version == "" || s.Version == version) {
+		if names = append(names, s.Package); s.Package != pkg || !s.Here() {
+			continue
+		}
+		if version == "" || s.Version == version {
 			return s, nil
 		}
-	}
-	want := pkg
-	if version != "" {
-		want += "==" + version
-	}
-	var names, versions []string
-	for _, s := range wheel.Pinned() {
-		names = append(names, s.Package)
-		if s.Package == pkg && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH {
-			versions = append(versions, s.Version)
-		}
+		versions = append(versions, s.Version)
 	}
 	searched := strings.Join(find.Searched(), ", ")
 	// A name like a known one is a mistake. To install what has that name could be dangerous.
 	if guess := nearest.Question(pkg, names); guess != "" && !slices.Contains(names, pkg) {
 		return wheel.Spec{}, fmt.Errorf("the Python package %s is neither installed nor known%s (searched: %s)", pkg, guess, searched)
 	}
-	other := ""
+	want, other := pkg, ""
+	if version != "" {
+		want += "==" + version
+	}
 	if len(versions) > 0 {
+		slices.Reverse(versions)
 		other = ", or ask for version " + strings.Join(versions, " or ")
 	}
 	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed, and tvmffi-bind has no pinned wheel of it for %s: check the name, and run \"pip install %s\"%s; searched: %s",
@@ -337,26 +333,11 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 func CoreVersions() []string {
 	var versions []string
 	for _, s := range wheel.Pinned() {
-		if s.Package == project.CorePackage && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH {
+		if s.Package == project.CorePackage && s.Here() {
 			versions = append(versions, s.Version)
 		}
 	}
 	return versions
-}
-
-// librariesIn lists the shared libraries in a wheel, as path would name them.
-func librariesIn(dir wheel.Dir) []string {
-	var names []string
-	top := dir.Path("")
-	_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && NamesLibrary(path) {
-			if rel, err := filepath.Rel(top, path); err == nil {
-				names = append(names, filepath.ToSlash(rel))
-			}
-		}
-		return nil
-	})
-	return names
 }
 
 // NoLibrary returns the error for a library that does not exist.

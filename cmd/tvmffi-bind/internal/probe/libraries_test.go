@@ -1,0 +1,198 @@
+package probe
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// offline is a Prober that may not download. It prints to out.
+func offline(out io.Writer) *Prober {
+	return &Prober{Console: &console.Console{Out: out, Err: out}, Offline: true}
+}
+
+// A library of a Python package is the newest one of the cache that fits, then an installed one. A damaged one is not
+// passed over.
+func TestLocateInPackage(t *testing.T) {
+	data, err := os.ReadFile(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, text := string(data), strings.Repeat("this is not a library\n", 100)
+	for _, c := range []struct {
+		what       string
+		cached     map[string]string // by version
+		installed  string            // version 4.0, if not the library
+		record     string            // of version 3.0
+		mode       os.FileMode       // of version 1.0
+		version    string            // that is asked for
+		want, fail string
+	}{
+		{what: "the newest", cached: map[string]string{"9.0": library, "10.0": library}, want: "10.0"},
+		{what: "a version", cached: map[string]string{"1.0": library, "2.0": library, "3.0": library}, version: "2.0", want: "2.0"},
+		{what: "the newest cannot be loaded here", cached: map[string]string{"1.0": library, "2.0": library, "3.0": text}, want: "2.0"},
+		{what: "installed", cached: map[string]string{"3.0": text}, want: "4.0"},
+		{what: "installed, by version", cached: map[string]string{"3.0": library}, version: "4.0", want: "4.0"},
+		{what: "truncated", cached: map[string]string{"2.0": library, "3.0": library[:len(library)/2]}, fail: "3.0-deadbeef, which this version of tvmffi-bind cannot get again"},
+		{what: "truncated, but another version", cached: map[string]string{"2.0": library, "3.0": library[:len(library)/2]}, version: "2.0", want: "2.0"},
+		{what: "damaged", cached: map[string]string{"2.0": library, "3.0": library}, record: "sample/lib.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n", fail: "lib.so is damaged: its sha256 is "},
+		{what: "another user can change one", cached: map[string]string{"1.0": library, "3.0": library}, mode: 0o777, fail: "the cache: "},
+		{what: "installed, but truncated", installed: library[:len(library)/2], fail: `check the name, and run "pip install sample"; searched: `},
+		{what: "nowhere", version: "5.0", fail: `check the name, and run "pip install sample==5.0"; searched: `},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			if runtime.GOOS == "windows" && c.mode != 0 {
+				t.Skip("file modes do not say who may write on Windows")
+			}
+			top := t.TempDir()
+			t.Setenv("TVMFFI_CACHE", filepath.Join(top, "cache"))
+			t.Setenv("VIRTUAL_ENV", filepath.Join(top, "venv"))
+			tree := func(version string) string {
+				return filepath.Join(top, "cache", "wheels", "sample-"+version+"-deadbeef")
+			}
+			for version, text := range c.cached {
+				write(t, filepath.Join(tree(version), find.Marker), "")
+				write(t, filepath.Join(tree(version), "sample", "lib.so"), text)
+			}
+			if c.record != "" {
+				write(t, filepath.Join(tree("3.0"), "sample.dist-info", "RECORD"), c.record)
+			}
+			if c.mode != 0 {
+				if err := os.Chmod(tree("1.0"), c.mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+			site := filepath.Join(top, "venv", "lib", "python3.12", "site-packages")
+			write(t, filepath.Join(site, "sample", "lib.so"), cmp.Or(c.installed, library))
+			write(t, filepath.Join(site, "sample-4.0.dist-info", "METADATA"), "")
+
+			spec := project.LibrarySpec{Package: "sample", Version: c.version, Path: "sample/lib.so"}
+			lib, err := offline(io.Discard).locateInPackage(t.Context(), spec, schema.RoleBound)
+			if c.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fail) || errors.Is(err, find.ErrShared) != (c.mode != 0) {
+					t.Errorf("got %s, %v, want an error with %q", lib.Path, err, c.fail)
+				}
+				return
+			}
+			want := filepath.Join(tree(c.want), "sample", "lib.so")
+			if c.want == "4.0" {
+				want = filepath.Join(site, "sample", "lib.so")
+			}
+			if err != nil || lib.Path != want || lib.Identity.PackageVersion != c.want || lib.Identity.PathInPackage != spec.Path {
+				t.Errorf("got %+v, %v, want %s", lib, err, want)
+			}
+		})
+	}
+}
+
+// TestFetch downloads a wheel with a package tool that copies it, and repairs it.
+func TestFetch(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in tool is a shell script")
+	}
+	dir := t.TempDir()
+	t.Setenv("TVMFFI_CACHE", filepath.Join(dir, "cache"))
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for name, text := range map[string]string{"sample/lib.so": strings.Repeat("x", 150_000), "sample.dist-info/RECORD": "sample.dist-info/RECORD,,\n" +
+		"sample/lib.so,sha256=6OXm0_rTtZX14ieJa3eSlNhUaM8hWfMz2R5GnsW95AI,150000\n"} {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	spec := wheel.Spec{Package: "sample", Version: "1.0", SHA256: fmt.Sprintf("%x", sha256.Sum256(archive.Bytes()))}
+	var out strings.Builder
+	p := offline(&out)
+	if _, err := p.fetch(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "sample 1.0 is neither installed nor in the cache, and --offline forbids to download it") {
+		t.Errorf("offline: %v", err)
+	}
+	p.Offline = false
+	source := write(t, filepath.Join(dir, "source.whl"), archive.String())
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := write(t, filepath.Join(dir, "bin", "python3"), "#!"+sh+"\nPATH="+os.Getenv("PATH")+"\nwhile [ $1 != --dest ]; do shift; done\nmkdir -p $2 && cp "+source+" $2/sample.whl\n")
+	if err := os.Chmod(tool, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Dir(tool))
+	d, err := p.fetch(t.Context(), spec)
+	if want := "downloading sample 1.0 with pip or uv\nunpacked sample 1.0: 0.2 MB\n"; err != nil || out.String() != want {
+		t.Fatalf("got %v, printed %q, want %q", err, out.String(), want)
+	}
+	out.Reset()
+	if again, err := p.fetch(t.Context(), spec); err != nil || again != d || out.Len() > 0 {
+		t.Errorf("again: %v, %v, printed %q", again, err, out.String())
+	}
+	write(t, d.Path("sample/lib.so"), "damaged")
+	damaged, err := p.hash(d.Path("sample/lib.so"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Repair(t.Context(), d, errors.New("it is damaged")); err != nil || !strings.HasPrefix(out.String(), "it is damaged; downloading sample 1.0 again\n") || d.Verify() != nil {
+		t.Errorf("repair: %v, %v, printed %q", err, d.Verify(), out.String())
+	}
+	if hash, err := p.hash(d.Path("sample/lib.so")); err != nil || hash == damaged {
+		t.Errorf("the hash after the repair: %s, %v", hash, err)
+	}
+}
+
+// The newest pinned wheel is taken, a misspelt name is not installed, and other versions are named.
+func TestPinnedWheel(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("only linux/amd64 has pinned wheels of other packages")
+	}
+	if s, err := pinnedWheel("xgrammar", ""); err != nil || s.Package != "xgrammar" {
+		t.Errorf("got %v, %v", s, err)
+	}
+	if s, err := pinnedWheel("nvidia-cuda-nvrtc-cu12", "12.4.127"); err != nil || s.Version != "12.4.127" {
+		t.Errorf("got %v, %v", s, err)
+	}
+	for _, c := range [][3]string{
+		{"xgramar", "", "the Python package xgramar is neither installed nor known; did you mean xgrammar? (searched: "},
+		{"nvidia-cuda-nvrtc-cu12", "1.0", `run "pip install nvidia-cuda-nvrtc-cu12==1.0", or ask for version 12.9.86 or 12.4.127; searched: `},
+	} {
+		if _, err := pinnedWheel(c[0], c[1]); err == nil || !strings.Contains(err.Error(), c[2]) {
+			t.Errorf("%s %s: %v, want %q", c[0], c[1], err, c[2])
+		}
+	}
+	if versions := CoreVersions(); len(versions) < 2 || versions[len(versions)-1] != wheel.DefaultVersion {
+		t.Errorf("got %v, want the versions of libtvm_ffi, the newest last", versions)
+	}
+}
