@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/maptable"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -131,7 +132,7 @@ func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) 
 // be packed, or if the value is not a V.
 func lookup[K, V any](k *codec.MapKind, o *objects.Object, key K) (value V, ok bool) {
 	if table, plain := codec.TableKey(&key); plain && codec.Readable(o) {
-		at := core.MapFind(o.Handle(), &table)
+		at := maptable.Find(o.Handle(), &table)
 		if at == nil {
 			return value, false
 		}
@@ -165,7 +166,7 @@ func mustLookup[K, V any](k *codec.MapKind, o *objects.Object, key K) V {
 
 func hasKey[K any](k *codec.MapKind, o *objects.Object, key K) bool {
 	if table, plain := codec.TableKey(&key); plain && codec.Readable(o) {
-		found := core.MapFind(o.Handle(), &table) != nil
+		found := maptable.Find(o.Handle(), &table) != nil
 		runtime.KeepAlive(o)
 		return found
 	}

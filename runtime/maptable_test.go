@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/maptable"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -15,11 +15,11 @@ import (
 // the same work.
 func TestMapsThroughTheLibrary(t *testing.T) {
 	runtimetest.Load(t)
-	if !core.MapsReadable() {
+	if !maptable.Readable() {
 		t.Fatal("the maps of this library are not readable")
 	}
-	defer core.ForgetMaps()()
-	if core.MapsReadable() {
+	defer maptable.Forget()()
+	if maptable.Readable() {
 		t.Fatal("the maps are still readable")
 	}
 	t.Run("Map", TestMap)

@@ -3,7 +3,7 @@ package abi
 // The layout of Map and Dict is not part of the C API. The C++ headers define it in
 // inline code, which every library that uses maps contains, so it cannot change without
 // breaking all of them. Code that reads it checks the loaded library first, like
-// internal/core.
+// internal/maptable.
 
 // MapObject is DenseMapBaseObj, a Map or a Dict with its header. A small one,
 // SmallMapBaseObj, has the fields up to DataDeleter.

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/maptable"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -34,8 +35,8 @@ func As[B, T any](x *T) *B { return (*B)(unsafe.Pointer(x)) }
 
 // Len returns the number of entries; it panics if o is nil or has ended.
 func (k *MapKind) Len(o *objects.Object) int {
-	if o.Handle() != 0 && core.MapsReadable() {
-		n := core.MapSize(o.Handle())
+	if o.Handle() != 0 && maptable.Readable() {
+		n := maptable.Size(o.Handle())
 		runtime.KeepAlive(o)
 		return n
 	}
@@ -77,31 +78,31 @@ var getMissing = core.Func{Name: "ffi.GetInvalidObject"}
 
 // TableKey returns the key by which a table is read in Go, if it is a text or a
 // scalar.
-func TableKey[K any](key *K) (k core.MapKey, ok bool) {
+func TableKey[K any](key *K) (k maptable.Key, ok bool) {
 	switch p := any(key).(type) {
 	case *string:
-		return core.StringKey(*p), true
+		return maptable.StringKey(*p), true
 	case *int64:
-		return core.ScalarKey(abi.TypeInt, uint64(*p)), true
+		return maptable.ScalarKey(abi.TypeInt, uint64(*p)), true
 	case *int:
-		return core.ScalarKey(abi.TypeInt, uint64(*p)), true
+		return maptable.ScalarKey(abi.TypeInt, uint64(*p)), true
 	case *bool:
-		return core.ScalarKey(abi.TypeBool, BoolBits(*p)), true
+		return maptable.ScalarKey(abi.TypeBool, BoolBits(*p)), true
 	}
 	return k, false
 }
 
 // Readable reports whether the table of o may be read: not if o is nil or has
 // ended, which the functions of the library report.
-func Readable(o *objects.Object) bool { return o.Handle() != 0 && core.MapsReadable() }
+func Readable(o *objects.Object) bool { return o.Handle() != 0 && maptable.Readable() }
 
 // entry reads the value of a key as it is, owned.
 func (k *MapKind) entry(o *objects.Object, key string) (abi.Any, bool) {
 	if !Readable(o) {
 		return Ask(k, o, key)
 	}
-	table := core.StringKey(key)
-	at := core.MapFind(o.Handle(), &table)
+	table := maptable.StringKey(key)
+	at := maptable.Find(o.Handle(), &table)
 	if at == nil {
 		return abi.Any{}, false
 	}
@@ -121,7 +122,7 @@ func (k *MapKind) Read(o *objects.Object, each func(e *abi.MapEntry, left int) b
 	objects.IncRef(handle)
 	runtime.KeepAlive(o) // until here; the caller may not use it again
 	defer objects.DecRef(handle)
-	walk := core.NewMapWalk(handle)
+	walk := maptable.NewWalk(handle)
 	if !k.shared {
 		for walk.Left > 0 && each(walk.Next(), walk.Left+1) {
 		}
@@ -172,7 +173,7 @@ func (k *MapKind) readThrough(o *objects.Object, each func(e *abi.MapEntry, left
 	if err := c.Do(); err != nil {
 		panic(err)
 	}
-	cursor := core.NewCursor(objects.Own(uintptr(c.Take().Bits)), n)
+	cursor := maptable.NewCursor(objects.Own(uintptr(c.Take().Bits)), n)
 	defer cursor.Close()
 	all := make([]abi.MapEntry, 0, n)
 	for len(all) < n {

@@ -15,5 +15,4 @@
 //	arguments         sequence.go, rvalue.go
 //	fields            field.go, fieldreader.go, narrow.go
 //	types made in Go  define.go
-//	containers        maptable.go
 package core

@@ -1,4 +1,4 @@
-package core_test
+package maptable_test
 
 import (
 	"fmt"
@@ -7,8 +7,18 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/maptable"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
+
+func load(t *testing.T) {
+	t.Helper()
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // pairs makes a Map or Dict of keys, whose values are their indices.
 func pairs(t testing.TB, f *core.Func, add func(p *core.Pack, i int), n int) uintptr {
@@ -34,7 +44,7 @@ func pairs(t testing.TB, f *core.Func, add func(p *core.Pack, i int), n int) uin
 // library reads them. It runs against each supported wheel in CI.
 func TestMapTable(t *testing.T) {
 	load(t)
-	if !core.MapsReadable() {
+	if !maptable.Readable() {
 		t.Fatal("the maps of this library are not readable: the layout in internal/abi is not that of the library")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -65,19 +75,19 @@ func TestMapTable(t *testing.T) {
 			byInt := pairs(t, create, func(p *core.Pack, i int) { p.Int(ints[i]) }, n)
 			for what, table := range map[string]struct {
 				handle uintptr
-				key    func(i int) core.MapKey
-				other  core.MapKey
+				key    func(i int) maptable.Key
+				other  maptable.Key
 			}{
-				"text": {byText, func(i int) core.MapKey { return core.StringKey(texts[i]) }, core.StringKey("not there")},
-				"int":  {byInt, func(i int) core.MapKey { return core.ScalarKey(abi.TypeInt, uint64(ints[i])) }, core.ScalarKey(abi.TypeBool, 1)},
+				"text": {byText, func(i int) maptable.Key { return maptable.StringKey(texts[i]) }, maptable.StringKey("not there")},
+				"int":  {byInt, func(i int) maptable.Key { return maptable.ScalarKey(abi.TypeInt, uint64(ints[i])) }, maptable.ScalarKey(abi.TypeBool, 1)},
 			} {
-				walk := core.NewMapWalk(table.handle)
-				if core.MapSize(table.handle) != n || walk.Left != n {
-					t.Fatalf("%s of %d: size %d", name, n, core.MapSize(table.handle))
+				walk := maptable.NewWalk(table.handle)
+				if maptable.Size(table.handle) != n || walk.Left != n {
+					t.Fatalf("%s of %d: size %d", name, n, maptable.Size(table.handle))
 				}
 				for i := range n {
 					k := table.key(i)
-					at := core.MapFind(table.handle, &k)
+					at := maptable.Find(table.handle, &k)
 					if at == nil || at.Bits != uint64(i) {
 						t.Fatalf("%s of %d, %s key %d: found %+v", name, n, what, i, at)
 					}
@@ -85,7 +95,7 @@ func TestMapTable(t *testing.T) {
 						t.Fatalf("%s of %d, %s: entry %d of the walk is %+v", name, n, what, i, e)
 					}
 				}
-				if core.MapFind(table.handle, &table.other) != nil {
+				if maptable.Find(table.handle, &table.other) != nil {
 					t.Errorf("%s of %d, %s: a key that is not there was found", name, n, what)
 				}
 				objects.DecRef(table.handle)
@@ -97,9 +107,9 @@ func TestMapTable(t *testing.T) {
 // TestMapKeysThatLookAlike has keys that differ in type only.
 func TestMapKeysThatLookAlike(t *testing.T) {
 	load(t)
-	keys := []core.MapKey{
-		core.ScalarKey(abi.TypeInt, 1), core.ScalarKey(abi.TypeBool, 1), core.ScalarKey(abi.TypeInt, 0),
-		core.ScalarKey(abi.TypeBool, 0), core.StringKey("1"), core.StringKey(""),
+	keys := []maptable.Key{
+		maptable.ScalarKey(abi.TypeInt, 1), maptable.ScalarKey(abi.TypeBool, 1), maptable.ScalarKey(abi.TypeInt, 0),
+		maptable.ScalarKey(abi.TypeBool, 0), maptable.StringKey("1"), maptable.StringKey(""),
 	}
 	m := pairs(t, &core.Func{Name: "ffi.Map"}, func(p *core.Pack, i int) {
 		switch i {
@@ -115,7 +125,7 @@ func TestMapKeysThatLookAlike(t *testing.T) {
 	}, len(keys))
 	defer objects.DecRef(m)
 	for i := range keys {
-		if at := core.MapFind(m, &keys[i]); at == nil || at.Bits != uint64(i) {
+		if at := maptable.Find(m, &keys[i]); at == nil || at.Bits != uint64(i) {
 			t.Errorf("key %d: found %+v", i, at)
 		}
 	}

@@ -1,4 +1,4 @@
-package core
+package maptable
 
 import (
 	"encoding/binary"
@@ -14,6 +14,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // A lookup in a Map or a Dict whose key is a text or a scalar, and a walk over
@@ -22,18 +24,18 @@ import (
 // The first use checks all of it on maps that the library makes; if one answer
 // differs, the functions of the library are called instead.
 
-// MapKey is a key that MapFind can look up.
-type MapKey struct {
+// Key is a key that Find can look up.
+type Key struct {
 	index abi.TypeIndex // TypeStr for a text of any length
 	bits  uint64        // the scalar, or the hash of the text
 	str   string
 }
 
 // StringKey returns the key of a text.
-func StringKey(s string) MapKey { return MapKey{abi.TypeStr, hashString(s), s} }
+func StringKey(s string) Key { return Key{abi.TypeStr, hashString(s), s} }
 
 // ScalarKey returns the key of a value that is neither a text nor an object.
-func ScalarKey(index abi.TypeIndex, bits uint64) MapKey { return MapKey{index: index, bits: bits} }
+func ScalarKey(index abi.TypeIndex, bits uint64) Key { return Key{index: index, bits: bits} }
 
 // hashString is StableHashBytes of the library.
 func hashString(s string) (h uint64) {
@@ -77,7 +79,7 @@ func blockItem(data uintptr, slot uint64) (meta uint8, item *abi.MapItem) {
 	return *capi.PointerTo[uint8](block + at), capi.PointerTo[abi.MapItem](block + abi.MapBlockSlots + at*unsafe.Sizeof(abi.MapItem{}))
 }
 
-func (k *MapKey) is(v *abi.Any) bool {
+func (k *Key) is(v *abi.Any) bool {
 	if k.index != abi.TypeStr {
 		return v.TypeIndex == k.index && v.Bits == k.bits
 	}
@@ -85,9 +87,9 @@ func (k *MapKey) is(v *abi.Any) bool {
 	return ok && string(text) == k.str
 }
 
-// MapFind returns the value of a key, borrowed; nil if there is none. The maps of
+// Find returns the value of a key, borrowed; nil if there is none. The maps of
 // the library must be readable, and the map must live and not change meanwhile.
-func MapFind(handle uintptr, k *MapKey) *abi.Any {
+func Find(handle uintptr, k *Key) *abi.Any {
 	m := capi.PointerTo[abi.MapObject](handle)
 	if m.Slots>>abi.MapSmallBit != 0 {
 		for i := range uintptr(m.Size) {
@@ -119,11 +121,11 @@ func MapFind(handle uintptr, k *MapKey) *abi.Any {
 	return &item.Entry.Value
 }
 
-// MapSize returns the number of entries of a map, if maps are readable.
-func MapSize(handle uintptr) int { return int(capi.PointerTo[abi.MapObject](handle).Size) }
+// Size returns the number of entries of a map, if maps are readable.
+func Size(handle uintptr) int { return int(capi.PointerTo[abi.MapObject](handle).Size) }
 
-// MapWalk reads the entries of a map in the order of insertion.
-type MapWalk struct {
+// Walk reads the entries of a map in the order of insertion.
+type Walk struct {
 	data uintptr
 	slot uint64 // of the next entry
 	// Left is the number of entries that Next has not returned.
@@ -131,18 +133,18 @@ type MapWalk struct {
 	small bool
 }
 
-// NewMapWalk begins at the first entry. The maps of the library must be readable,
+// NewWalk begins at the first entry. The maps of the library must be readable,
 // and the map must live and not change until the walk ends.
-func NewMapWalk(handle uintptr) MapWalk {
+func NewWalk(handle uintptr) Walk {
 	m := capi.PointerTo[abi.MapObject](handle)
 	if m.Slots>>abi.MapSmallBit != 0 {
-		return MapWalk{m.Data, 0, int(m.Size), true}
+		return Walk{m.Data, 0, int(m.Size), true}
 	}
-	return MapWalk{m.Data, m.Head, int(m.Size), false}
+	return Walk{m.Data, m.Head, int(m.Size), false}
 }
 
 // Next returns the next entry, borrowed; Left must not be 0.
-func (w *MapWalk) Next() *abi.MapEntry {
+func (w *Walk) Next() *abi.MapEntry {
 	w.Left--
 	if w.small {
 		at := w.data + uintptr(w.slot)*unsafe.Sizeof(abi.MapEntry{})
@@ -163,31 +165,33 @@ const (
 	mapsForeign
 )
 
-// MapsReadable reports whether MapFind, MapSize and MapWalk may be used.
-func MapsReadable() bool { return mapsState.Load() == mapsKnown || checkMaps() }
+// Readable reports whether Find, Size and Walk may be used.
+func Readable() bool { return mapsState.Load() == mapsKnown || checkMaps() }
 
-// ForgetMaps makes MapsReadable false until the function that it returns is
+// Forget makes Readable false until the function that it returns is
 // called: tests of the other way need it.
-func ForgetMaps() (undo func()) {
+func Forget() (undo func()) {
 	before := mapsState.Swap(mapsForeign)
 	return func() { mapsState.Store(before) }
 }
 
-var (
-	mapsCheck sync.Mutex
-	createMap = Func{Name: "ffi.Map"}
-)
+var mapsCheck sync.Mutex
 
 func checkMaps() bool {
-	if mapsState.Load() == mapsForeign || createMap.Resolve() != nil {
+	if mapsState.Load() == mapsForeign {
 		return false
 	}
+	create, err := registry.GlobalFunction("ffi.Map")
+	if err != nil || create == 0 {
+		return false
+	}
+	defer objects.DecRef(create)
 	mapsCheck.Lock()
 	defer mapsCheck.Unlock()
 	if mapsState.Load() == mapsUnchecked {
 		state := int32(mapsKnown)
 		for _, n := range []int{0, 1, 4, 5, 200} {
-			if !readableMap(n) {
+			if !readableMap(create, n) {
 				state = mapsForeign
 			}
 		}
@@ -196,26 +200,32 @@ func checkMaps() bool {
 	return mapsState.Load() == mapsKnown
 }
 
-// readableMap has the library make a map of n texts and ints and reports whether
-// it is read right. Nothing is read of a table that makes no sense.
-func readableMap(n int) bool {
-	p := NewPack(2 * n)
-	defer p.Close()
-	var keys []MapKey
+// readableMap makes a map of n texts and ints by the function create of the library, and
+// reports whether it is read right. Nothing is read of a table that makes no sense.
+func readableMap(create uintptr, n int) bool {
+	var keys []Key
+	var args []abi.Any
+	defer func() {
+		for _, v := range args {
+			objects.ReleaseValue(v)
+		}
+	}()
 	for i := range n {
 		if i%3 == 0 {
-			p.Int(int64(-i))
+			args = append(args, abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(-i)})
 			keys = append(keys, ScalarKey(abi.TypeInt, uint64(-i)))
 		} else {
 			text := strings.Repeat(string(rune('a'+i%26)), i%23) + strconv.Itoa(i)
-			if p.String(text) != nil {
+			v, err := values.NewString(text)
+			if err != nil {
 				return false
 			}
+			args = append(args, v)
 			keys = append(keys, StringKey(text))
 		}
-		p.Int(int64(i))
+		args = append(args, abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(i)})
 	}
-	v, err := p.Apply(createMap.handle)
+	v, err := failure.Apply(create, args)
 	if err != nil || v.TypeIndex != abi.TypeMap {
 		return false
 	}
@@ -224,14 +234,14 @@ func readableMap(n int) bool {
 	if !plausible(capi.PointerTo[abi.MapObject](handle), uint64(n)) {
 		return false
 	}
-	walk := NewMapWalk(handle)
+	walk := NewWalk(handle)
 	for i := range keys {
 		e := walk.Next()
-		if !keys[i].is(&e.Key) || e.Value.Bits != uint64(i) || MapFind(handle, &keys[i]) != &e.Value {
+		if !keys[i].is(&e.Key) || e.Value.Bits != uint64(i) || Find(handle, &keys[i]) != &e.Value {
 			return false
 		}
 		other := StringKey("none " + strconv.Itoa(i))
-		if MapFind(handle, &other) != nil {
+		if Find(handle, &other) != nil {
 			return false
 		}
 	}
