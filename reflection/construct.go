@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -56,7 +57,7 @@ func (t *Type) New(fields Kwargs) (*tvmffi.Object, error) {
 
 // create makes an empty object.
 func (t *Type) create() (uintptr, error) {
-	handle, err := core.Create(t.info)
+	handle, err := fields.Create(t.info)
 	if handle != 0 || err != nil {
 		return handle, err
 	}
@@ -78,13 +79,13 @@ func (t *Type) create() (uintptr, error) {
 }
 
 // initialize gives a field of a new object its value.
-func (f *Field) initialize(o *objects.Object, fields Kwargs) error {
+func (f *Field) initialize(o *objects.Object, with Kwargs) error {
 	var value values.AnyView
 	var err error
-	if x, given := fields[f.name]; given {
+	if x, given := with[f.name]; given {
 		value, err = codec.Encode(x)
 	} else {
-		value.Value, err = core.Default(&f.info)
+		value.Value, err = fields.Default(&f.info)
 		value.Owned = true
 	}
 	if err == nil {

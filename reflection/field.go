@@ -7,8 +7,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -28,8 +28,8 @@ type Field struct {
 	name   string
 	info   abi.FieldInfo
 	meta   schema.Metadata
-	field  core.Field
-	reader core.FieldReader
+	field  fields.Field
+	reader fields.Reader
 	// known is the type index of the last object that was seen to have the field.
 	known atomic.Int32
 }
@@ -41,8 +41,8 @@ func newField(owner *Type, info abi.FieldInfo) *Field {
 	if f.meta.HasType {
 		sig = f.meta.Type.String()
 	}
-	f.field.Owner, f.field.Name, f.field.Sig = &core.Type{Key: owner.key}, f.name, sig
-	f.reader = core.NewFieldReader(&f.info, sig)
+	f.field.Owner, f.field.Name, f.field.Sig = &fields.Type{Key: owner.key}, f.name, sig
+	f.reader = fields.NewReader(&f.info, sig)
 	f.known.Store(int32(owner.info.TypeIndex))
 	return f
 }
@@ -98,7 +98,7 @@ func (f *Field) Default() (tvmffi.Any, error) {
 	if !f.HasDefault() {
 		return tvmffi.Any{}, errorf(failure.KindAttr, "field %s has no default", f)
 	}
-	v, err := core.Default(&f.info)
+	v, err := fields.Default(&f.info)
 	if err != nil {
 		return tvmffi.Any{}, f.failed(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -22,12 +23,12 @@ type Array[T any] struct {
 }
 
 var (
-	typeArray     = core.Type{Key: "ffi.Array"}
+	typeArray     = fields.Type{Key: "ffi.Array"}
 	arrayContains = core.Func{Name: "ffi.ArrayContains"}
 )
 
 // TVMFFIType identifies the type to the runtime.
-func (*Array[T]) TVMFFIType(*Array[T]) *core.Type { return &typeArray }
+func (*Array[T]) TVMFFIType(*Array[T]) *fields.Type { return &typeArray }
 
 // ArrayArg is a parameter that takes an array of E. The argument is an *[Array], or a
 // *[Shape] if E is int64, which is passed by reference, or Go values that [Of] collects,

@@ -8,8 +8,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -88,7 +88,7 @@ func TestConvertTable(t *testing.T) {
 					t.Errorf("%s %#x to %s: %s gives %v %#x, Convert %v %#x", capi.KeyOf(v.TypeIndex), v.Bits, to.field, what, taken, got.Bits, ok, want.Bits)
 				}
 			}
-			field := core.FieldOf(object.TypeIndex(), to.field)
+			field := fields.Of(object.TypeIndex(), to.field)
 			err := field.Set(object, values.AnyView{Value: v}, nil)
 			same("the setter", field.Get(object), err == nil)
 			if parsed, err := to.decode(v); err == nil && v.TypeIndex == abi.TypeSmallStr { // the codec parses it

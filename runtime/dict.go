@@ -5,6 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 )
 
 // Dict is an ffi.Dict: a mutable map that keeps the order of insertion. All references to
@@ -22,7 +23,7 @@ var (
 )
 
 // TVMFFIType identifies the type to the runtime.
-func (*Dict[K, V]) TVMFFIType(*Dict[K, V]) *core.Type { return &codec.Dicts.Class }
+func (*Dict[K, V]) TVMFFIType(*Dict[K, V]) *fields.Type { return &codec.Dicts.Class }
 
 // NewDict returns a new Dict with copies of the pairs. If a key occurs twice, the last
 // pair wins.

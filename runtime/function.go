@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
@@ -24,10 +25,10 @@ type Function struct {
 	objectBase
 }
 
-var typeFunction = core.Type{Key: "ffi.Function"}
+var typeFunction = fields.Type{Key: "ffi.Function"}
 
 // TVMFFIType identifies the type to the runtime.
-func (*Function) TVMFFIType(*Function) *core.Type { return &typeFunction }
+func (*Function) TVMFFIType(*Function) *fields.Type { return &typeFunction }
 
 // Lookup returns the global function with the given name. Its caller owns the reference.
 // If there is no such function, the error is of kind ErrAttribute and lists similar names.

@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -21,7 +22,7 @@ type List[T any] struct {
 }
 
 var (
-	typeList         = core.Type{Key: "ffi.List"}
+	typeList         = fields.Type{Key: "ffi.List"}
 	listAppend       = core.Func{Name: "ffi.ListAppend"}
 	listInsert       = core.Func{Name: "ffi.ListInsert"}
 	listSetItem      = core.Func{Name: "ffi.ListSetItem"}
@@ -36,7 +37,7 @@ var (
 )
 
 // TVMFFIType identifies the type to the runtime.
-func (*List[T]) TVMFFIType(*List[T]) *core.Type { return &typeList }
+func (*List[T]) TVMFFIType(*List[T]) *fields.Type { return &typeList }
 
 // NewList returns a new List with copies of items. It returns an error of kind ErrType if
 // T cannot be an element.

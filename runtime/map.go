@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/maptable"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -26,7 +27,7 @@ type Map[K comparable, V any] struct {
 }
 
 // TVMFFIType identifies the type to the runtime.
-func (*Map[K, V]) TVMFFIType(*Map[K, V]) *core.Type { return &codec.Maps.Class }
+func (*Map[K, V]) TVMFFIType(*Map[K, V]) *fields.Type { return &codec.Maps.Class }
 
 // MapArg is a parameter that takes a map of K to V. The argument is a *[Map], which is
 // passed by reference, or Go values from [MapOf] or [PairsOf], which are copied. In generated

@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
@@ -19,8 +20,8 @@ type Module struct {
 }
 
 var (
-	typeModule         = core.Type{Key: "ffi.Module"}
-	moduleImportsField = core.Field{Owner: &typeModule, Name: "imports_"}
+	typeModule         = fields.Type{Key: "ffi.Module"}
+	moduleImportsField = fields.Field{Owner: &typeModule, Name: "imports_"}
 	moduleSystemLib    = core.Func{Name: "ffi.SystemLib"}
 	moduleImplements   = core.Func{Name: "ffi.ModuleImplementsFunction"}
 	moduleKind         = core.Func{Name: "ffi.ModuleGetKind"}
@@ -34,7 +35,7 @@ var (
 )
 
 // TVMFFIType identifies the type to the runtime.
-func (*Module) TVMFFIType(*Module) *core.Type { return &typeModule }
+func (*Module) TVMFFIType(*Module) *fields.Type { return &typeModule }
 
 // ModuleOption changes how [LoadModule] loads a module. [Unloadable] makes one.
 type ModuleOption func(*moduleConfig)

@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -38,16 +39,16 @@ type ObjectRef interface {
 type ObjectType[P any] interface {
 	ObjectRef
 	// TVMFFIType identifies the type to the runtime.
-	TVMFFIType(P) *core.Type
+	TVMFFIType(P) *fields.Type
 }
 
 // TVMFFIObject returns the reference to the runtime.
 func (o *Object) TVMFFIObject() *objects.Object { return (*objects.Object)(unsafe.Pointer(o)) }
 
-var typeObject = core.Type{Key: "ffi.Object"}
+var typeObject = fields.Type{Key: "ffi.Object"}
 
 // TVMFFIType identifies the type to the runtime.
-func (*Object) TVMFFIType(*Object) *core.Type { return &typeObject }
+func (*Object) TVMFFIType(*Object) *fields.Type { return &typeObject }
 
 // Release ends the reference now. Without it, the garbage collector ends the reference at
 // some later time. The object must not be used after Release. A second Release does

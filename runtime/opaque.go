@@ -4,8 +4,8 @@ import (
 	"runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -18,10 +18,10 @@ type Opaque struct {
 	objectBase
 }
 
-var typeOpaque = core.Type{Key: "go.Value", Resolve: failure.ValueType}
+var typeOpaque = fields.Type{Key: "go.Value", Resolve: failure.ValueType}
 
 // TVMFFIType identifies the type to the runtime.
-func (*Opaque) TVMFFIType(*Opaque) *core.Type { return &typeOpaque }
+func (*Opaque) TVMFFIType(*Opaque) *fields.Type { return &typeOpaque }
 
 // NewOpaque returns a new object that carries v. The caller owns the reference.
 func NewOpaque(v any) (*Opaque, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -21,12 +22,12 @@ type Shape struct {
 }
 
 var (
-	typeShape = core.Type{Key: "ffi.Shape"}
+	typeShape = fields.Type{Key: "ffi.Shape"}
 	newShape  = core.Func{Name: "ffi.Shape"}
 )
 
 // TVMFFIType identifies the type to the runtime.
-func (*Shape) TVMFFIType(*Shape) *core.Type { return &typeShape }
+func (*Shape) TVMFFIType(*Shape) *fields.Type { return &typeShape }
 
 func (*Shape) passSlicesWithOf(int64) {}
 func (*Shape) passSlicesByOf()        {}

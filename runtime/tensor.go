@@ -10,8 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
@@ -27,10 +27,10 @@ type Tensor struct {
 	objectBase
 }
 
-var typeTensor = core.Type{Key: "ffi.Tensor"}
+var typeTensor = fields.Type{Key: "ffi.Tensor"}
 
 // TVMFFIType identifies the type to the runtime.
-func (*Tensor) TVMFFIType(*Tensor) *core.Type { return &typeTensor }
+func (*Tensor) TVMFFIType(*Tensor) *fields.Type { return &typeTensor }
 
 // cell returns the DLTensor inside the object. It panics with an *Error if t is nil or has
 // ended.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -143,7 +143,7 @@ func TestThrownByTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = core.Create(info)
+	_, err = fields.Create(info)
 	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type int, which TVM-FFI does not pass on")
 	ending := func(throws bool) *tvmffi.Object { return runtimetest.Get[*tvmffi.Object](t, "throws.ending", throws) }
 	ending(true).Release()

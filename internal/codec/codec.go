@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -222,17 +223,17 @@ func NoCodec(t reflect.Type, why string) *Codec {
 }
 
 // ClassOf returns the object type of a pointer type, nil if it is not one.
-func ClassOf(t reflect.Type) *core.Type {
+func ClassOf(t reflect.Type) *fields.Type {
 	m, ok := t.MethodByName("TVMFFIType")
 	if !ok || m.Type.NumIn() != 2 || m.Type.In(1) != t {
 		return nil
 	}
-	class, _ := m.Func.Call([]reflect.Value{reflect.Zero(t), reflect.Zero(t)})[0].Interface().(*core.Type)
+	class, _ := m.Func.Call([]reflect.Value{reflect.Zero(t), reflect.Zero(t)})[0].Interface().(*fields.Type)
 	return class
 }
 
 // ObjectCodec returns the codec of pointers to objects of a class; nil is None.
-func ObjectCodec(class *core.Type) *Codec {
+func ObjectCodec(class *fields.Type) *Codec {
 	return &Codec{
 		Name: class.Key,
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
@@ -422,9 +423,9 @@ func For[T any]() *Codec { return Of(reflect.TypeFor[T]()) }
 
 // ClassFor returns the object type of T, nil if T is not a pointer to one.
 // Like ClassOf, but it needs no reflection.
-func ClassFor[T any]() *core.Type {
+func ClassFor[T any]() *fields.Type {
 	var none T
-	if x, ok := any(none).(interface{ TVMFFIType(T) *core.Type }); ok {
+	if x, ok := any(none).(interface{ TVMFFIType(T) *fields.Type }); ok {
 		return x.TVMFFIType(none)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/maptable"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
@@ -18,7 +19,7 @@ import (
 // MapKind holds the functions of a kind of map.
 type MapKind struct {
 	Name                                string
-	Class                               core.Type
+	Class                               fields.Type
 	Create, size, find, Count, iterator core.Func
 	// shared says that the map may change while it is read.
 	shared bool
@@ -26,7 +27,7 @@ type MapKind struct {
 
 // Maps is the kind of Map objects.
 var Maps = MapKind{
-	Name: "Map", Class: core.Type{Key: "ffi.Map"}, Create: core.Func{Name: "ffi.Map"}, size: core.Func{Name: "ffi.MapSize"},
+	Name: "Map", Class: fields.Type{Key: "ffi.Map"}, Create: core.Func{Name: "ffi.Map"}, size: core.Func{Name: "ffi.MapSize"},
 	find: core.Func{Name: "ffi.MapGetItemOrMissing"}, Count: core.Func{Name: "ffi.MapCount"}, iterator: core.Func{Name: "ffi.MapForwardIterFunctor"},
 }
 
@@ -324,7 +325,7 @@ func Ask[K any](k *MapKind, o *objects.Object, key K) (abi.Any, bool) {
 
 // Dicts is the kind of Dict objects, which may change.
 var Dicts = MapKind{
-	Name: "Dict", Class: core.Type{Key: "ffi.Dict"}, Create: core.Func{Name: "ffi.Dict"}, size: core.Func{Name: "ffi.DictSize"},
+	Name: "Dict", Class: fields.Type{Key: "ffi.Dict"}, Create: core.Func{Name: "ffi.Dict"}, size: core.Func{Name: "ffi.DictSize"},
 	find: core.Func{Name: "ffi.DictGetItemOrMissing"}, Count: core.Func{Name: "ffi.DictCount"}, iterator: core.Func{Name: "ffi.DictForwardIterFunctor"},
 	shared: true,
 }

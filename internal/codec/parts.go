@@ -5,7 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
@@ -31,7 +31,7 @@ type Part struct {
 	// Index counts the parts of the object from 0.
 	Index int
 	// Field is the field, nil for elements and entries.
-	Field *core.FieldReader
+	Field *fields.Reader
 	// Key is the key of an entry, Value the value of the part. Both are borrowed.
 	Key, Value abi.Any
 }
@@ -124,7 +124,7 @@ func ReadEntries(v abi.Any, each func(k, x abi.Any) bool) {
 // fieldList holds the readers of the fields of a type. A library may add some as
 // long as it is being loaded.
 type fieldList struct {
-	readers []core.FieldReader
+	readers []fields.Reader
 	info    *abi.TypeInfo
 	count   int32
 }
@@ -142,7 +142,7 @@ func countFields(info *abi.TypeInfo) int32 {
 
 // FieldsOf returns the readers of the fields of a type, those of its ancestors
 // first. index must belong to a live object.
-func FieldsOf(index abi.TypeIndex) []core.FieldReader {
+func FieldsOf(index abi.TypeIndex) []fields.Reader {
 	if l, ok := fieldLists.Load(index); ok {
 		if l := l.(*fieldList); l.count == countFields(l.info) {
 			return l.readers
@@ -162,7 +162,7 @@ func FieldsOf(index abi.TypeIndex) []core.FieldReader {
 		l.count += int32(len(entries))
 		for i := range entries {
 			sig, _ := registry.Signature(capi.GoString(entries[i].Metadata)) // with a flaw only the getter reads it
-			l.readers = append(l.readers, core.NewFieldReader(&entries[i], sig))
+			l.readers = append(l.readers, fields.NewReader(&entries[i], sig))
 		}
 	}
 	fieldLists.Store(index, l)

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -116,7 +117,7 @@ func partsOf(v abi.Any, t reflect.Type) (func(name string) (abi.Any, bool), erro
 		return func(name string) (abi.Any, bool) { return kind.entry(objects.Static(uintptr(v.Bits)), name) }, nil
 	case v.TypeIndex.IsObject() && capi.InfoOf(v.TypeIndex) != nil:
 		return func(name string) (abi.Any, bool) {
-			f := core.FieldOf(v.TypeIndex, name)
+			f := fields.Of(v.TypeIndex, name)
 			if f == nil {
 				return abi.Any{}, false
 			}

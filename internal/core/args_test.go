@@ -15,6 +15,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -357,7 +358,7 @@ func TestAllocations(t *testing.T) {
 			panic(err)
 		}
 	}
-	field := func(name, sig string) *core.Field { return &core.Field{Owner: &typeBox, Name: name, Sig: sig} }
+	field := func(name, sig string) *fields.Field { return &fields.Field{Owner: &typeBox, Name: name, Sig: sig} }
 	flag, number, real32, real64, text := field("flag", "bool"), field("i64", "int"), field("f32", "float"), field("f64", "float"), field("text", "ffi.String")
 	for _, c := range []struct {
 		name string

@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
@@ -19,7 +20,7 @@ type CallN struct {
 	// keywords is the index of the next keyword argument, 0 before the first.
 	keywords int
 	// named are the narrow fields of a constructor.
-	named map[string]*Field
+	named map[string]*fields.Field
 }
 
 const maxArguments = ccall.MaxBlock
@@ -71,8 +72,8 @@ func (c *CallN) BeginInit(f *Func, positional, keywords, options int) {
 		return
 	}
 	if c.resolve(); c.extra == nil && f.narrow != nil {
-		c.named = f.narrow.named
-		for i, field := range f.narrow.positional[:min(positional, len(f.narrow.positional))] {
+		c.named = f.narrow.Named
+		for i, field := range f.narrow.Positional[:min(positional, len(f.narrow.Positional))] {
 			c.narrow(field, i)
 		}
 	}
@@ -102,7 +103,7 @@ func (c *CallN) Keyword(name string) {
 
 // narrow remembers that argument i is for a field that may change a number; nil for other
 // fields.
-func (c *CallN) narrow(f *Field, i int) {
+func (c *CallN) narrow(f *fields.Field, i int) {
 	if f != nil {
 		c.more().narrow = append(c.more().narrow, narrowArgument{f, i})
 	}
@@ -113,7 +114,7 @@ func (c *CallN) Next() int { return c.keywords - 1 }
 
 // narrowArgument is an argument of a constructor for a field that may change it.
 type narrowArgument struct {
-	field *Field
+	field *fields.Field
 	index int
 }
 
@@ -150,4 +151,15 @@ func (c *Call) checkMade(narrow []narrowArgument) error {
 		}
 	}
 	return nil
+}
+
+// Kwargs returns the object that separates positional from keyword arguments,
+// owned. Libraries before 0.1.11 have none.
+func Kwargs() (abi.Any, error) {
+	var c Call1
+	c.Begin(&kwargs, 0)
+	if err := c.Do(); err != nil {
+		return abi.Any{}, err
+	}
+	return c.Take(), nil
 }

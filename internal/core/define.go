@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 
@@ -76,7 +77,7 @@ type Accept struct {
 	// AnyValue, and bit 0 of an ObjectRef that may be None.
 	Scalars uint64
 	// Class is the type of objects; nil for none, its Key ffi.Object for all.
-	Class *Type
+	Class *fields.Type
 	// Expected is what errors name, Go the Go type, for those about the range.
 	Expected string
 	Go       string

@@ -8,11 +8,8 @@
 //
 // # Files
 //
-//	bindings          difference.go (what does not fit them)
-//	types             types.go, construct.go, init.go
 //	functions         func.go
 //	calls             call.go, calln.go, frames.go, result.go, packed.go, batch.go
 //	arguments         sequence.go, rvalue.go
-//	fields            field.go, fieldreader.go, narrow.go
 //	types made in Go  define.go
 package core

@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
@@ -20,7 +21,7 @@ type Func struct {
 	// Module is the file whose export the function is; empty for others.
 	Module string
 	// Owner is the type whose method the function is; nil for others.
-	Owner *Type
+	Owner *fields.Type
 	// Attribute is set for a method that is a type attribute.
 	Attribute bool
 	// Name is the name in the registry, the module or the type.
@@ -35,7 +36,7 @@ type Func struct {
 	mu       sync.Mutex
 	// narrow are the fields that an automatic constructor may cut numbers for, valid
 	// like handle.
-	narrow *narrowFields
+	narrow *fields.NarrowFields
 }
 
 // String returns the full name of the function.
@@ -62,13 +63,13 @@ func (f *Func) Resolve() error {
 	if err != nil {
 		return err
 	}
-	var narrow *narrowFields
-	if f.Attribute && f.Name == InitName {
+	var narrow *fields.NarrowFields
+	if f.Attribute && f.Name == fields.InitName {
 		info, err := f.Owner.Info()
 		if err != nil {
 			return err
 		}
-		narrow = narrowFieldsOf(info)
+		narrow = fields.NarrowFieldsOf(info)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,29 +142,12 @@ func (f *Func) absent(what string) error {
 		library = f.Owner.Library
 	}
 	name := f.String()
-	return differs(failure.KindAttr, name+": "+what+": "+library.Lacks(), &difference{item: name, want: cmp.Or(f.Sig, "a packed function"), got: what})
+	return fields.Differs(failure.KindAttr, name+": "+what+": "+library.Lacks(), &fields.Difference{Item: name, Want: cmp.Or(f.Sig, "a packed function"), Got: what})
 }
 
 // check compares the signature in metadata with that of the bindings.
-func (f *Func) check(metadata string) error { return checkSignature(f.String(), f.Sig, metadata) }
-
-func checkSignature(name, want, metadata string) error {
-	if metadata == "" || want == "" {
-		return nil
-	}
-	got, err := registry.Signature(metadata)
-	if err != nil {
-		return failure.Errorf(failure.KindSchema, "%s: metadata of the loaded library: %v", name, err)
-	}
-	return compareSignatures(name, want, got)
-}
-
-func compareSignatures(name, want, got string) error {
-	if got != want {
-		text := name + " changed since the bindings were generated: they expect " + want + ", the loaded library has " + got + "; run go generate"
-		return differs(failure.KindSchema, text, &difference{item: name, want: want, got: got})
-	}
-	return nil
+func (f *Func) check(metadata string) error {
+	return fields.CheckSignature(f.String(), f.Sig, metadata)
 }
 
 func (f *Func) findMethod() (uintptr, error) {
@@ -195,9 +179,9 @@ func (f *Func) findAttribute() (uintptr, error) {
 		return 0, f.absent("no such type attribute")
 	}
 	if f.Sig != "" {
-		sig, err := positional(info)
+		sig, err := fields.Positional(info)
 		if err == nil {
-			err = compareSignatures(f.String(), f.Sig, sig)
+			err = fields.CompareSignatures(f.String(), f.Sig, sig)
 		}
 		if err != nil {
 			return 0, err

@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
@@ -74,8 +75,8 @@ func TestTypeTableGrows(t *testing.T) {
 	capi.Registry.Unlock()
 	index := abi.TypeIndex(int32(i))
 	addFields(t, register, index, 0, 3)
-	owner := &core.Type{Key: key}
-	before := core.Field{Owner: owner, Name: "field_1"}
+	owner := &fields.Type{Key: key}
+	before := fields.Field{Owner: owner, Name: "field_1"}
 	info, err := before.Info()
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func TestTypeTableGrows(t *testing.T) {
 		done <- added
 	}()
 	for n := 0; n < 3000; n++ {
-		f := core.Field{Owner: owner, Name: fmt.Sprint("field_", n%3)}
+		f := fields.Field{Owner: owner, Name: fmt.Sprint("field_", n%3)}
 		got, err := f.Info()
 		if err != nil {
 			t.Fatalf("field %d: %v", n%3, err)
@@ -131,15 +132,15 @@ func TestSearchesHoldTheRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list = core.Type{Key: "calls.Box"}
+	var list = fields.Type{Key: "calls.Box"}
 	if _, err := list.Info(); err != nil {
 		t.Fatal(err)
 	}
 	for what, search := range map[string]func() error{
-		"Field.Info":   func() error { _, err := (&core.Field{Owner: &list, Name: "i64"}).Info(); return err },
+		"Field.Info":   func() error { _, err := (&fields.Field{Owner: &list, Name: "i64"}).Info(); return err },
 		"Func.Resolve": func() error { _ = (&core.Func{Owner: &list, Name: "no_such_method"}).Resolve(); return nil },
 		"FieldOf": func() error {
-			if core.FieldOf(box.TypeIndex, "i64") == nil {
+			if fields.Of(box.TypeIndex, "i64") == nil {
 				return fmt.Errorf("no field")
 			}
 			return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -213,7 +214,7 @@ func (c *Call) DoBytes() ([]byte, error) {
 }
 
 // DoObject makes a call whose result is an object of type t; None is nil.
-func (c *Call) DoObject(t *Type) (*objects.Object, error) {
+func (c *Call) DoObject(t *fields.Type) (*objects.Object, error) {
 	if !c.ready() {
 		if err := c.finish(); err != nil {
 			return nil, err
@@ -225,7 +226,7 @@ func (c *Call) DoObject(t *Type) (*objects.Object, error) {
 }
 
 // ObjectResult takes an object of type t; None is nil.
-func (c *Call) ObjectResult(t *Type) (*objects.Object, error) {
+func (c *Call) ObjectResult(t *fields.Type) (*objects.Object, error) {
 	v := c.head.Res
 	if v.TypeIndex == abi.TypeNone {
 		return nil, nil

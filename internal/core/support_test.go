@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -63,7 +64,7 @@ var (
 	fnLive     = fn("live")
 )
 
-var typeBox = core.Type{Key: "calls.Box"}
+var typeBox = fields.Type{Key: "calls.Box"}
 
 func addOne(x int64) (int64, error) {
 	var c core.Call1

@@ -24,6 +24,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -45,9 +46,9 @@ type (
 	// Func is a function.
 	Func = core.Func
 	// Type is an object type.
-	Type = core.Type
+	Type = fields.Type
 	// Field is a field of an object type.
-	Field = core.Field
+	Field = fields.Field
 	// Args are the arguments of a callback.
 	Args = callbacks.Args
 )

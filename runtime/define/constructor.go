@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -172,4 +173,4 @@ func missingKeywords() (uintptr, error) {
 	return uintptr(v.Bits), err
 }
 
-const initName = core.InitName
+const initName = fields.InitName

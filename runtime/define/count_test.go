@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 )
@@ -15,7 +15,7 @@ func TestReferencesOfNewObject(t *testing.T) {
 	x := runtimetest.NewPoint(t, runtimetest.Point{X: 1})
 	defer x.Release()
 	const one = 1<<32 | 1
-	handle, err := core.Create(capi.InfoOf(objects.StateOf(x).TypeIndex()))
+	handle, err := fields.Create(capi.InfoOf(objects.StateOf(x).TypeIndex()))
 	if err != nil || handle == 0 {
 		t.Fatal(handle, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"reflect"
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -115,7 +115,7 @@ type Instance[T any] struct {
 }
 
 // TVMFFIType identifies the type to the runtime.
-func (*Instance[T]) TVMFFIType(*Instance[T]) *core.Type { return classOfRecord(reflect.TypeFor[T]()) }
+func (*Instance[T]) TVMFFIType(*Instance[T]) *fields.Type { return classOfRecord(reflect.TypeFor[T]()) }
 
 // Value returns all fields. Objects among them are references of their own, which
 // are left to the collector and count as no leak ([memstat.Collected]); they may be released.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
@@ -19,13 +19,13 @@ type definition struct {
 	options []TypeOption
 	record  reflect.Type // the struct
 	handle  reflect.Type // *Instance of it
-	class   core.Type
+	class   fields.Type
 	taken   *definition // what the struct defines already, nil if that is d
 	opaque  bool        // Opaque made it: handle is a pointer to the struct
 
 	// The parsed options, set once with the registry locked.
 	doc        string
-	parentType *core.Type
+	parentType *fields.Type
 	final      bool
 	frozen     bool
 	kwOnly     bool
@@ -106,7 +106,7 @@ func recordOf(t reflect.Type) *definition {
 	panic(failure.Errorf(failure.KindType, "define.Object was not called for %s", t))
 }
 
-func classOfRecord(t reflect.Type) *core.Type {
+func classOfRecord(t reflect.Type) *fields.Type {
 	if d := findRecord(t); d != nil && !d.opaque {
 		return &d.class
 	}
@@ -114,24 +114,24 @@ func classOfRecord(t reflect.Type) *core.Type {
 }
 
 // undefinedClasses are the types of Instances of structs that Object never saw.
-var undefinedClasses sync.Map // reflect.Type -> *core.Type
+var undefinedClasses sync.Map // reflect.Type -> *fields.Type
 
-func undefinedClass(t reflect.Type) *core.Type {
+func undefinedClass(t reflect.Type) *fields.Type {
 	if c, ok := undefinedClasses.Load(t); ok {
-		return c.(*core.Type)
+		return c.(*fields.Type)
 	}
-	c := &core.Type{Key: "define.Instance of " + t.String(), Resolve: func() (abi.TypeIndex, error) {
+	c := &fields.Type{Key: "define.Instance of " + t.String(), Resolve: func() (abi.TypeIndex, error) {
 		return 0, failure.Errorf(failure.KindType, "define.Object was not called for %s", t)
 	}}
 	stored, _ := undefinedClasses.LoadOrStore(t, c)
-	return stored.(*core.Type)
+	return stored.(*fields.Type)
 }
 
 func (d *definition) errorf(kind, format string, args ...any) error {
 	return failure.Annotate("type "+d.key, failure.Errorf(kind, format, args...))
 }
 
-func (d *definition) setParent(t *core.Type) { d.parentType = t }
+func (d *definition) setParent(t *fields.Type) { d.parentType = t }
 
 func (d *definition) setDefault(field string, v reflect.Value, factory bool) {
 	d.given = append(d.given, givenDefault{field, v, factory})

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -19,10 +20,10 @@ type recordField struct {
 	core.DefinedField
 	owner      *definition
 	goType     reflect.Type
-	at         uintptr          // its offset in the Go struct
-	reader     core.FieldReader // of one that is not plain
+	at         uintptr       // its offset in the Go struct
+	reader     fields.Reader // of one that is not plain
 	codec      *codec.Codec
-	class      *core.Type // of an object
+	class      *fields.Type // of an object
 	value      reflect.Value
 	make       reflect.Value // the factory of defaults
 	convert    reflect.Value

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -261,7 +262,7 @@ func (r *recordField) storeObject() error {
 	return nil
 }
 
-var typeString, typeBytes = core.Type{Key: "ffi.String"}, core.Type{Key: "ffi.Bytes"}
+var typeString, typeBytes = fields.Type{Key: "ffi.String"}, fields.Type{Key: "ffi.Bytes"}
 
 // isObject finds the class of a field that holds an object.
 func (r *recordField) isObject() bool {
@@ -289,7 +290,7 @@ func (r *recordField) isObject() bool {
 	return true
 }
 
-var typeErrorObject = core.Type{Key: "ffi.Error"}
+var typeErrorObject = fields.Type{Key: "ffi.Error"}
 
 // find returns the field of a name, nil if there is none.
 func (p *layout) find(name string) *recordField {

@@ -3,7 +3,7 @@ package define
 import (
 	"reflect"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
@@ -27,7 +27,7 @@ func Parent[P tvmffi.ObjectType[P]]() TypeOption {
 
 // ParentKey is [Parent] by the key of a type for which there is no Go type.
 func ParentKey(key string) TypeOption {
-	return typeOption(func(d *definition) { d.setParent(&core.Type{Key: key}) })
+	return typeOption(func(d *definition) { d.setParent(&fields.Type{Key: key}) })
 }
 
 // Final says that no type may derive from the type.

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -164,7 +165,7 @@ func (d *definition) prepare() error {
 		align := min(size, 8)
 		at = (at + align - 1) / align * align
 		f.Offset = at
-		f.reader = core.ReaderAt(f.Name, f.Offset, f.Accept.Kind == core.KindAnyValue)
+		f.reader = fields.ReaderAt(f.Name, f.Offset, f.Accept.Kind == core.KindAnyValue)
 		at += size
 		switch f.Accept.Kind {
 		case core.KindAnyValue:

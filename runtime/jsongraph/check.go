@@ -8,8 +8,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
@@ -31,7 +31,7 @@ type nodeType struct {
 	// links are the fields of an object that are references.
 	links map[string]bool
 	// narrow are the fields of an object to which the library may give another number.
-	narrow map[string]*core.FieldReader
+	narrow map[string]*fields.Reader
 }
 
 // nodeTypeOf looks a type up by its key. The error is that nothing of the type can be
@@ -67,7 +67,7 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	if !creatable(info) {
 		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
-	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*core.FieldReader{}}
+	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*fields.Reader{}}
 	for _, f := range codec.FieldsOf(index) {
 		if f.Narrow() {
 			t.narrow[f.Name] = &f
@@ -275,7 +275,7 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 }
 
 // narrowNumber reads the value of a field of less than 8 bytes.
-func (c *graphChecker) narrowNumber(f *core.FieldReader) error {
+func (c *graphChecker) narrowNumber(f *fields.Reader) error {
 	c.peek()
 	start := c.at
 	n, isInt := c.integer()

@@ -9,7 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -319,7 +319,7 @@ func plainFields(index abi.TypeIndex) bool {
 }
 
 // isInline reports whether the value stands in the field, and not in a node.
-func isInline(p *core.FieldReader) bool {
+func isInline(p *fields.Reader) bool {
 	switch p.Info.StaticTypeIndex {
 	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
 		return true

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -22,13 +23,13 @@ type AccessPath struct {
 }
 
 var (
-	typeAccessPath = core.Type{Key: "ffi.reflection.AccessPath"}
-	typeAccessStep = core.Type{Key: "ffi.reflection.AccessStep"}
-	pathParent     = core.Field{Owner: &typeAccessPath, Name: "parent"}
-	pathStep       = core.Field{Owner: &typeAccessPath, Name: "step"}
-	pathDepth      = core.Field{Owner: &typeAccessPath, Name: "depth"}
-	stepKind       = core.Field{Owner: &typeAccessStep, Name: "kind"}
-	stepKey        = core.Field{Owner: &typeAccessStep, Name: "key"}
+	typeAccessPath = fields.Type{Key: "ffi.reflection.AccessPath"}
+	typeAccessStep = fields.Type{Key: "ffi.reflection.AccessStep"}
+	pathParent     = fields.Field{Owner: &typeAccessPath, Name: "parent"}
+	pathStep       = fields.Field{Owner: &typeAccessPath, Name: "step"}
+	pathDepth      = fields.Field{Owner: &typeAccessPath, Name: "depth"}
+	stepKind       = fields.Field{Owner: &typeAccessStep, Name: "kind"}
+	stepKey        = fields.Field{Owner: &typeAccessStep, Name: "key"}
 	pathEqual      = core.Func{Owner: &typeAccessPath, Name: "_path_equal"}
 	pathIsPrefix   = core.Func{Owner: &typeAccessPath, Name: "_is_prefix_of"}
 	rootPath       = core.Func{Owner: &typeAccessPath, Name: "_root"}
@@ -39,7 +40,7 @@ var (
 )
 
 // TVMFFIType identifies the type to the runtime.
-func (*AccessPath) TVMFFIType(*AccessPath) *core.Type { return &typeAccessPath }
+func (*AccessPath) TVMFFIType(*AccessPath) *fields.Type { return &typeAccessPath }
 
 // AccessKind is the kind of an [AccessStep].
 type AccessKind int64
@@ -209,10 +210,10 @@ func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 	}
 	switch s.Kind {
 	case AccessField:
-		if r.Object == nil || core.FieldOf(r.Index, codec.RecordOfAny(&s.Key).Str) == nil {
+		if r.Object == nil || fields.Of(r.Index, codec.RecordOfAny(&s.Key).Str) == nil {
 			return fail(failure.KindAttr, "has no field "+codec.Quote(codec.RecordOfAny(&s.Key).Str))
 		}
-		return codec.TakeAnyAs[tvmffi.Any](core.FieldOf(r.Index, codec.RecordOfAny(&s.Key).Str).Get(r.Object)), nil
+		return codec.TakeAnyAs[tvmffi.Any](fields.Of(r.Index, codec.RecordOfAny(&s.Key).Str).Get(r.Object)), nil
 	case AccessItem:
 		i, err := tvmffi.As[int64](s.Key)
 		if err != nil || r.Index != abi.TypeArray && r.Index != abi.TypeList {

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -96,20 +97,20 @@ func copyDict(v abi.Any) (out abi.Any, err error) {
 	return t.Value, err
 }
 
-// Replace returns a copy of x, made by [Clone], in which the fields named have other
-// values; x stays as it is. Fields that are read-only may be replaced too. An
+// Replace returns a copy of x, made by [Clone], in which the fields named in changes have
+// other values; x stays as it is. Fields that are read-only may be replaced too. An
 // unknown field is ErrAttribute, a value of the wrong type ErrType.
-func Replace[P tvmffi.ObjectType[P]](x P, fields map[string]any) (P, error) {
+func Replace[P tvmffi.ObjectType[P]](x P, changes map[string]any) (P, error) {
 	var none P
 	from, err := codec.Live(x)
 	if err != nil {
 		return none, err
 	}
 	defer runtime.KeepAlive(from)
-	names := slices.Sorted(gomaps.Keys(fields))
+	names := slices.Sorted(gomaps.Keys(changes))
 	index := from.TypeIndex()
 	for _, name := range names {
-		if core.FieldOf(index, name) == nil {
+		if fields.Of(index, name) == nil {
 			return none, failure.Errorf(failure.KindAttr, "%s has no field %q", capi.KeyOf(index), name)
 		}
 	}
@@ -123,9 +124,9 @@ func Replace[P tvmffi.ObjectType[P]](x P, fields map[string]any) (P, error) {
 		return none, failure.Errorf(failure.KindType, "%s has no fields that can be replaced", capi.KeyOf(index))
 	}
 	for _, name := range names {
-		value := fields[name]
+		value := changes[name]
 		t, err := codec.For[any]().Encode(unsafe.Pointer(&value))
-		if err := core.FieldOf(index, name).Init(to, t, err); err != nil {
+		if err := fields.Of(index, name).Init(to, t, err); err != nil {
 			to.Release()
 			return none, err
 		}

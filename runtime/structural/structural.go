@@ -7,7 +7,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -125,9 +125,9 @@ var keyEntries struct {
 }
 
 var (
-	typeStructuralKey = core.Type{Key: "ffi.StructuralKey"}
-	keyHash           = core.Field{Owner: &typeStructuralKey, Name: "hash_i64"}
-	keyValue          = core.Field{Owner: &typeStructuralKey, Name: "key"}
+	typeStructuralKey = fields.Type{Key: "ffi.StructuralKey"}
+	keyHash           = fields.Field{Owner: &typeStructuralKey, Name: "hash_i64"}
+	keyValue          = fields.Field{Owner: &typeStructuralKey, Name: "key"}
 )
 
 // KeyOf returns the key of a value of any type.

@@ -10,8 +10,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -212,7 +212,7 @@ func accessPaths(root *objects.Object, context uintptr, partial bool, e *tvmffi.
 // are containers, which its own walks list too; it is asked when a value does not
 // stand directly in the one around it: the result is nil then.
 func recordedWays(root, context abi.Any) ([][]AccessStep, error) {
-	pattern := core.FieldOf(context.TypeIndex, "reverse_visit_pattern")
+	pattern := fields.Of(context.TypeIndex, "reverse_visit_pattern")
 	if pattern == nil {
 		return nil, nil
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -317,7 +317,7 @@ func (w *traversal) interrupt(out abi.Any, err error) error {
 	if w.stopped != nil {
 		return w.stopped
 	}
-	f := core.FieldOf(o.TypeIndex(), "value")
+	f := fields.Of(o.TypeIndex(), "value")
 	if f == nil {
 		return failure.Errorf(failure.KindType, "expected ffi.VisitInterrupt, got %s", capi.KeyOf(o.TypeIndex()))
 	}

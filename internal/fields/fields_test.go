@@ -1,4 +1,4 @@
-package core
+package fields
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func TestEncodingOf(t *testing.T) {
 	} {
 		for offset, certain := range map[int64]bool{24: true, 1 << 20: true, math.MaxInt32: true, 23: false, 0: false, -8: false, math.MaxInt32 + 1: false} {
 			info := &abi.FieldInfo{Size: c.size, Offset: offset, StaticTypeIndex: c.static}
-			r := NewFieldReader(info, c.sig)
+			r := NewReader(info, c.sig)
 			want, parts := c.want, c.parts
 			if !certain {
 				want, parts = encodingGetter, true
@@ -95,11 +95,11 @@ func TestPositional(t *testing.T) {
 		fields = append(fields, info)
 	}
 	info := &abi.TypeInfo{Key: bytesOf("a.T"), NumFields: int32(len(fields)), Fields: capi.Address(&fields[0])}
-	if got, err := positional(info); err != nil || got != "(first: int, second: Any, last: ffi.String)" {
+	if got, err := Positional(info); err != nil || got != "(first: int, second: Any, last: ffi.String)" {
 		t.Errorf("got %s, %v", got, err)
 	}
 	fields[1].Metadata = bytesOf("{")
-	if got, err := positional(info); err == nil {
+	if got, err := Positional(info); err == nil {
 		t.Errorf("a field with a flaw gives %s", got)
 	}
 	runtime.KeepAlive(kept)

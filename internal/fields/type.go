@@ -1,4 +1,4 @@
-package core
+package fields
 
 import (
 	"sync/atomic"
@@ -46,8 +46,8 @@ func (t *Type) index() (abi.TypeIndex, error) {
 	}
 	index, err := registry.IndexOfKey(t.Key)
 	if err != nil {
-		d := &difference{item: "type " + t.Key, want: "an object type", got: "no such type", cause: err}
-		return 0, differs(failure.KindAttr, d.item+" is not registered: "+t.Library.Lacks(), d)
+		d := &Difference{Item: "type " + t.Key, Want: "an object type", Got: "no such type", Cause: err}
+		return 0, Differs(failure.KindAttr, d.Item+" is not registered: "+t.Library.Lacks(), d)
 	}
 	return index, nil
 }

@@ -1,7 +1,10 @@
-package core
+package fields
 
 import (
 	"math"
+	"runtime"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -9,9 +12,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// FieldReader reads a field of objects: from memory where the registry makes the
+// Reader reads a field of objects: from memory where the registry makes the
 // encoding certain, otherwise through the getter.
-type FieldReader struct {
+type Reader struct {
 	// Name is the name of the field.
 	Name string
 	// Info is a copy of the registry entry of the field.
@@ -71,11 +74,11 @@ func encodingOf(sig string, info *abi.FieldInfo) fieldEncoding {
 	return encodingGetter
 }
 
-// NewFieldReader makes the reader of a field. sig is the canonical text of its type,
+// NewReader makes the reader of a field. sig is the canonical text of its type,
 // "" if the library does not say.
-func NewFieldReader(info *abi.FieldInfo, sig string) FieldReader {
+func NewReader(info *abi.FieldInfo, sig string) Reader {
 	what, number := cutsOf(sig, info)
-	return FieldReader{
+	return Reader{
 		Name: capi.GoString(info.Name), Info: info, offset: uintptr(info.Offset), getter: info.Getter,
 		encoding: encodingOf(sig, info), size: int32(info.Size), flat: isFlat(sig, info.StaticTypeIndex),
 		cuts: what, number: int8(number),
@@ -96,7 +99,7 @@ func isFlat(sig string, static abi.TypeIndex) bool {
 }
 
 // HasParts reports whether the field may hold an object other than a string or bytes.
-func (r *FieldReader) HasParts() bool {
+func (r *Reader) HasParts() bool {
 	switch r.encoding {
 	case encodingGetter, encodingObject, encodingAny:
 		return true
@@ -105,11 +108,11 @@ func (r *FieldReader) HasParts() bool {
 }
 
 // MayNest reports whether the field may hold an object that holds others.
-func (r *FieldReader) MayNest() bool { return !r.flat }
+func (r *Reader) MayNest() bool { return !r.flat }
 
 // Peek reads the field of the live object at handle. The value is borrowed from the
 // object, unless owned is true: then the getter made it and the caller releases it.
-func (r *FieldReader) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
+func (r *Reader) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
 	at := handle + r.offset
 	switch r.encoding {
 	case encodingInt64:
@@ -145,7 +148,7 @@ func (r *FieldReader) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
 
 // InPlace is Peek for a field that holds a pointer to an object or an Any. The compiler
 // inlines it.
-func (r *FieldReader) InPlace(handle uintptr) abi.Any {
+func (r *Reader) InPlace(handle uintptr) abi.Any {
 	at := handle + r.offset
 	if r.encoding == encodingAny {
 		return *capi.PointerTo[abi.Any](at)
@@ -158,7 +161,7 @@ func (r *FieldReader) InPlace(handle uintptr) abi.Any {
 }
 
 // narrow reads an int whose top bit is clear.
-func (r *FieldReader) narrow(at uintptr) (v int64, ok bool) {
+func (r *Reader) narrow(at uintptr) (v int64, ok bool) {
 	switch r.size {
 	case 1:
 		v = int64(*capi.PointerTo[int8](at))
@@ -171,10 +174,117 @@ func (r *FieldReader) narrow(at uintptr) (v int64, ok bool) {
 }
 
 // ReaderAt makes the reader of a field that holds an object, or any value, at an offset.
-func ReaderAt(name string, offset int64, anyValue bool) FieldReader {
-	r := FieldReader{Name: name, offset: uintptr(offset), encoding: encodingObject}
+func ReaderAt(name string, offset int64, anyValue bool) Reader {
+	r := Reader{Name: name, offset: uintptr(offset), encoding: encodingObject}
 	if anyValue {
 		r.encoding = encodingAny
 	}
 	return r
+}
+
+// A setter of C++ casts a number to the type of its field: an int8_t gets 44 for 300. So a
+// number is checked before a setter, or a constructor made of the fields, gets it. Only the
+// getter knows whether a narrow int has a sign, so the field is read back afterwards.
+
+// cuts says which numbers the setter of a field may change.
+type cuts uint8
+
+const (
+	cutsInts cuts = 1 << iota
+	cutsFloats
+	cutsUnknown // the size of the number is not known
+)
+
+// cutsOf returns what a field with the canonical type sig, of so many bytes, may change,
+// and the bytes of the number in it. An Optional has the size of two of its numbers, or that
+// of an Any, which says nothing.
+func cutsOf(sig string, info *abi.FieldInfo) (what cuts, bytes int64) {
+	size := info.Size
+	if inner, ok := strings.CutPrefix(sig, "Optional<"); ok {
+		sig, size = strings.TrimSuffix(inner, ">"), size/2
+		if info.Size >= int64(unsafe.Sizeof(abi.Any{})) {
+			size = 0
+		}
+	}
+	switch {
+	case sig == "" && info.StaticTypeIndex == abi.TypeInt, sig == "int":
+		what = cutsInts
+	case sig == "" && info.StaticTypeIndex == abi.TypeFloat, sig == "float":
+		what = cutsFloats
+	case strings.HasPrefix(sig, "Variant<"):
+		what, size = cutsInts|cutsFloats, 0
+	}
+	switch {
+	case what == 0 || size >= 8:
+		return 0, 0
+	case size != 1 && size != 2 && size != 4:
+		return what | cutsUnknown, 0
+	}
+	return what, size
+}
+
+// mayCut reports whether the field may change the number v: one that not every type holds.
+func (r *Reader) mayCut(v abi.Any) bool {
+	switch v.TypeIndex {
+	case abi.TypeInt:
+		return r.cuts&cutsInts != 0 && v.Bits > math.MaxInt8
+	case abi.TypeFloat:
+		x := math.Abs(math.Float64frombits(v.Bits))
+		return r.cuts&cutsFloats != 0 && x > math.MaxFloat32 && !math.IsInf(x, 0)
+	}
+	return false
+}
+
+// cutsSilently is mayCut for a number that Fits cannot judge.
+func (r *Reader) cutsSilently(v abi.Any) bool {
+	return r.mayCut(v) && (v.TypeIndex == abi.TypeInt || r.cuts&cutsUnknown != 0)
+}
+
+// Narrow reports whether the field may change a number.
+func (r *Reader) Narrow() bool { return r.cuts != 0 }
+
+// Check returns an error if v is a number that the field cannot hold. There is no object yet
+// to be read back, so the getter reads a field of ones to tell whether an int has a sign.
+func (r *Reader) Check(v abi.Any) error {
+	if !r.mayCut(v) || r.cuts&cutsUnknown != 0 {
+		return nil
+	}
+	x, high := int64(v.Bits), int64(1)<<(8*r.number)
+	low := -high / 2
+	if r.encoding == encodingNarrowInt {
+		ones := ^uint64(0)
+		got, err := failure.InvokeResult(r.getter, capi.Address(&ones))
+		runtime.KeepAlive(&ones)
+		if err != nil {
+			return err
+		}
+		if int64(got.Bits) < 0 {
+			high /= 2
+		} else {
+			low = 0
+		}
+	}
+	if v.TypeIndex == abi.TypeFloat || x < low || x >= high {
+		return r.cut(r.Name, v)
+	}
+	return nil
+}
+
+func (r *Reader) cut(field string, v abi.Any) error {
+	kind, plural := "an int", "s"
+	if v.TypeIndex == abi.TypeFloat {
+		kind = "a float"
+	}
+	if r.number == 1 {
+		plural = ""
+	}
+	return failure.Errorf(failure.KindValue, "field %s: %s does not fit %s of %d byte%s", field, number(v), kind, r.number, plural)
+}
+
+// number is the text of an int or a float.
+func number(v abi.Any) string {
+	if v.TypeIndex == abi.TypeFloat {
+		return strconv.FormatFloat(math.Float64frombits(v.Bits), 'g', -1, 64)
+	}
+	return strconv.FormatInt(int64(v.Bits), 10)
 }

@@ -1,4 +1,4 @@
-package core
+package fields
 
 import (
 	"math"
@@ -27,7 +27,7 @@ type Field struct {
 	// fast is the offset and, in the upper half, the encoding of a field that can be
 	// read from memory.
 	fast   atomic.Uint64
-	reader atomic.Pointer[FieldReader]
+	reader atomic.Pointer[Reader]
 }
 
 // String returns the type key and the name of the field.
@@ -43,7 +43,7 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 }
 
 // find returns the reader of the field.
-func (f *Field) find() (*FieldReader, error) {
+func (f *Field) find() (*Reader, error) {
 	if r := f.reader.Load(); r != nil {
 		return r, nil
 	}
@@ -53,13 +53,13 @@ func (f *Field) find() (*FieldReader, error) {
 	}
 	info := capi.FieldNamed(owner, f.Name)
 	if info == nil {
-		d := &difference{item: f.String(), want: f.Sig, got: "no such field"}
-		return nil, differs(failure.KindAttr, d.item+": no such field: "+f.Owner.Library.Lacks(), d)
+		d := &Difference{Item: f.String(), Want: f.Sig, Got: "no such field"}
+		return nil, Differs(failure.KindAttr, d.Item+": no such field: "+f.Owner.Library.Lacks(), d)
 	}
-	if err := checkSignature(f.String(), f.Sig, capi.GoString(info.Metadata)); err != nil {
+	if err := CheckSignature(f.String(), f.Sig, capi.GoString(info.Metadata)); err != nil {
 		return nil, err
 	}
-	r := NewFieldReader(info, f.Sig)
+	r := NewReader(info, f.Sig)
 	// A goroutine that finds the reader must find fast, too.
 	f.fast.Store(uint64(info.Offset) | uint64(r.encoding)<<32)
 	f.reader.Store(&r)
@@ -68,7 +68,7 @@ func (f *Field) find() (*FieldReader, error) {
 
 // resolve returns the reader of the field and checks the object. It panics: a nil
 // or released receiver of a getter is a mistake of the programmer.
-func (f *Field) resolve(o *objects.Object) *FieldReader {
+func (f *Field) resolve(o *objects.Object) *Reader {
 	if o.Handle() == 0 {
 		panic(failure.NoReceiver(failure.KindRuntime, "field "+f.String(), o))
 	}
@@ -248,7 +248,7 @@ func (f *Field) set(o *objects.Object, t values.AnyView, err error, need int64) 
 
 // setNarrow writes a number to a field whose setter may change it, and restores the field
 // if it did.
-func (f *Field) setNarrow(o *objects.Object, r *FieldReader, v abi.Any, write func(abi.Any) error) error {
+func (f *Field) setNarrow(o *objects.Object, r *Reader, v abi.Any, write func(abi.Any) error) error {
 	defer runtime.KeepAlive(o)
 	before, err := failure.InvokeResult(r.getter, o.Addr()+r.offset)
 	if err != nil {
@@ -266,6 +266,44 @@ func (f *Field) setNarrow(o *objects.Object, r *FieldReader, v abi.Any, write fu
 	}
 	return nil
 }
+
+// Fits returns an error if v is a number that the field can never hold. Holds finds the
+// others.
+func (f *Field) Fits(v abi.Any) error {
+	r, err := f.find()
+	if err != nil || !r.mayCut(v) || r.cuts&cutsUnknown != 0 {
+		return err
+	}
+	x, bits := int64(v.Bits), uint(8*r.number)
+	if v.TypeIndex == abi.TypeFloat || x < -1<<(bits-1) || x >= 1<<bits {
+		return f.cut(r, v)
+	}
+	return nil
+}
+
+// Holds returns an error if the live object at handle, whose field was set to v, has
+// another number there.
+func (f *Field) Holds(handle uintptr, v abi.Any) error {
+	r, err := f.find()
+	if err != nil || !r.cutsSilently(v) {
+		return err
+	}
+	got, err := failure.InvokeResult(r.getter, handle+r.offset)
+	if err != nil {
+		return err
+	}
+	defer objects.ReleaseValue(got)
+	if got.TypeIndex != v.TypeIndex || got.Bits == v.Bits { // another type: the field converts
+		return nil
+	}
+	if r.cuts&cutsUnknown == 0 {
+		return f.cut(r, v)
+	}
+	return failure.Errorf(failure.KindValue, "field %s: %s does not fit: the library stores %s", f, number(v), number(got))
+}
+
+// cut is the error of a number that does not fit.
+func (f *Field) cut(r *Reader, v abi.Any) error { return r.cut(f.String(), v) }
 
 // write calls the setter, which is a C function or a Function object.
 func (f *Field) write(info *abi.FieldInfo, o *objects.Object, v abi.Any) error {
@@ -297,9 +335,9 @@ type fieldKey struct {
 
 var dynamicFields sync.Map // fieldKey -> *Field
 
-// FieldOf returns the field of a name of a type or of its ancestors, nil if there
+// Of returns the field of a name of a type or of its ancestors, nil if there
 // is none. index must be that of a live object.
-func FieldOf(index abi.TypeIndex, name string) *Field {
+func Of(index abi.TypeIndex, name string) *Field {
 	key := fieldKey{index, name}
 	if f, ok := dynamicFields.Load(key); ok {
 		return f.(*Field)
