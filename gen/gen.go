@@ -6,15 +6,16 @@
 // The command "tvmffi-bind gen" is the usual way to this package. A program that generates by
 // itself reads a [schema.Schema], fills a [Config], which [NewConfig] makes, and calls
 // [Generate]. It gets each [File] in memory, and a [Report] with the outcome for each item of
-// the schema. [GenerateKernels] does the same for CUDA kernels, and [ReadExports] for the Go
+// the schema. [Kernels] does the same for CUDA kernels, and [ReadExports] for the Go
 // package that becomes a library.
 //
 // # Stages
 //
-// Generate decides for each item of the schema whether it becomes a typed function, a
-// packed one, an untyped one or none, and records the reason. Then it chooses packages, Go
-// types and names, and resolves or refuses every collision. At the end it writes what was
-// decided. The package gen/internal/plan lists the stages and their values.
+// There are two front ends. [Generate] decides for each item of a schema whether it becomes a
+// typed function, a packed one, an untyped one or none, and records the reason. It chooses
+// packages, Go types and names, and resolves or refuses every collision; gen/internal/plan
+// lists these stages and their values. [Kernels] plans kernels in gen/internal/kernel. What
+// they decide is written by gen/internal/emit, which decides nothing.
 //
 // [Verify] is a separate step, because it needs the consumer's files: it
 // type-checks the output together with them.

@@ -63,9 +63,9 @@ type Kernel struct {
 // kernel or -1, the key in the form of tvmffi.yaml, and the index in its list or -1.
 type KernelError = kernel.Error
 
-// GenerateKernels returns the package of the kernels, which ReadExports reads
+// Kernels returns the package of the kernels, which ReadExports reads
 // too. The error joins all mistakes, each a [*KernelError].
-func GenerateKernels(c KernelConfig) ([]File, error) {
+func Kernels(c KernelConfig) ([]File, error) {
 	sources := make([]kernel.Source, len(c.Kernels))
 	for i, k := range c.Kernels {
 		sources[i] = kernel.Source(k)

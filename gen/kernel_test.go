@@ -33,7 +33,7 @@ func TestKernels(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := []txtar.File{archive.Files[0]}
-			files, err := GenerateKernels(c)
+			files, err := Kernels(c)
 			if err != nil {
 				got = append(got, txtar.File{Name: "error.txt", Data: []byte(err.Error() + "\n")})
 			}
@@ -55,14 +55,14 @@ func TestKernels(t *testing.T) {
 }
 
 func TestKernelErrorsHaveAPlace(t *testing.T) {
-	_, err := GenerateKernels(KernelConfig{Package: "kernels", Kernels: []Kernel{{
+	_, err := Kernels(KernelConfig{Package: "kernels", Kernels: []Kernel{{
 		Spec: "f(x: Tensor([n], float32))", Images: []string{"f.ptx"}, Grid: []string{"n", "m"}, Block: []string{"32"},
 	}}})
 	var e *KernelError
 	if !errors.As(err, &e) || e.Kernel != 0 || e.Key != "grid" || e.Item != 1 {
 		t.Errorf("%#v, want a KernelError of kernels[0].grid[1]", err)
 	}
-	if _, err := GenerateKernels(KernelConfig{Package: "main"}); err == nil || !strings.Contains(err.Error(), "package: \"main\" cannot be") || !strings.Contains(err.Error(), "kernels: there are none") {
+	if _, err := Kernels(KernelConfig{Package: "main"}); err == nil || !strings.Contains(err.Error(), "package: \"main\" cannot be") || !strings.Contains(err.Error(), "kernels: there are none") {
 		t.Errorf("%v, want errors of package and kernels", err)
 	}
 }

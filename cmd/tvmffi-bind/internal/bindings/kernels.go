@@ -15,8 +15,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen"
 )
 
-// generateKernels makes the Go file of the kernels.
-func (b *Result) generateKernels(c *project.Config) error {
+// kernels makes the Go file of kernels.
+func (b *Result) kernels(c *project.Config) error {
 	r := kernelReader{root: b.Root, config: c, contents: map[string][]byte{}}
 	conf := gen.KernelConfig{Package: c.Package, ToolVersion: console.Release(), Contents: r.contents}
 	for i, s := range c.Kernels {
@@ -25,7 +25,7 @@ func (b *Result) generateKernels(c *project.Config) error {
 	if len(r.errs) > 0 {
 		return &console.Refusal{Err: errors.Join(r.errs...)}
 	}
-	files, err := gen.GenerateKernels(conf)
+	files, err := gen.Kernels(conf)
 	if err != nil {
 		return &console.Refusal{Err: placed(c, err)}
 	}

@@ -36,29 +36,23 @@ type Result struct {
 // Generate runs every stage except the last, which writes. It changes nothing on disk.
 func Generate(ctx context.Context, p *probe.Prober, c *project.Config) (*Result, error) {
 	b := &Result{}
+	read := func() (err error) {
+		b.Schema, err = p.Read(ctx, c)
+		return err
+	}
+	generate := b.bindings
+	if len(c.Kernels) > 0 { // the configuration describes them, so there is nothing to read
+		read, generate = func() error { return nil }, b.kernels
+	}
 	stages := []struct {
 		name, title string
 		run         func() error
 	}{
-		{"prepare", "", func() (err error) {
-			return b.prepare(ctx, c)
-		}},
-		{"read", "", func() (err error) { // load and read
-			if len(c.Kernels) > 0 {
-				return nil
-			}
-			b.Schema, err = p.Read(ctx, c)
-			return err
-		}},
-		{"generate", "generating", func() error { // classify, plan and emit
-			return b.generate(c)
-		}},
-		{"typecheck", "checking that it compiles", func() error { // verify
-			return b.verify()
-		}},
-		{"compare", "comparing with the files on disk", func() error {
-			return b.compare(c)
-		}},
+		{"prepare", "", func() error { return b.prepare(ctx, c) }},
+		{"read", "", read},
+		{"generate", "generating", func() error { return generate(c) }},
+		{"typecheck", "checking that it compiles", b.verify},
+		{"compare", "comparing with the files on disk", func() error { return b.compare(c) }},
 	}
 	for _, s := range stages {
 		took, err := p.Console.Step(s.title, s.run)
@@ -98,11 +92,8 @@ func (b *Result) locate(c *project.Config) (err error) {
 	return err
 }
 
-// generate makes the Go files.
-func (b *Result) generate(c *project.Config) error {
-	if len(c.Kernels) > 0 {
-		return b.generateKernels(c)
-	}
+// bindings makes the Go files of bindings.
+func (b *Result) bindings(c *project.Config) error {
 	conf, err := b.config(c)
 	if err != nil {
 		return &console.Refusal{Err: err}

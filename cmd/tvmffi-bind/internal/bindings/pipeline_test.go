@@ -160,9 +160,9 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestGenerateKernels_problems: all mistakes in the files of kernels are reported together, each
+// TestKernels_problems: all mistakes in the files of kernels are reported together, each
 // with its place in the configuration.
-func TestGenerateKernels_problems(t *testing.T) {
+func TestKernels_problems(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"out/a.cu", "out/b.cu", "out/k.ptx", "outside.ptx"} {
 		write(t, filepath.Join(dir, name), ".version 8.0\n")
@@ -187,7 +187,7 @@ kernels:
 		t.Fatal(err)
 	}
 	b := &Result{Root: filepath.Join(dir, "out")}
-	err = b.generateKernels(c)
+	err = b.kernels(c)
 	for _, want := range []string{
 		"tvmffi.yaml:5:24: there is no file " + filepath.Join(dir, "out", "missing.ptx") + ": build it, or correct the name",
 		"tvmffi.yaml:7:13: out/*.cu names 2 files: a kernel has one source file",
