@@ -27,7 +27,7 @@ var library = bindrt.Library{Files: []bindrt.File{
 	{Name: "libtvm_runtime_extra.so", SHA256: "12a6fc3e6f1e50ae105d0b580c2ecddbac23473fa906f1fdc92693eae5bc22eb", Package: "apache-tvm", Version: "0.27.0.post1", PathInPackage: "tvm/lib/libtvm_runtime_extra.so"},
 }}
 
-// libraryTVMRuntime is loaded on the first use of what is in libtvm_runtime.so.
+// libraryTVMRuntime is loaded on the first use of an item of libtvm_runtime.so.
 var libraryTVMRuntime = bindrt.Library{
 	Files: []bindrt.File{
 		{Name: "libtvm_ffi.so", SHA256: "e44372c658f0b5b6833f29402edfdd49d14a1e8ca50999d7e099f7c1f0822baa", Package: "apache-tvm-ffi", Version: "0.1.14.post1", PathInPackage: "tvm_ffi/lib/libtvm_ffi.so", Dependency: true},

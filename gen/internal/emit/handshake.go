@@ -20,7 +20,7 @@ func (e *emitter) handshake() {
 	for i, set := range e.pkg.Sets {
 		doc := "// " + set.Name + " is loaded on the first use of this package."
 		if i > 0 {
-			doc = "// " + set.Name + " is loaded on the first use of what is in " + clean(set.Owner) + "."
+			doc = "// " + set.Name + " is loaded on the first use of an item of " + clean(set.Owner) + "."
 		}
 		e.add([]string{doc}, jen.Var().Id(set.Name).Op("=").Add(bindrt("Library")).Add(e.library(i)))
 	}
@@ -149,7 +149,7 @@ func (e *emitter) loadDoc() []string {
 		"// Without a call to Load, the first use of the package loads it.",
 	}
 	for _, set := range rest {
-		lines = append(lines, "// What is in "+clean(set.Owner)+" loads that file on its first use, by the same options.")
+		lines = append(lines, "// Items of "+clean(set.Owner)+" load that file on first use, with the same options.")
 	}
 	return lines
 }

@@ -89,7 +89,7 @@ type option struct {
 
 // options writes the struct of the parameters that a caller may leave out.
 func (w *writer) options(name, of string, list []option) {
-	w.line("/// What a call of " + of + " may leave out. Name the fields that differ from their")
+	w.line("/// Optional arguments of " + of + ". Name the fields that differ from their")
 	w.line("/// defaults, and write `..Default::default()` for the others.")
 	w.line("#[derive(Clone)]")
 	w.line("pub struct " + name + " {")

@@ -24,7 +24,7 @@ var library = bindrt.Library{Files: []bindrt.File{
 	{Name: "libtvm_runtime.so", SHA256: "43544bbeaea3cd3ffa919f7eac77244753aff28d1440c42f1ba8df03fa6e3948", Package: "apache-tvm", Version: "0.27.0.post1", PathInPackage: "tvm/lib/libtvm_runtime.so"},
 }}
 
-// libraryTVMRuntimeExtra is loaded on the first use of what is in libtvm_runtime_extra.so.
+// libraryTVMRuntimeExtra is loaded on the first use of an item of libtvm_runtime_extra.so.
 var libraryTVMRuntimeExtra = bindrt.Library{
 	Files: []bindrt.File{
 		{Name: "libtvm_ffi.so", SHA256: "e44372c658f0b5b6833f29402edfdd49d14a1e8ca50999d7e099f7c1f0822baa", Package: "apache-tvm-ffi", Version: "0.1.14.post1", PathInPackage: "tvm_ffi/lib/libtvm_ffi.so", Dependency: true},
@@ -36,7 +36,7 @@ var libraryTVMRuntimeExtra = bindrt.Library{
 
 // Load loads libtvm_runtime.so; the options specify where it is.
 // Without a call to Load, the first use of the package loads it.
-// What is in libtvm_runtime_extra.so loads that file on its first use, by the same options.
+// Items of libtvm_runtime_extra.so load that file on first use, with the same options.
 func Load(options ...tvmffi.LoadOption) error {
 	return bindrt.Load(&library, options...)
 }
