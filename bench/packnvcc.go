@@ -43,7 +43,7 @@ func (p *packer) example(names ...string) string {
 	return filepath.Join(append([]string{p.root, "examples"}, names...)...)
 }
 
-// norm and attention are what the example flashinfer compiles, for more architectures.
+// norm is what the example flashinfer compiles, for more architectures.
 func (p *packer) norm(sources string) native.Code {
 	source := filepath.Join(sources, "csrc")
 	return native.Code{
@@ -53,15 +53,6 @@ func (p *packer) norm(sources string) native.Code {
 		NVCCFlags: []string{"--expt-relaxed-constexpr", "-DENABLE_BF16", "-DENABLE_FP8"},
 		Arch:      nvccArchs,
 	}
-}
-
-func (p *packer) attention(sources string) native.Code {
-	code, own := p.norm(sources), p.example("flashinfer", "native", "attention")
-	code.Name, code.Files, code.Include = "flashinfer_attention", nil, append(code.Include, own)
-	for _, kind := range []string{"single_decode", "batch_decode", "single_prefill", "batch_prefill"} {
-		code.Files = append(code.Files, filepath.Join(own, kind+"_attention.cu"))
-	}
-	return code
 }
 
 // gemm is what the example cutlass_gemm compiles, for more architectures.
@@ -133,15 +124,14 @@ func libraryPart(name, example, results, launches string) gpupack.Part {
 	return part
 }
 
-// flashInfer packs the example flashinfer with the libraries whose results it compares: norm and attention.
+// flashInfer packs the example flashinfer.
 func (p *packer) flashInfer(ctx context.Context) error {
 	sources, err := p.nvcc(ctx)
 	if err != nil {
 		return err
 	}
 	const example = "flashinfer"
-	attention := p.attention(sources)
-	if err := p.kernels(ctx, example, p.norm(sources), attention, p.onFake(attention)); err != nil {
+	if err := p.kernels(ctx, example, p.norm(sources)); err != nil {
 		return err
 	}
 	if err := p.libraryTests(ctx, example); err != nil {
@@ -150,8 +140,7 @@ func (p *packer) flashInfer(ctx context.Context) error {
 	refused := testPart("Example flashinfer, calls that are refused", "bin/"+example, "TestRefused")
 	refused.Dir = example
 	p.add(refused,
-		libraryPart("Example flashinfer, norm compared with root mean squares in float64", example, "TestResults", ""),
-		libraryPart("Example flashinfer, attention compared with its definition in float64", example, "TestAttention", "TestLaunch"))
+		libraryPart("Example flashinfer, norm compared with root mean squares in float64", example, "TestResults", ""))
 	return nil
 }
 

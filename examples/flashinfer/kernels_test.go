@@ -26,15 +26,18 @@ import (
 
 var built struct {
 	nativetest.Once
-	files map[string]string // by the name of the library
+	file string
 }
 
-// build compiles and loads the kernels, once, and returns the file of a library.
-func build(t *testing.T, name string) string {
+// build compiles and loads the kernels, once, and returns the file of the library.
+func build(t *testing.T) string {
 	t.Helper()
 	built.Do(t, func() {
-		if nativetest.Packed() != "" {
-			loadPacked(t)
+		if pack := nativetest.Packed(); pack != "" {
+			built.file = filepath.Join(pack, "flashinfer", "libflashinfer_norm.so")
+			if err := norm.Load(tvmffi.WithLibrary(nativetest.Library(t)), tvmffi.WithFile(built.file)); err != nil {
+				t.Fatal(err)
+			}
 			return
 		}
 		environment, packages := nativetest.FlashInfer(t)
@@ -47,108 +50,68 @@ func build(t *testing.T, name string) string {
 				t.Fatal(err)
 			}
 		}
-		built.files = map[string]string{}
-		for name := range libraries {
-			if err := load(t.Context(), packages, name); err != nil {
-				t.Fatal(err)
-			}
-			file, err := native.Build(t.Context(), kernels(packages, name)) // is there by now
-			if err != nil {
-				t.Fatal(err)
-			}
-			built.files[name] = file
-		}
-	})
-	return built.files[name]
-}
-
-// loadPacked loads the libraries that a pack of bench/gpu has, and forgets the others.
-func loadPacked(t *testing.T) {
-	t.Helper()
-	built.files = map[string]string{}
-	for name, l := range libraries {
-		file := filepath.Join(nativetest.Packed(), "flashinfer", "libflashinfer_"+name+".so")
-		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-			delete(libraries, name)
-			continue
-		}
-		if err := l.load(tvmffi.WithLibrary(nativetest.Library(t)), tvmffi.WithFile(file)); err != nil {
+		if err := load(t.Context(), packages); err != nil {
 			t.Fatal(err)
 		}
-		built.files[name] = file
-	}
-	for _, name := range []string{"norm", "attention"} {
-		if built.files[name] == "" {
-			t.Fatalf("the pack has no library of %s: make it again with bench/gpu -pack DIR -libraries", name)
+		var err error
+		if built.file, err = native.Build(t.Context(), kernels(packages)); err != nil { // is there by now
+			t.Fatal(err)
 		}
-	}
+	})
+	return built.file
 }
 
-// TestSchema compares the metadata of the kernels with the schemas that the bindings were
+// TestSchema compares the metadata of the kernels with the schema that the bindings were
 // made of.
 func TestSchema(t *testing.T) {
-	for name, count := range map[string]int{"norm": 11, "page": 5, "rope": 7, "attention": 6} {
-		file := build(t, name)
-		dumped := filepath.Join(t.TempDir(), name+".json")
-		if out, err := exec.Command(consumer.Tool(t), "dump", "--lib", file, "-o", dumped).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		library := "libflashinfer_" + name + ".so"
-		got, want := functions(t, dumped, library), functions(t, "native/"+name+".json", library)
-		if len(want) != count || !reflect.DeepEqual(got, want) {
-			t.Errorf("native/%s.json is stale: it has %d functions\n%v\nthe library\n%v", name, len(want), want, got)
-		}
+	dumped := filepath.Join(t.TempDir(), "norm.json")
+	if out, err := exec.Command(consumer.Tool(t), "dump", "--lib", build(t), "-o", dumped).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got, want := functions(t, dumped), functions(t, "native/norm.json")
+	if len(want) != 11 || !reflect.DeepEqual(got, want) {
+		t.Errorf("native/norm.json is stale: it has %d functions\n%v\nthe library\n%v", len(want), want, got)
 	}
 }
 
-// TestNames compares the names of parameters with those in the sources, which the
+// TestNames compares the names of parameters with those in the source, which the
 // metadata does not have.
 func TestNames(t *testing.T) {
 	_, packages := nativetest.FlashInfer(t)
-	declared := regexp.MustCompile(`(?m)^[\w<>]+ (\w+)\(([^)]*)\)(?:;| \{)`)
-	exported := regexp.MustCompile(`TVM_FFI_DLL_EXPORT_TYPED_FUNC\((\w+),\s*(\w+)\)`)
-	for name := range libraries {
-		var source []byte
-		for _, file := range kernels(packages, name).Files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasSuffix(file, "_binding.cu") || name == "attention" {
-				source = append(source, text...)
-			}
+	source, err := os.ReadFile(kernels(packages).Files[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	parameters := map[string][]string{} // by the name in C++
+	for _, m := range regexp.MustCompile(`(?m)^[\w<>]+ (\w+)\(([^)]*)\)(?:;| \{)`).FindAllStringSubmatch(string(source), -1) {
+		for p := range strings.SplitSeq(m[2], ",") {
+			words := strings.Fields(p)
+			parameters[m[1]] = append(parameters[m[1]], words[len(words)-1])
 		}
-		parameters := map[string][]string{} // by the name in C++
-		for _, m := range declared.FindAllStringSubmatch(string(source), -1) {
-			for p := range strings.SplitSeq(m[2], ",") {
-				words := strings.Fields(p)
-				parameters[m[1]] = append(parameters[m[1]], words[len(words)-1])
-			}
-		}
-		want := map[string][]string{}
-		for _, m := range exported.FindAllStringSubmatch(string(source), -1) {
-			want[m[1]] = parameters[m[2]]
-		}
-		data, err := os.ReadFile("native/" + name + "_names.json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		file, err := hints.Decode(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string][]string{}
-		for function, item := range file.Items {
-			got[function] = item.Params
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("native/%s_names.json has\n%v\nthe source\n%v", name, got, want)
-		}
+	}
+	want := map[string][]string{}
+	for _, m := range regexp.MustCompile(`TVM_FFI_DLL_EXPORT_TYPED_FUNC\((\w+),\s*(\w+)\)`).FindAllStringSubmatch(string(source), -1) {
+		want[m[1]] = parameters[m[2]]
+	}
+	data, err := os.ReadFile("native/norm_names.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := hints.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for function, item := range file.Items {
+		got[function] = item.Params
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("native/norm_names.json has\n%v\nthe source\n%v", got, want)
 	}
 }
 
-// functions are those of a library in a schema.
-func functions(t *testing.T, file, library string) (kernels []any) {
+// functions are those of the kernels in a schema.
+func functions(t *testing.T, file string) (kernels []any) {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -161,7 +124,7 @@ func functions(t *testing.T, file, library string) (kernels []any) {
 		t.Fatal(err)
 	}
 	for _, f := range schema.Functions {
-		if f["library"] == library {
+		if f["library"] == "libflashinfer_norm.so" {
 			kernels = append(kernels, f)
 		}
 	}
@@ -169,41 +132,34 @@ func functions(t *testing.T, file, library string) (kernels []any) {
 }
 
 func TestRefused(t *testing.T) {
-	build(t, "norm") // before the loop: a pack has some of the libraries only
-	for name := range libraries {
-		build(t, name)
-		want, err := os.ReadFile("testdata/" + name + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got strings.Builder
-		if err := refused(&got, name); err != nil {
-			t.Fatal(err)
-		}
-		if got.String() != string(want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, &got, want)
-		}
+	build(t)
+	want, err := os.ReadFile("testdata/norm.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	if err := refused(&got); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", &got, want)
 	}
 }
 
 // TestResults compares what a kernel computes where there is a GPU. Where there is
 // none, arguments that fit come as far as the CUDA runtime, which says so.
 func TestResults(t *testing.T) {
-	build(t, "norm")
+	build(t)
 	const rows, columns, eps = 5, 1024, 1e-6
 	if err := cuda.Available(); err != nil {
-		if err := resultsNorm(t.Output()); !errors.Is(err, cuda.ErrUnavailable) {
+		if err := results(t.Output()); !errors.Is(err, cuda.ErrUnavailable) {
 			t.Errorf("results without a GPU: %v", err)
 		}
 		x, weight := onGPU(tvmffi.BFloat16, rows, columns), onGPU(tvmffi.BFloat16, columns)
 		floats := onGPU(tvmffi.Float32, columns)
-		queries, keys := onGPU(tvmffi.BFloat16, tokens, 4*heads, headSize), onGPU(tvmffi.BFloat16, tokens, heads, headSize)
-		cache, starts := onGPU(tvmffi.BFloat16, pages, tokensPerPage, heads, headSize), onGPU(tvmffi.Int32, sequences+1)
 		for name, err := range map[string]error{
 			"rmsnorm":   norm.Rmsnorm(x, x, weight, eps, false),
 			"layernorm": norm.Layernorm(x, x, floats, floats, eps), // takes objects, not views
-			"append":    appended(keys, cache, starts),
-			"rotate":    rotated(queries, keys, starts),
 		} {
 			if !errors.Is(err, tvmffi.ErrRuntime) || !strings.Contains(err.Error(), "cudaErrorInsufficientDriver") {
 				t.Errorf("%s without a GPU: %v", name, err)
@@ -236,21 +192,7 @@ func TestResults(t *testing.T) {
 			}
 		}
 	}
-	if err := resultsNorm(t.Output()); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestAttention compares decode and prefill with the definition in float64 where there is a GPU. TestLaunch shows what
-// goes to the driver without one.
-func TestAttention(t *testing.T) {
-	build(t, "attention")
-	err := resultsAttention(t.Output())
-	if cuda.Available() != nil {
-		if !errors.Is(err, cuda.ErrUnavailable) {
-			t.Errorf("results without a GPU: %v", err)
-		}
-	} else if err != nil {
+	if err := results(t.Output()); err != nil {
 		t.Error(err)
 	}
 }

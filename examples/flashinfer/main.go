@@ -1,7 +1,5 @@
-// Flashinfer compiles kernels of FlashInfer with nvcc and calls them through the Go packages that
-// tvmffi-bind wrote for them: normalisation, pages of a cache of keys and values, rotary
-// embedding, and attention. Without a GPU it shows what the kernels refuse; with one it runs one of norm too,
-// and attention, whose results it compares with the definition.
+// Flashinfer compiles the normalisation kernels of FlashInfer with nvcc and calls them through the Go package that
+// tvmffi-bind wrote for them. Without a GPU it shows what the kernels refuse; with one it also runs one of them.
 package main
 
 import (
@@ -17,44 +15,19 @@ import (
 	"github.com/tvmffi-go/tvmffi/native"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
-	"github.com/tvmffi-go/tvmffi/examples/flashinfer/attention"
 	"github.com/tvmffi-go/tvmffi/examples/flashinfer/norm"
-	"github.com/tvmffi-go/tvmffi/examples/flashinfer/page"
-	"github.com/tvmffi-go/tvmffi/examples/flashinfer/rope"
 )
 
-const usage = `usage: go run . FOLDER [norm | page | rope | attention]
-FOLDER is where the Python packages lie, flashinfer among them`
-
-// library is a set of kernels that FlashInfer compiles together, and its Go package.
-type library struct {
-	load    func(...tvmffi.LoadOption) error
-	refused func() ([]attempt, error)
-	results func(io.Writer) error // nil if nothing is computed
-}
-
-// libraries are those that this example has bindings of.
-var libraries = map[string]library{
-	"norm":      {norm.Load, refusedNorm, resultsNorm},
-	"page":      {page.Load, refusedPage, nil},
-	"rope":      {rope.Load, refusedRope, nil},
-	"attention": {attention.Load, refusedAttention, resultsAttention},
-}
-
 func main() {
-	name := "norm"
-	if len(os.Args) == 3 {
-		name = os.Args[2]
+	if len(os.Args) != 2 {
+		log.Fatal("usage: go run . FOLDER\nFOLDER is where the Python packages lie, flashinfer among them")
 	}
-	if _, ok := libraries[name]; !ok || len(os.Args) < 2 || len(os.Args) > 3 {
-		log.Fatal(usage)
-	}
-	err := load(context.Background(), os.Args[1], name)
+	err := load(context.Background(), os.Args[1])
 	if err == nil {
-		err = refused(os.Stdout, name)
+		err = refused(os.Stdout)
 	}
-	if compute := libraries[name].results; err == nil && compute != nil {
-		err = compute(os.Stdout)
+	if err == nil {
+		err = results(os.Stdout)
 	}
 	if errors.Is(err, cuda.ErrUnavailable) {
 		fmt.Println("no results:", err)
@@ -65,39 +38,29 @@ func main() {
 	}
 }
 
-// load compiles the kernels of a library, the first time, and loads them.
-func load(ctx context.Context, packages, name string) error {
-	file, err := native.Build(ctx, kernels(packages, name))
+// load compiles the kernels, the first time, and loads them.
+func load(ctx context.Context, packages string) error {
+	file, err := native.Build(ctx, kernels(packages))
 	if err != nil {
 		return err
 	}
-	return libraries[name].load(tvmffi.WithFile(file))
+	return norm.Load(tvmffi.WithFile(file))
 }
 
-// kernels is what to compile of the sources that FlashInfer comes with. Those of attention are
-// templates, which the files in native/attention make kernels of.
-func kernels(packages, name string) native.Code {
+// kernels is what to compile of the sources that FlashInfer comes with.
+func kernels(packages string) native.Code {
 	data := filepath.Join(packages, "flashinfer", "data")
 	source := filepath.Join(data, "csrc")
-	code := native.Code{
-		Name:      "flashinfer_" + name,
-		Files:     []string{filepath.Join(source, name+".cu"), filepath.Join(source, "flashinfer_"+name+"_binding.cu")},
+	return native.Code{
+		Name:      "flashinfer_norm",
+		Files:     []string{filepath.Join(source, "norm.cu"), filepath.Join(source, "flashinfer_norm_binding.cu")},
 		Include:   []string{filepath.Join(data, "include"), source},
 		NVCCFlags: []string{"--expt-relaxed-constexpr", "-DENABLE_BF16", "-DENABLE_FP8"},
 	}
-	if name == "attention" {
-		own := filepath.Join("native", "attention")
-		code.Files = nil
-		for _, kind := range []string{"single_decode", "batch_decode", "single_prefill", "batch_prefill"} {
-			code.Files = append(code.Files, filepath.Join(own, kind+"_attention.cu"))
-		}
-		code.Include = append(code.Include, own)
-	}
-	return code
 }
 
-// resultsNorm runs a kernel on the first GPU.
-func resultsNorm(out io.Writer) error {
+// results runs a kernel on the first GPU.
+func results(out io.Writer) error {
 	if err := cuda.Available(); err != nil {
 		return err
 	}
