@@ -67,7 +67,7 @@ func TestKernel_refuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := call(kernel, in, in); !errors.Is(err, tvmffi.ErrType) || !strings.Contains(err.Error(), "A.dtype") {
+	if _, err := kernel.Call(in, in); !errors.Is(err, tvmffi.ErrType) || !strings.Contains(err.Error(), "A.dtype") {
 		t.Errorf("with integers: %v, want a TypeError for the type of A", err)
 	}
 }

@@ -41,39 +41,24 @@ func applyFrom(path string, numbers []float32) ([]float32, error) {
 
 // apply calls a kernel that takes an input and an output tensor of one length.
 func apply(kernel *tvmffi.Function, numbers []float32) ([]float32, error) {
-	in, err := tensorOf(numbers, int64(len(numbers)))
+	// A kernel of TVM relies on memory that is aligned to 64 bytes, as that of NewTensor is; the memory of a
+	// slice may not be.
+	in, err := tvmffi.NewTensor(tvmffi.Float32, int64(len(numbers)))
 	if err != nil {
 		return nil, err
 	}
 	defer in.Release()
+	if err := tvmffi.CopyFrom(in, numbers); err != nil {
+		return nil, err
+	}
 	out, err := tvmffi.NewTensor(tvmffi.Float32, int64(len(numbers)))
 	if err != nil {
 		return nil, err
 	}
 	defer out.Release()
-	if err := call(kernel, in, out); err != nil {
+	if _, err := kernel.Call(in, out); err != nil {
 		return nil, err
 	}
 	result := make([]float32, len(numbers)) // a slice of the memory of out would end with out
 	return result, tvmffi.CopyTo(out, result)
-}
-
-// call calls a kernel with its inputs and outputs.
-func call(kernel *tvmffi.Function, tensors ...any) error {
-	_, err := kernel.Call(tensors...)
-	return err
-}
-
-// tensorOf copies numbers to a tensor. A kernel of TVM relies on memory that is aligned to 64 bytes, as
-// that of NewTensor is; the memory of a slice may not be.
-func tensorOf(numbers []float32, shape ...int64) (*tvmffi.Tensor, error) {
-	t, err := tvmffi.NewTensor(tvmffi.Float32, shape...)
-	if err != nil {
-		return nil, err
-	}
-	if err := tvmffi.CopyFrom(t, numbers); err != nil {
-		t.Release()
-		return nil, err
-	}
-	return t, nil
 }

@@ -2,7 +2,7 @@
 
 package main
 
-// failure is what must and check panic with.
+// failure is what must panics with.
 type failure struct{ err error }
 
 // Error returns the text of the error, for a panic outside describe.
@@ -17,14 +17,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check is must for a call without a result.
-func check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
-// describe returns what f returns, or the error with which must or check ended it.
+// describe returns what f returns, or the error with which must ended it.
 func describe[T any](f func() T) (result T, err error) {
 	defer func() {
 		switch r := recover().(type) {
