@@ -1,18 +1,19 @@
 //go:build bindings
 
+// This program tunes a product of matrices for the processor of this machine with MetaSchedule of Apache
+// TVM. TVM searches; the builder, the runner and the measure callback are Go. No Python takes part in it.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -22,126 +23,98 @@ import (
 
 func main() {
 	rpc.ServeChild() // does not return in the processes that run the candidates
-	o := options{out: os.Stdout}
-	flag.Int64Var(&o.rows, "n", 256, "rows of the matrices")
-	flag.IntVar(&o.trials, "trials", 32, "candidates to measure")
-	flag.IntVar(&o.batch, "batch", 8, "candidates in a batch")
-	flag.Int64Var(&o.seed, "seed", 1, "of the search")
-	flag.StringVar(&o.dir, "dir", "tuned", "folder for the database and the log")
-	flag.StringVar(&o.device, "device", "", "`host:port` of an RPC server that runs the candidates, by default one in this program")
-	flag.DurationVar(&o.limit, "limit", 10*time.Second, "time to compile a candidate, and to run it")
+	rows := flag.Int64("n", 256, "rows of the matrices")
+	trials := flag.Int64("trials", 32, "candidates to measure")
+	dir := flag.String("dir", "tuned", "folder for the database")
+	limit := flag.Duration("limit", 10*time.Second, "time to run a candidate")
 	flag.Parse()
-
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "tvm_tune:", err)
-		os.Exit(1)
+	if err := run(ctx, os.Stdout, *rows, *trials, *dir, *limit); err != nil {
+		log.Fatal(err)
 	}
 }
 
-// options are what the command line says.
-type options struct {
-	rows          int64
-	trials, batch int
-	seed          int64
-	dir           string
-	device        string
-	limit         time.Duration
-	out           io.Writer
+// run searches until all trials are done or ctx ends, and shows what was won.
+func run(ctx context.Context, out io.Writer, rows, trials int64, dir string, limit time.Duration) error {
+	_, err := describe(func() int {
+		scratch := must(os.MkdirTemp("", "tvm_tune"))
+		defer os.RemoveAll(scratch)
+		server := must(rpc.Listen(rpc.Config{Logger: slog.New(slog.DiscardHandler)}))
+		go func() { _ = server.Serve(context.Background()) }() // until Close
+		defer server.Close()
+
+		d := newDevice(server.Addr().String(), rows, limit)
+		t := must(newTuning(ctx, out, d, scratch, dir))
+		if err := t.search(trials); ctx.Err() == nil {
+			must(0, err)
+		}
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+		defer cancel()
+		untuned, tuned := filepath.Join(scratch, "untuned.so"), filepath.Join(scratch, "tuned.so")
+		must(0, compile(last, t.module, t.cpu, untuned))
+		must(0, compile(last, must(t.best()), t.cpu, tuned))
+		before, after := must(d.measure(last, untuned)), must(d.measure(last, tuned))
+		return must(fmt.Fprintf(out, "untuned %v, tuned %v: %.1f times as fast, with the same results\n", before, after, float64(before)/float64(after)))
+	})
+	return err
 }
 
-// run tunes until all trials are done or ctx ends, and shows what was won.
-func run(ctx context.Context, o options) error {
-	scratch, err := os.MkdirTemp("", "tvm_tune")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-	t, err := newTuning(ctx, o)
-	if err != nil {
-		return err
-	}
-	d, closeDevice, err := openDevice(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer closeDevice()
+// A device is an RPC server that runs kernels. It has a process for each session, so a kernel that crashes or does
+// not end costs that process only.
+type device struct {
+	address    string
+	limit      time.Duration // for one kernel
+	rows       int64
+	a, b, want []float32
+}
 
-	b := &builder{ctx: ctx, dir: scratch, workers: runtime.NumCPU(), limit: o.limit, compile: compile}
-	err = t.run(b, &runner{ctx: ctx, measure: d.measure})
-	if err != nil && ctx.Err() == nil {
-		return err
+// newDevice computes the product in Go. The numbers are small integers, so that every order of the additions has the same
+// result.
+func newDevice(address string, n int64, limit time.Duration) *device {
+	d := &device{address: address, limit: limit, rows: n, a: make([]float32, n*n), b: make([]float32, n*n), want: make([]float32, n*n)}
+	for i := range d.a {
+		d.a[i], d.b[i] = float32(i%7)-3, float32(i%5)-2
 	}
-	t.summary()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Minute)
+	for i := range n {
+		for k := range n {
+			for j, x := range d.b[k*n : (k+1)*n] {
+				d.want[i*n+int64(j)] += d.a[i*n+k] * x
+			}
+		}
+	}
+	return d
+}
+
+// measure runs the kernel in a file, compares its result, and returns the time of one call.
+func (d *device) measure(ctx context.Context, file string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.limit, fmt.Errorf("running took more than %v, the -limit", d.limit))
 	defer cancel()
-	return t.report(ctx, d, o.rows, scratch)
-}
-
-// openDevice connects to the server that the options name, or starts one.
-func openDevice(ctx context.Context, o options) (d *device, closeDevice func(), err error) {
-	if o.device != "" {
-		d := &device{address: o.device, limit: o.limit}
-		return d, d.Close, d.connect(ctx)
+	took, err := describe(func() time.Duration {
+		session := must(rpc.Dial(ctx, d.address, rpc.DialOptions{}))
+		defer session.Close()
+		must(0, session.Upload(ctx, "kernel.so", must(os.ReadFile(file))))
+		kernels := must(session.LoadModule(ctx, "kernel.so"))
+		defer kernels.Release()
+		var tensors []any
+		for _, numbers := range [][]float32{d.a, d.b, make([]float32, len(d.want))} {
+			t := must(session.NewTensor(ctx, tvmffi.Float32, tvmffi.CPU, d.rows, d.rows))
+			defer t.Release()
+			must(0, rpc.CopyFrom(ctx, session, t, numbers))
+			tensors = append(tensors, t)
+		}
+		timer := must(kernels.Timer(ctx, entry, rpc.TimerOptions{Repeat: 1, MinRepeat: 50 * time.Millisecond}))
+		defer timer.Release()
+		times := must(timer.Run(ctx, tensors...))
+		for i, x := range must(rpc.ReadSlice[float32](ctx, session, tensors[2].(*tvmffi.Tensor))) {
+			if x != d.want[i] {
+				must(0, fmt.Errorf("element %d of the product is %v, want %v", i, x, d.want[i]))
+			}
+		}
+		return times[0]
+	})
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	output, err := os.OpenFile(filepath.Join(o.dir, logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, nil, err
-	}
-	logger := slog.New(slog.NewTextHandler(output, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	server, err := rpc.Listen(rpc.Config{Logger: logger, Output: output})
-	if err != nil {
-		return nil, nil, errors.Join(err, output.Close())
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(context.Background()) }()
-	d = &device{address: server.Addr().String(), limit: o.limit}
-	return d, func() {
-		d.Close()
-		server.Close()
-		<-served
-		output.Close()
-	}, nil
-}
-
-// summary says what became of the trials.
-func (t *tuning) summary() {
-	p := t.progress
-	if t.ctx.Err() != nil {
-		fmt.Fprintf(t.out, "stopped after %d of %d trials\n", p.done, p.trials)
-	}
-	if p.errors > 0 {
-		fmt.Fprintf(t.out, "%d of %d trials failed, the first one with: %s\n%s says more\n",
-			p.errors, p.done, gist(p.example), filepath.Join(t.dir, logFile))
-	}
-}
-
-// report measures the kernel before and after, and checks what it computes.
-func (t *tuning) report(ctx context.Context, d *device, rows int64, scratch string) error {
-	k, err := t.bestOf(ctx, scratch)
-	if err != nil {
-		return err
-	}
-	matrix := tensorType{dtype: tvmffi.Float32, shape: []int64{rows, rows}}
-	untuned, tuned, err := compare(ctx, d, k, []tensorType{matrix, matrix, matrix})
-	if err != nil {
-		return err
-	}
-	if err := verify(ctx, d, k.tuned, rows); err != nil {
-		return err
-	}
-	fmt.Fprintf(t.out, "untuned  %10s  %8s GFLOPS\n", duration(untuned), gflops(t.progress.flop, untuned))
-	fmt.Fprintf(t.out, "tuned    %10s  %8s GFLOPS  %s; its results are right\n",
-		duration(tuned), gflops(t.progress.flop, tuned), ratio(untuned, tuned))
-	fmt.Fprintf(t.out, "%s has the schedules\n", filepath.Join(t.dir, recordFile))
-	return nil
-}
-
-// ratio says what tuning won.
-func ratio(untuned, tuned float64) string {
-	if tuned > untuned {
-		return "not faster: more trials may find a better schedule"
-	}
-	return fmt.Sprintf("%.1f times as fast", untuned/tuned)
+	return took, err
 }

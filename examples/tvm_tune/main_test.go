@@ -5,18 +5,18 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/native"
+
+	ms "github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/stir/metaschedule"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
 
@@ -25,72 +25,65 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The program finds a schedule that is at least as fast as none, and says so.
+// The program finds a schedule that is faster than none. A second run goes on from the database of the first one.
 func TestRun(t *testing.T) {
-	clean := leavesNothing(t)
-	var out bytes.Buffer
-	o := options{rows: 128, trials: 32, batch: 8, seed: 1, dir: t.TempDir(), limit: 20 * time.Second, out: &out}
-	if err := run(t.Context(), o); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := t.TempDir()
+	for runs := 1; runs <= 2; runs++ {
+		var out bytes.Buffer
+		if err := run(t.Context(), &out, 128, 16, dir, time.Minute); err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		if lines := strings.Count(out.String(), "candidates, 0 failed"); lines != 2 {
+			t.Errorf("%d lines of progress, want one for each of 2 batches:\n%s", lines, &out)
+		}
+		won := regexp.MustCompile(`([0-9.]+) times as fast, with the same results`).FindStringSubmatch(out.String())
+		if won == nil {
+			t.Fatalf("no result:\n%s", &out)
+		}
+		if factor, err := strconv.ParseFloat(won[1], 64); err != nil || factor < 1 {
+			t.Errorf("the tuned kernel is %s times as fast as the untuned one, want 1 or more", won[1])
+		}
+		if n := ran(t, dir); n != 16*runs {
+			t.Errorf("after run %d the database has %d candidates that ran, want %d", runs, n, 16*runs)
+		}
 	}
-	t.Logf("\n%s", &out)
-	if lines := strings.Count(out.String(), "/  32 "); lines != 4 {
-		t.Errorf("%d lines of progress, want one for each of 4 batches:\n%s", lines, &out)
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v %v", left, err)
 	}
-	if got := ratio(1, 2); !strings.HasPrefix(got, "not faster") {
-		t.Errorf("a kernel that is slower is %s", got)
-	}
-	won := regexp.MustCompile(`([0-9.]+) times as fast; its results are right`).FindStringSubmatch(out.String())
-	if won == nil {
-		t.Fatalf("no result:\n%s", &out)
-	}
-	if factor, err := strconv.ParseFloat(won[1], 64); err != nil || factor < 1 {
-		t.Errorf("the tuned kernel is %s times as fast as the untuned one, want 1 or more", won[1])
-	}
-	clean()
-	python(t, o.dir, 32)
 }
 
-// python reads the database with the Python package of TVM, and applies the fastest schedule.
-func python(t *testing.T, dir string, records int) {
-	script := fmt.Sprintf(`
-import sys
-from tvm.s_tir import Schedule
-from tvm.s_tir.meta_schedule.database import JSONDatabase
-
-database = JSONDatabase(path_workload=sys.argv[1], path_tuning_record=sys.argv[2])
-records = database.get_all_tuning_records()
-assert len(records) == %d, len(records)
-[best] = database.get_top_k(records[0].workload, 1)
-assert 0 < float(best.run_secs[0]) < 1, best.run_secs
-schedule = Schedule(best.workload.mod)
-best.trace.apply_to_schedule(schedule, remove_postproc=False)
-assert schedule.mod.script() != best.workload.mod.script(), schedule.mod.script()
-`, records)
-	cmd := exec.CommandContext(t.Context(), nativetest.TVM(t), "-c", script, filepath.Join(dir, workloadFile), filepath.Join(dir, recordFile))
-	if output, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("Python cannot read the database: %v\n%s", err, output)
+// ran counts the candidates in a database that ran.
+func ran(t *testing.T, dir string) (n int) {
+	t.Helper()
+	tuning, err := newTuning(t.Context(), nil, newDevice("", 1, 0), "", dir)
+	if err != nil {
+		t.Fatal(err)
 	}
+	records, err := ms.DatabaseGetAllTuningRecords(tuning.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer records.Release()
+	for _, record := range records.All() {
+		if record.RunSecs().At(0).Value() < 1 { // TVM records a failure as 10¹⁰ seconds
+			n++
+		}
+	}
+	return n
 }
 
 // A search that is stopped keeps what it has measured, and shows the best of it.
 func TestRun_stopped(t *testing.T) {
-	clean := leavesNothing(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	out := &watcher{text: "4/4000 ", found: stop}
-	o := options{rows: 64, trials: 4000, batch: 4, seed: 1, dir: t.TempDir(), limit: 20 * time.Second, out: out}
-	start := time.Now()
-	if err := run(ctx, o); err != nil {
+	out := &watcher{text: "8 candidates", found: stop}
+	if err := run(ctx, out, 64, 4000, t.TempDir(), time.Minute); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	t.Logf("%v\n%s", time.Since(start), out)
-	for _, want := range []string{"stopped after ", " of 4000 trials", "results are right"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the output has no %q:\n%s", want, out)
-		}
+	if !strings.Contains(out.String(), "with the same results") {
+		t.Errorf("no result:\n%s", out)
 	}
-	clean()
 }
 
 // A watcher calls found when a text is written.
@@ -107,54 +100,51 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// leavesNothing returns a func that fails the test if processes, files, sockets or goroutines of it are
-// left.
-func leavesNothing(t *testing.T) func() {
-	t.Setenv("TMPDIR", t.TempDir())
-	goroutines, sockets := runtime.NumGoroutine(), countSockets(t)
-	return func() {
-		t.Helper()
-		if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
-			t.Errorf("files are left: %v %v", left, err)
-		}
-		if left := children(t); left != "" {
-			t.Errorf("processes are left: %s", left)
-		}
-		for wait := time.Now(); runtime.NumGoroutine() > goroutines || countSockets(t) > sockets; time.Sleep(10 * time.Millisecond) {
-			runtime.GC() // remote objects hold the socket of their session
-			if time.Since(wait) > 5*time.Second {
-				stacks := make([]byte, 1<<16)
-				t.Errorf("%d goroutines, %d before; %d sockets, %d before\n%s", runtime.NumGoroutine(), goroutines,
-					countSockets(t), sockets, stacks[:runtime.Stack(stacks, true)])
-				return
-			}
-		}
-	}
-}
-
-// children returns the processes that this one has started and that run.
-func children(t *testing.T) (ids string) {
-	files, err := filepath.Glob("/proc/self/task/*/children")
+// Kernels that crash, hang or compute nothing are errors, and the next one runs.
+func TestMeasure(t *testing.T) {
+	server, err := rpc.Listen(rpc.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
-		if list, err := os.ReadFile(file); err == nil { // a thread may have ended
-			ids += string(list)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(context.Background()) }()
+	defer func() { server.Close(); <-served }()
+	d := newDevice(server.Addr().String(), 16, 10*time.Second)
+	const signature = "#include <unistd.h>\nint __tvm_ffi_main(void *self, const void *args, int n, void *result) "
+	for body, want := range map[string]string{
+		"{ return *(volatile int *)8; }": "crashed",
+		"{ for (;;) sleep(1); }":         "running took more than 10s",
+		"{ ((int *)result)[0] = 0; ((int *)result)[1] = 0; ((long long *)result)[1] = 0; return 0; }": "of the product is 0",
+	} {
+		source, file := filepath.Join(t.TempDir(), "kernel.c"), filepath.Join(t.TempDir(), "kernel.so")
+		if err := os.WriteFile(source, []byte(signature+body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := native.BuildTo(t.Context(), native.Code{Name: "kernel", Files: []string{source}}, file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.measure(t.Context(), file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", body, err, want)
 		}
 	}
-	return ids
-}
-
-func countSockets(t *testing.T) (n int) {
-	files, err := filepath.Glob("/proc/self/fd/*")
+	module, err := matmul(16)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
-		if target, err := os.Readlink(file); err == nil && strings.HasPrefix(target, "socket:") {
-			n++
-		}
+	cpu, err := thisCPU()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return n
+	file := filepath.Join(t.TempDir(), "good.so")
+	if err := compile(t.Context(), module, cpu, file); err != nil {
+		t.Fatal(err)
+	}
+	if took, err := d.measure(t.Context(), file); err != nil || took <= 0 {
+		t.Errorf("a good kernel: %v, %v", took, err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := d.measure(stopped, file); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
 }
