@@ -12,6 +12,5 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tvmffi-bind": main})
 }
 
-// TestScripts runs the scripts that start no compiler. The others are in the folder
-// scripts.
+// TestScripts runs the scripts of single commands. Those of journeys are in the folder scripts.
 func TestScripts(t *testing.T) { scripttest.RunMain(t) }

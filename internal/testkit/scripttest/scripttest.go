@@ -60,8 +60,8 @@ func Run(t *testing.T) {
 	run(t, append(offline, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH")))
 }
 
-// RunMain runs them with the test binary as the tool; its TestMain must call testscript.Main. These scripts start no
-// compiler, so they run under -short, too.
+// RunMain runs them with the test binary as the tool; its TestMain must call testscript.Main. They run under -short, too:
+// those that start compilers skip themselves there.
 func RunMain(t *testing.T) { run(t, consumer.NoNetwork()) }
 
 func run(t *testing.T, vars []string) {
@@ -100,7 +100,7 @@ func params(t *testing.T, file, root string, vars []string, deadline time.Time) 
 			"foreign":     foreign,
 			"cached":      func(ts *testscript.TestScript, _ bool, args []string) { cached(t, ts, args) },
 			"native":      func(ts *testscript.TestScript, _ bool, args []string) { native(t, ts, args) },
-			"consumer":    func(ts *testscript.TestScript, _ bool, args []string) { newModule(ts, root, args) },
+			"consumer":    func(ts *testscript.TestScript, _ bool, args []string) { newModule(t, ts, root, args) },
 			"quickstart":  func(ts *testscript.TestScript, _ bool, args []string) { quickstart(ts, root, args) },
 		},
 	}
@@ -266,10 +266,11 @@ func foreign(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // newModule is "consumer MODULE". It does what a user does, not what package consumer does for other tests.
-func newModule(ts *testscript.TestScript, root string, args []string) {
+func newModule(t *testing.T, ts *testscript.TestScript, root string, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: consumer module")
 	}
+	consumer.Offline(t)
 	ts.Check(ts.Exec("go", "mod", "init", args[0]))
 	ts.Check(ts.Exec("go", "mod", "edit", "-replace", consumer.Self+"="+root))
 	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))

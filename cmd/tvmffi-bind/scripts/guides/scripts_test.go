@@ -1,5 +1,6 @@
-// Package start tests the first steps of a user: a library built, bound, and used by a program.
-package start
+//go:build e2e
+
+package guides
 
 import (
 	"testing"
@@ -7,4 +8,5 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/testkit/scripttest"
 )
 
+// TestScripts runs the first steps of a user: a library built, bound, and used by a program.
 func TestScripts(t *testing.T) { scripttest.Run(t) }
