@@ -80,11 +80,9 @@
 // # Loading
 //
 // Importing this package loads nothing. [Load] finds and loads libtvm_ffi, and so does
-// the first use of anything that needs it. Load looks at the file that [WithLibrary] or
-// TVMFFI_LIBRARY names, a copy that the process has already loaded, the folders of [WithDir]
-// and of TVMFFI_LIBRARY_PATH, the folder of the executable and its lib folder, the cache that
-// the command "tvmffi-bind setup" fills, and installed Python packages. Its error lists every
-// path that was tried. The library is never unloaded.
+// the first use of anything that needs it. Load uses a copy that the process has already
+// loaded. Otherwise it looks at the file that [WithLibrary] or TVMFFI_LIBRARY names, or where
+// docs/SHIPPING.md says. Its error lists every path that was tried. The library is never unloaded.
 //
 // A generated package has a Load for its library. If the process has already loaded a
 // library of that name, however it was loaded ([LoadLibrary], another generated package, another

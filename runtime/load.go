@@ -36,7 +36,7 @@ func WithDir(dir string) LoadOption {
 	return func(o *find.Options) { o.Dirs = append(o.Dirs, dir) }
 }
 
-// Load finds and loads libtvm_ffi. The package documentation lists where it looks. Later
+// Load finds and loads libtvm_ffi. The package documentation says where it looks. Later
 // calls do nothing, except that a call that names a file with another content than the
 // loaded one returns an error, because a process has only one libtvm_ffi. The error is of kind [ErrNotFound]
 // if no file was found. Load may be called from several goroutines at once.

@@ -31,9 +31,9 @@ func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "setup [PACKAGE...] [--version V]",
 		Short: "Find or install libtvm_ffi, or the libraries of a package, and print their paths",
-		Long: `setup looks for libtvm_ffi: in TVMFFI_LIBRARY, in the installed Python packages
-and in the cache of this tool. If there is none, it downloads the official wheel
-with pip or uv, checks its hash and unpacks it into the cache. It also compares
+		Long: `setup looks for libtvm_ffi: in TVMFFI_LIBRARY, in the cache of this tool and in
+installed Python packages. If there is none, it downloads the official wheel with
+pip or uv, checks its hash and unpacks it into the cache. It also compares
 every file in the cache with the hash that its wheel names, and downloads a damaged
 wheel again. Programs need no Python afterwards.
 

@@ -14,8 +14,8 @@
 //     CONDA_PREFIX, PYTHONPATH), the Pythons on PATH, the user's, the system's.
 //
 // The last two count only for libtvm_ffi, and for a library that was bound from a Python package. Of libtvm_ffi they
-// offer the version that the bindings name first. A relative folder is never searched: it would lie in the working
-// directory, where others may have planted a library.
+// offer the version that the bindings name first. A relative folder in a variable is never searched: it would lie in
+// the working directory, where others may have planted a library.
 //
 // The command tvmffi-bind reads the files that its configuration names, and TVMFFI_LIBRARY. It looks for the library
 // of a package at the last two places, and then downloads the wheel.
@@ -30,9 +30,10 @@
 //   - whole: it has every part that its headers name, see package elfheader;
 //   - host: it is for this platform.
 //
-// The loader makes the last two in a program, and the tool reads the headers itself. Only the tool compares a file of
-// the cache with the hash in its wheel, because that takes as long as reading the file. A file outside the cache is
-// the user's choice: each function and type is checked when it is first used.
+// The loader makes the last two in a program, and the tool reads the headers itself. The tool compares each file of the
+// cache with the hash in its wheel. A program does that only to tell a damaged file from another version, because it
+// takes as long as reading the file. A file outside the cache is the user's choice: each function and type is checked
+// when it is first used.
 //
 // A file that fails a check is skipped. But the search ends at a file that the user named, at one that another user
 // can change, and at one that is damaged or truncated: the next place could have another version, and nobody would
