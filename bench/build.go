@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
@@ -31,7 +32,7 @@ func newTree(ctx context.Context) (*tree, error) {
 	if _, err := os.Stat(filepath.Join(bench, "native", "perf.cc")); err != nil {
 		return nil, fmt.Errorf("start bench/run, or go run ./bench in the root of the repository: %w", err)
 	}
-	root, err := wheel.CacheDir()
+	root, err := find.CacheDir()
 	if err != nil {
 		return nil, err
 	}

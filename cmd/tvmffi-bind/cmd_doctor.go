@@ -325,7 +325,7 @@ func sharedFolders() (warnings []string) {
 // checkCache looks for what is damaged in the cache, and who can write to it.
 func checkCache() finding {
 	f := finding{Check: "cache", Verdict: verdictProblem}
-	dir, err := wheel.CacheDir()
+	dir, err := find.CacheDir()
 	if err != nil {
 		f.Found = err.Error()
 		return f

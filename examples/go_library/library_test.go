@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
 // library returns the path of a shared library, made as the README says.
@@ -120,7 +120,7 @@ func TestErrors(t *testing.T) {
 // cacheDir returns a folder that stays from run to run.
 func cacheDir(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := wheel.CacheDir()
+	dir, err := find.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func verifyFile(root *os.Root, name, want string) string {
 // Unpacked returns the pinned wheels that are complete in the cache, those of other platforms too, and
 // the folders there that no pinned wheel has. It returns an error if another user can change the cache.
 func Unpacked() (wheels []Dir, others []string, err error) {
-	cache, err := CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		return nil, nil, err
 	}

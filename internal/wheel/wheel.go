@@ -88,15 +88,6 @@ func (d Dir) goos() string {
 	return runtime.GOOS
 }
 
-// CacheDir returns the root of the project's cache: TVMFFI_CACHE, or the folder tvmffi in the user's cache.
-func CacheDir() (string, error) {
-	d, err := find.CacheDir()
-	if err != nil {
-		return "", fmt.Errorf("wheel: %w", err)
-	}
-	return d, nil
-}
-
 // maker writes the wheel file of a spec into dir and returns its path. The real one is download.
 type maker func(ctx context.Context, s Spec, dir string) (string, error)
 
@@ -123,10 +114,11 @@ func get(ctx context.Context, s Spec, check func(Dir) error, fetch maker) (Dir, 
 		return Dir{}, err
 	}
 	parent := filepath.Dir(d.root)
-	if err := privateDir(parent); err != nil {
-		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
+	err = os.MkdirAll(parent, 0o700)
+	if err == nil {
+		err = find.Private(d.root)
 	}
-	if err := find.Private(d.root); err != nil {
+	if err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
 	usable := func() bool { return d.marked() == nil && check(d) == nil }
@@ -210,19 +202,11 @@ func place(s Spec) (Dir, error) {
 	case !hashForm.MatchString(s.SHA256):
 		return Dir{}, fmt.Errorf("wheel: %s: sha256 %q is not 64 digits of lower case hex; a hash is required", s, s.SHA256)
 	}
-	cache, err := CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
-		return Dir{}, err
+		return Dir{}, fmt.Errorf("wheel: %w", err)
 	}
 	return Dir{root: filepath.Join(cache, "wheels", s.Package+"-"+s.Version+"-"+s.SHA256[:8]), spec: s}, nil
-}
-
-// privateDir makes a folder of the cache and refuses one that other users can write to.
-func privateDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return find.Private(dir)
 }
 
 func tempPrefix(name string) string { return ".get-" + name + "-" }

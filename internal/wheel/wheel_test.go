@@ -379,8 +379,9 @@ func TestGetRefusesWritableCache(t *testing.T) {
 
 func TestRelativeCache(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", "here")
-	if d, err := CacheDir(); err == nil {
-		t.Errorf("a relative TVMFFI_CACHE was accepted: %s", d)
+	d, err := Get(t.Context(), specFor([]byte("x")))
+	if want := `wheel: TVMFFI_CACHE is the relative path "here"; set it to an absolute path`; err == nil || err.Error() != want {
+		t.Errorf("got %s, %v, want %s", d.Root(), err, want)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -109,7 +109,7 @@ func buildKernels(t *testing.T) (library, versions string) {
 	python, version := nativetest.CuTe(t)
 	versions = "nvidia-cutlass-dsl " + version
 	ffi := filepath.Dir(nativetest.Library(t))
-	cache, err := wheel.CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
 // TestRust checks that the crate of everything compiles without a warning of rustc,
@@ -21,7 +21,7 @@ func TestRust(t *testing.T) {
 		line, _, _ := strings.Cut(string(out), "\n")
 		t.Skipf("cargo does not run: %v: %s", err, line)
 	}
-	cache, err := wheel.CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,6 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
 // Self is the path of the module of this repository.
@@ -186,7 +185,7 @@ func Shared(t testing.TB, folder string) string {
 	if err := needsC(); err != nil {
 		nativetest.Unavailable(t, err)
 	}
-	cache, err := wheel.CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		nativetest.Unavailable(t, err)
 	}

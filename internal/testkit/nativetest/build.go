@@ -273,7 +273,7 @@ func (c *config) commonHeader(ctx context.Context, version string, w wheel.Dir) 
 // folder, and the files that belong to it. The key of a library has no path of a machine in it, so that a moved cache
 // or checkout stays valid.
 func once(ctx context.Context, name, file string, flags []string, in []input, build func(temp string) error, more ...string) (string, error) {
-	cache, err := wheel.CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		return "", err
 	}

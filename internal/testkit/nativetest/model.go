@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // Model runs a script by the Python of [TVM] with args and the name of a file that it writes, a compiled model, and
@@ -21,7 +21,7 @@ func Model(t testing.TB, script string, args ...string) (path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache, err := wheel.CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,7 +203,7 @@ func environment(ctx context.Context, interpreter, name string, packages ...stri
 	if runtime.GOOS == "windows" {
 		return "", errors.New("it is not set up for Windows")
 	}
-	cache, err := wheel.CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		return "", err
 	}

@@ -29,9 +29,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
 // limit is how long a script may take. The longest takes 20 s on two quiet cores; the rest is for a busy
@@ -130,7 +130,7 @@ func (s single) Verbose() bool { return testing.Verbose() }
 
 // setup gives a script these variables and the caches of the user who runs the tests, and no others.
 func setup(env *testscript.Env, root string, vars []string) error {
-	cache, err := wheel.CacheDir()
+	cache, err := find.CacheDir()
 	if err != nil {
 		return err
 	}
