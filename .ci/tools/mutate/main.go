@@ -1,248 +1,245 @@
-// Command mutate makes small mistakes in the code of a package, one at a time, and looks
-// whether a test of the package or of one that uses it fails.
+// Command mutate makes small mistakes in the code of packages, one at a time, and looks whether
+// a test of the package or of one that imports it fails.
 //
-//	mutate -root DIR [-n 30] [-seed 1] [-results FILE] [-equivalent FILE] [PACKAGE...]
+//	mutate -work DIR [-n 30] [-seed 1] [-tags LIST] [-results FILE [-again]] [-equivalent FILE] PACKAGE...
 //
-// The packages and their tests are in a table, targets.go. A change is a condition that is
-// negated or never holds, another operator, another constant, or a call, a defer, an
-// assignment or an error that is left out. Changes that do not compile do not count. FILE
-// of -results takes a line for each judged change; another run with it goes on where the
-// last one ended. The changes in the file of -equivalent make no difference that a test
-// could see, for the reason that is given there.
+// A PACKAGE is a pattern of go list. The source stays as it is: the compiler reads the changed
+// file through an overlay. A change that does not compile does not count. FILE of -results takes
+// the outcome of each change, and another run goes on from there. The changes in FILE of
+// -equivalent make no difference that a test could see, for the reason given there.
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
+	"log"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// options are the flags.
-type options struct {
-	root, results, equivalent, work string
-	n                               int
-	seed                            uint64
-	again, list                     bool
-	least                           float64
+const module = "github.com/tvmffi-go/tvmffi/"
+
+var (
+	work       = flag.String("work", os.TempDir(), "the folder for the build cache and the changed file")
+	n          = flag.Int("n", 30, "how many changes are judged for each package")
+	seed       = flag.Uint64("seed", 1, "chooses the places")
+	tags       = flag.String("tags", "", "build tags besides those that the package needs, such as e2e")
+	results    = flag.String("results", os.DevNull, "the file of what is known")
+	again      = flag.Bool("again", false, "judge only those that survived, by the file of -results")
+	equivalent = flag.String("equivalent", os.DevNull, "the file of changes that make no difference")
+)
+
+// Outcomes of a change.
+const caught, survived, broken = "caught", "survived", "does not compile"
+
+// must returns v, or ends the program if there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal("mutate: ", err)
+	}
+	return v
 }
 
 func main() {
-	var o options
-	flag.StringVar(&o.root, "root", ".", "the root of the module")
-	flag.StringVar(&o.results, "results", "", "the file of what is known; without it nothing is kept")
-	flag.StringVar(&o.equivalent, "equivalent", "", "the file of changes that make no difference")
-	flag.StringVar(&o.work, "work", "", "the folder of the build cache; without it one is made and removed")
-	flag.IntVar(&o.n, "n", 30, "how many changes are judged for each package")
-	flag.Uint64Var(&o.seed, "seed", 1, "chooses the places")
-	flag.BoolVar(&o.again, "again", false, "judge only those that survived, by the file of -results")
-	flag.BoolVar(&o.list, "list", false, "list all changes and judge none")
-	flag.Float64Var(&o.least, "least", 90, "fail if less than so many percent are caught")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "mutate:", err)
-		os.Exit(1)
-	}
-}
-
-// result is a line of the file of -results. The last line about a mutant counts.
-type result struct {
-	Package, ID, Place, Outcome, By string
-}
-
-func run(ctx context.Context, o options, dirs []string) (err error) {
-	if o.root, err = filepath.Abs(o.root); err != nil {
-		return err
-	}
-	reasons, err := readReasons(o.equivalent)
-	if err != nil {
-		return err
-	}
-	known, err := readResults(o.results)
-	if err != nil {
-		return err
-	}
-	if o.work == "" {
-		if o.work, err = os.MkdirTemp("", "mutate-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(o.work)
-	}
-	if o.work, err = filepath.Abs(o.work); err != nil {
-		return err
-	}
-	r := &runner{options: o, judge: judge{root: o.root, work: o.work, cache: filepath.Join(o.work, "cache"), took: map[string]time.Duration{}}, known: known, reasons: reasons}
-	if err := r.judge.lock(); err != nil {
-		return err
-	}
-	for _, d := range dirs {
-		if !slices.ContainsFunc(targets, func(t target) bool { return t.dir == d }) {
-			return fmt.Errorf("no target is called %q; targets.go has the table", d)
-		}
-	}
-	for _, t := range targets {
-		if len(dirs) > 0 && !slices.Contains(dirs, t.dir) {
-			continue
-		}
-		if err := r.target(ctx, t); err != nil {
-			return fmt.Errorf("%s: %w", t.dir, err)
-		}
-	}
-	if o.list {
-		return nil
-	}
-	return report(os.Stdout, r.counts, o.least)
-}
-
-// runner judges the mutants of one package after the other.
-type runner struct {
-	options
-	judge   judge
-	known   map[string]result
-	reasons map[string]string
-	counts  []count
-}
-
-func (r *runner) target(ctx context.Context, t target) error {
-	all, err := r.mutants(ctx, t)
-	if err != nil {
-		return err
-	}
-	if r.list {
+	// If a change allocates without end, the kernel ends its test and nothing else.
+	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) //nolint:errcheck // only Linux has it
+	keep := must(os.OpenFile(*results, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
+	known, reasons := must(readList(*results)), must(readList(*equivalent))
+	for _, t := range list(ctx, *tags, flag.Args()...) {
+		count, survivors, all := map[string]int{}, "", t.mutants()
+		rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 		for _, m := range all {
-			fmt.Printf("%s:%d: %s\n", m.File, m.Line, m.ID())
-		}
-		return nil
-	}
-	c := count{dir: t.dir}
-	for _, m := range inOrder(t.dir, r.seed, all) {
-		if c.judged() == r.n {
-			break
-		}
-		id := m.ID()
-		if r.reasons[id] != "" {
-			c.equivalent++
-			continue
-		}
-		res, ok := r.known[id]
-		if r.again && (!ok || res.Outcome != survived) {
-			if ok {
-				c.add(res)
+			outcome, by := known[m.ID], ""
+			if count[caught]+count[survived] == *n || reasons[m.ID] != "" || *again && outcome == "" {
+				continue
 			}
-			continue
-		}
-		if !ok || r.again {
-			res = result{Package: t.dir, ID: id, Place: fmt.Sprintf("%s:%d", m.File, m.Line)}
-			if res.Outcome, res.By, err = r.judge.try(ctx, m, t.tests); err != nil {
-				return err
+			if outcome == "" || *again && outcome == survived {
+				outcome, by = t.try(ctx, m)
+				fmt.Printf("%s  %s  %s  [%s]\n", outcome, m.Place, m.ID, by)
+				must(fmt.Fprintf(keep, "%s\n\t%s\n", m.ID, outcome))
 			}
-			if err := r.keep(res); err != nil {
-				return err
+			if count[outcome]++; outcome == survived {
+				survivors += "\n" + m.Place + "\n" + m.ID + "\n"
 			}
-			fmt.Printf("%s  %s  %s  [%s]\n", res.Outcome, res.Place, strings.TrimPrefix(id, m.File+" "), res.By)
 		}
-		c.add(res)
+		fmt.Printf("%s: %d caught, %d survived, %d do not compile\n%s", t.ImportPath, count[caught], count[survived], count[broken], survivors)
 	}
-	r.counts = append(r.counts, c)
-	return nil
 }
 
-// keep appends a result to the file.
-func (r *runner) keep(res result) error {
-	if r.results == "" {
-		return nil
-	}
-	f, err := os.OpenFile(r.results, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(json.NewEncoder(f).Encode(res), f.Close())
-}
-
-// mutants returns what the skipped kinds leave of the mutants of a package, in the files
-// that this platform builds.
-func (r *runner) mutants(ctx context.Context, t target) ([]*mutant, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-f", `{{range .GoFiles}}{{.}} {{end}}`, "./"+t.dir)
-	cmd.Dir = r.root
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, err
-	}
-	var all []*mutant
-	for _, name := range strings.Fields(string(out)) {
-		file := t.dir + "/" + name
-		src, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(file)))
-		if err != nil {
-			return nil, err
-		}
-		found, err := mutantsOf(file, src)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return slices.DeleteFunc(all, func(m *mutant) bool { return slices.Contains(t.skip, m.Kind) }), nil
-}
-
-func readResults(file string) (map[string]result, error) {
-	known := map[string]result{}
-	text, err := os.ReadFile(file)
-	if file == "" || errors.Is(err, fs.ErrNotExist) {
-		return known, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(text)) {
-		var r result
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		known[r.ID] = r
-	}
-	return known, nil
-}
-
-// readReasons reads the file of -equivalent: a line with the ID of a change, and indented
-// lines with the reason. Lines that begin with # are for readers.
-func readReasons(file string) (map[string]string, error) {
-	reasons := map[string]string{}
-	if file == "" {
-		return reasons, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	id := ""
-	for i, line := range strings.Split(string(text), "\n") {
+// readList reads a file of -results or -equivalent: a line with the ID of a change, and indented
+// lines with its outcome or the reason. The last line counts. Those that begin with # are for readers.
+func readList(name string) (map[string]string, error) {
+	text, err := os.ReadFile(name)
+	found, id := map[string]string{}, ""
+	for line := range strings.SplitSeq(string(text)+"\nend", "\n") {
 		switch reason, indented := strings.CutPrefix(line, "\t"); {
+		case indented && id != "":
+			found[id] = reason
 		case line == "" || strings.HasPrefix(line, "#"):
-		case !indented:
-			if id != "" && reasons[id] == "" {
-				return nil, fmt.Errorf("%s:%d: %s has no reason", file, i+1, id)
-			}
-			id = line
-		case id == "":
-			return nil, fmt.Errorf("%s:%d: a reason without a change", file, i+1)
+		case indented || id != "" && found[id] == "":
+			return nil, fmt.Errorf("%s: %q has no reason, or the reason %q no change", name, id, reason)
 		default:
-			reasons[id] = strings.TrimSpace(reasons[id] + " " + reason)
+			id = line
 		}
 	}
-	if id != "" && reasons[id] == "" {
-		return nil, fmt.Errorf("%s: %s has no reason", file, id)
+	return found, err
+}
+
+// needed has the build tags of the packages that have few tests without them.
+var needed = map[string]string{
+	"tvm/": "tvm", "generated/tvm": "tvm", "cuda/spec/check": "cute,tvm", "examples/go_library": "checkers", "examples/cute_dsl": "cute",
+	"examples/orcjit": "orcjit", "examples/flashinfer": "flashinfer", "examples/cutlass_gemm": "flashinfer", "examples/tvm_": "tvm",
+}
+
+// pkg is a package as go list describes it.
+type pkg struct {
+	Dir, ImportPath                                                                        string
+	GoFiles, CgoFiles, TestGoFiles, XTestGoFiles, Imports, TestImports, XTestImports, Deps []string
+
+	// testers are the packages whose tests judge this one.
+	testers []*pkg
+	// took is how long its tests take without a change; negative if they fail then, 0 before they ran.
+	took time.Duration
+}
+
+// list runs go list.
+func list(ctx context.Context, tags string, patterns ...string) (found []*pkg) {
+	out, err := run(ctx, ".", "", append([]string{"list", "-json", "-tags", tags}, patterns...)...)
+	if err != nil {
+		log.Fatalf("mutate: %s: %s", err, out)
 	}
-	return reasons, nil
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		found = append(found, &pkg{})
+		must(0, d.Decode(found[len(found)-1]))
+	}
+	return found
+}
+
+// tags returns the tags for a package.
+func (p *pkg) tags() string {
+	for prefix, list := range needed {
+		if strings.HasPrefix(strings.TrimPrefix(p.ImportPath, module), prefix) {
+			return list + "," + *tags
+		}
+	}
+	return *tags
+}
+
+// mutants returns the mutants of the files that this platform builds.
+func (p *pkg) mutants() (all []*mutant) {
+	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
+		src := must(os.ReadFile(filepath.Join(p.Dir, name)))
+		all = append(all, must(mutantsOf(strings.TrimPrefix(p.ImportPath, module)+"/"+name, src))...)
+	}
+	return all
+}
+
+// findTesters finds the packages with tests for p: p itself, then those that import it. If none of
+// them has tests, those count that import it indirectly.
+func (p *pkg) findTesters(ctx context.Context) {
+	var direct, indirect []*pkg
+	for _, q := range list(ctx, p.tags(), "./...") {
+		switch {
+		case q.ImportPath == p.ImportPath || len(q.TestGoFiles)+len(q.XTestGoFiles) == 0:
+		case slices.Contains(slices.Concat(q.Imports, q.TestImports, q.XTestImports), p.ImportPath):
+			direct = append(direct, q)
+		case slices.Contains(q.Deps, p.ImportPath):
+			indirect = append(indirect, q)
+		}
+	}
+	if p.testers = append([]*pkg{p}, direct...); len(direct) == 0 {
+		p.testers = append(p.testers, indirect...)
+	}
+}
+
+// try returns what the tests say to a mutant, and which of them failed.
+func (p *pkg) try(ctx context.Context, m *mutant) (outcome, by string) {
+	if p.testers == nil {
+		p.findTesters(ctx)
+	}
+	name, _, _ := strings.Cut(filepath.Base(m.Place), ":")
+	file, changed, overlay := filepath.Join(p.Dir, name), filepath.Join(*work, "changed.go"), filepath.Join(*work, "overlay.json")
+	must(0, os.WriteFile(changed, m.apply(must(os.ReadFile(file))), 0o600))
+	must(0, os.WriteFile(overlay, must(json.Marshal(map[string]map[string]string{"Replace": {file: changed}})), 0o600))
+	for _, q := range p.testers {
+		if q.took == 0 {
+			start := time.Now()
+			out, err := q.test(ctx, p.tags(), "", 10*time.Minute)
+			if q.took = time.Since(start); err != nil {
+				q.took = -1
+				fmt.Printf("without %s, whose tests fail without a change: %s\n", q.ImportPath, failure(out, err))
+			}
+		}
+		if q.took < 0 {
+			continue
+		}
+		out, err := q.test(ctx, p.tags(), overlay, 20*time.Second+8*q.took)
+		switch {
+		case bytes.Contains(out, []byte("[build failed]")):
+			return broken, failure(out, err)
+		case err != nil:
+			return caught, strings.TrimPrefix(q.ImportPath, module) + " " + failure(out, err)
+		}
+	}
+	return survived, ""
+}
+
+// test runs the tests of a package, and ends them after the limit.
+func (p *pkg) test(ctx context.Context, tags, overlay string, limit time.Duration) ([]byte, error) {
+	timed, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end after %s", limit.Round(time.Second)))
+	defer cancel()
+	out, err := run(timed, p.Dir, overlay, "test", "-count=1", "-failfast", "-vet=off", "-timeout=0", "-ldflags=-s -w", "-tags", tags, ".")
+	must(0, ctx.Err())
+	if timed.Err() != nil {
+		err = context.Cause(timed)
+	}
+	return out, err
+}
+
+// run runs the go command in a folder, with an overlay for it and for those that tests start.
+// Everything that it has started ends with it.
+func run(ctx context.Context, dir, overlay string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, must(exec.LookPath("go")), append([]string{"-C", dir}, args...)...)
+	cmd.Env = append(os.Environ(), "GOCACHE="+filepath.Join(*work, "cache"), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = 5 * time.Second // for a pipe that a child has kept
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out output
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	cmd.Cancel() //nolint:errcheck // usually none is left
+	return out.Bytes(), err
+}
+
+// output keeps the beginning of what a process writes.
+type output struct{ bytes.Buffer }
+
+// Write keeps p as far as there is room, and never fails.
+func (o *output) Write(p []byte) (int, error) {
+	o.Buffer.Write(p[:min(len(p), max(0, 64<<20-o.Len()))])
+	return len(p), nil
+}
+
+var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^((?:panic|fatal error|SIG).*)|^(\S+\.go:\d+.*)`)
+
+// failure names the test that failed, or how the process ended.
+func failure(out []byte, err error) string {
+	if m := failed.FindSubmatch(out); m != nil {
+		return oneLine(string(bytes.Join(m[1:], nil)))
+	}
+	return err.Error()
 }

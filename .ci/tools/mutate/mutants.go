@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -12,26 +13,9 @@ import (
 
 // mutant is a file with one small mistake.
 type mutant struct {
-	File string // relative to the root, with slashes
-	Line int
-	// Func is the declaration that is changed.
-	Func, Kind string
-	// Before and After are what is changed, on one line.
-	Before, After string
-	// Number counts the places in Func with the same change.
-	Number int
-
-	start, end int // in the file
-	text       string
-}
-
-// ID names the mutant and does not change with the lines above it.
-func (m *mutant) ID() string {
-	id := fmt.Sprintf("%s %s: %s: %s => %s", m.File, m.Func, m.Kind, m.Before, m.After)
-	if m.Number > 1 {
-		id += " #" + strconv.Itoa(m.Number)
-	}
-	return id
+	// ID names the mutant and does not change with the lines above it. The file has text from start to end.
+	ID, Place, text string
+	start, end      int
 }
 
 // apply returns the changed source.
@@ -39,128 +23,82 @@ func (m *mutant) apply(src []byte) []byte {
 	return slices.Concat(src[:m.start], []byte(m.text), src[m.end:])
 }
 
-// finder collects the mutants of a file.
-type finder struct {
-	file    string
-	src     []byte
-	set     *token.FileSet
-	name    string // of the declaration
-	mutants []*mutant
-	seen    map[string]int
+// operators has what is put in the place of an operator.
+var operators = map[string]string{
+	"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "++": "--", "--": "++",
+	"+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "&": "|", "|": "&", "&^": "&", "^": "|", "<<": ">>", ">>": "<<",
 }
 
-// mutantsOf returns all mutants of a file, in the order of their places. Generated files
-// have none.
+// finder collects the mutants of a file.
+type finder struct {
+	file, name string // name is the name of the declaration
+	src        []byte
+	set        *token.FileSet
+	end        token.Pos // of the last function
+	mutants    []*mutant
+	seen       map[string]int
+}
+
+// mutantsOf returns all mutants of a file, in the order of their places. Generated files have none.
 func mutantsOf(file string, src []byte) ([]*mutant, error) {
 	f := &finder{file: file, src: src, set: token.NewFileSet(), seen: map[string]int{}}
 	parsed, err := parser.ParseFile(f.set, file, src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
+	if err != nil || ast.IsGenerated(parsed) {
 		return nil, err
 	}
-	if ast.IsGenerated(parsed) {
-		return nil, nil
-	}
-	for _, d := range parsed.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			f.name = d.Name.Name
-			if d.Recv != nil {
-				f.name = strings.TrimLeft(f.source(d.Recv.List[0].Type), "*") + "." + f.name
-			}
-			if d.Body == nil {
-				continue
-			}
-			if d.Type.Results == nil && len(d.Body.List) > 0 {
-				at := d.Body.Lbrace + 1
-				f.replace("early", at, at, "return;", "the body", "return")
-			}
-			ast.Inspect(d.Body, f.visit)
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				if v, ok := s.(*ast.ValueSpec); ok {
-					f.name = v.Names[0].Name
-					for _, value := range v.Values {
-						ast.Inspect(value, f.visit)
-					}
-				}
-			}
-		}
-	}
+	ast.Inspect(parsed, f.visit)
 	return f.mutants, nil
 }
+
+func (f *finder) offset(p token.Pos) int { return f.set.Position(p).Offset }
 
 func (f *finder) source(n ast.Node) string {
 	return string(f.src[f.offset(n.Pos()):f.offset(n.End())])
 }
 
-func (f *finder) offset(p token.Pos) int { return f.set.Position(p).Offset }
-
 // replace adds a mutant that has text in place of what lies between two positions.
 func (f *finder) replace(kind string, from, to token.Pos, text, before, after string) {
-	m := &mutant{
-		File: f.file, Line: f.set.Position(from).Line, Func: f.name, Kind: kind, Before: oneLine(before), After: oneLine(after),
-		start: f.offset(from), end: f.offset(to), text: text,
+	id := fmt.Sprintf("%s %s: %s: %s => %s", f.file, f.name, kind, oneLine(before), oneLine(after))
+	if f.seen[id]++; f.seen[id] > 1 {
+		id += " #" + strconv.Itoa(f.seen[id])
 	}
-	id := m.ID()
-	f.seen[id]++
-	m.Number = f.seen[id]
-	f.mutants = append(f.mutants, m)
+	f.mutants = append(f.mutants, &mutant{id, fmt.Sprintf("%s:%d", f.file, f.set.Position(from).Line), text, f.offset(from), f.offset(to)})
 }
 
-// drop leaves out a statement.
-func (f *finder) drop(kind string, n ast.Node) {
-	f.replace(kind, n.Pos(), n.End(), "", f.source(n), "nothing")
-}
-
-// change replaces a node.
+// change replaces a node, by nothing if text is empty.
 func (f *finder) change(kind string, n ast.Node, text string) {
-	f.replace(kind, n.Pos(), n.End(), text, f.source(n), text)
+	f.replace(kind, n.Pos(), n.End(), text, f.source(n), cmp.Or(text, "nothing"))
+}
+
+// operator replaces the operator of a node.
+func (f *finder) operator(op string, at token.Pos, n ast.Node) {
+	if other := operators[op]; other != "" {
+		text, i := f.source(n), f.offset(at)-f.offset(n.Pos())
+		f.replace("operator", at, at+token.Pos(len(op)), other, text, text[:i]+other+text[i+len(op):])
+	}
 }
 
 // oneLine shortens what an ID quotes.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	const most = 120
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "..."
-	}
-	return s
-}
-
-// Operators and what is put in their place.
-var (
-	comparisons = map[token.Token]token.Token{
-		token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR, token.EQL: token.NEQ, token.NEQ: token.EQL,
-	}
-	logical    = map[token.Token]token.Token{token.LAND: token.LOR, token.LOR: token.LAND}
-	arithmetic = map[token.Token]token.Token{
-		token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL,
-		token.AND: token.OR, token.OR: token.AND, token.AND_NOT: token.AND, token.XOR: token.OR, token.SHL: token.SHR, token.SHR: token.SHL,
-	}
-	assignments = map[token.Token]token.Token{
-		token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN,
-		token.OR_ASSIGN: token.AND_ASSIGN, token.AND_ASSIGN: token.OR_ASSIGN, token.AND_NOT_ASSIGN: token.AND_ASSIGN,
-		token.SHL_ASSIGN: token.SHR_ASSIGN, token.SHR_ASSIGN: token.SHL_ASSIGN, token.XOR_ASSIGN: token.OR_ASSIGN,
-		token.INC: token.DEC, token.DEC: token.INC,
-	}
-)
+func oneLine(s string) string { return fmt.Sprintf("%.120s", strings.Join(strings.Fields(s), " ")) }
 
 func (f *finder) visit(n ast.Node) bool {
 	switch n := n.(type) {
+	case *ast.FuncDecl:
+		f.name, f.end = n.Name.Name, n.End()
+		if n.Recv != nil {
+			f.name = strings.TrimLeft(f.source(n.Recv.List[0].Type), "*") + "." + f.name
+		}
+		if n.Body != nil && n.Type.Results == nil && len(n.Body.List) > 0 {
+			f.replace("early", n.Body.Lbrace+1, n.Body.Lbrace+1, "return;", "the body", "return")
+		}
+	case *ast.ValueSpec:
+		if n.Pos() > f.end {
+			f.name = n.Names[0].Name
+		}
 	case *ast.IfStmt:
-		cond := f.source(n.Cond)
-		kind := "check"
-		if cond == "err != nil" {
-			kind = "error"
-		}
-		f.change(kind, n.Cond, "false && ("+cond+")")
-		if b, ok := n.Cond.(*ast.BinaryExpr); !ok || b.Op != token.EQL && b.Op != token.NEQ { // else the operator is changed
-			f.change("negated", n.Cond, "!("+cond+")")
-		}
+		f.change("check", n.Cond, "false && ("+f.source(n.Cond)+")")
 	case *ast.BinaryExpr:
-		f.operator("comparison", comparisons, n.Op, n.OpPos, n)
-		f.operator("logic", logical, n.Op, n.OpPos, n)
-		f.operator("arithmetic", arithmetic, n.Op, n.OpPos, n)
+		f.operator(n.Op.String(), n.OpPos, n)
 	case *ast.UnaryExpr:
 		if n.Op == token.NOT || n.Op == token.SUB || n.Op == token.XOR {
 			f.change("sign", n, f.source(n.X))
@@ -169,73 +107,23 @@ func (f *finder) visit(n ast.Node) bool {
 		if v, err := strconv.ParseInt(n.Value, 0, 64); n.Kind == token.INT && err == nil {
 			f.change("constant", n, strconv.FormatInt(v+1, 10))
 		}
-	case *ast.CallExpr:
-		if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "make" && len(n.Args) == 3 { // a capacity changes nothing
-			ast.Inspect(n.Args[1], f.visit)
-			return false
-		}
-	case *ast.Ident:
-		if n.Name == "true" || n.Name == "false" {
-			f.change("constant", n, strconv.FormatBool(n.Name == "false"))
-		}
-	default:
-		f.statement(n)
-	}
-	return true
-}
-
-func (f *finder) operator(kind string, to map[token.Token]token.Token, op token.Token, at token.Pos, n ast.Node) {
-	other, ok := to[op]
-	if !ok {
-		return
-	}
-	end := at + token.Pos(len(op.String()))
-	whole := string(f.src[f.offset(n.Pos()):f.offset(at)]) + other.String() + string(f.src[f.offset(end):f.offset(n.End())])
-	f.replace(kind, at, end, other.String(), f.source(n), whole)
-}
-
-func (f *finder) statement(n ast.Node) {
-	switch n := n.(type) {
-	case *ast.ExprStmt:
-		call, ok := n.X.(*ast.CallExpr)
-		if !ok {
-			return
-		}
-		kind := "call"
-		if callee := f.source(call.Fun); strings.HasSuffix(strings.ToLower(callee), "keepalive") {
-			kind = "keepalive"
-		}
-		f.drop(kind, n)
-	case *ast.DeferStmt:
-		kind := "defer"
-		if callee := f.source(n.Call.Fun); strings.HasSuffix(strings.ToLower(callee), "keepalive") {
-			kind = "keepalive"
-		}
-		f.drop(kind, n)
-	case *ast.BranchStmt:
-		if n.Label == nil && n.Tok == token.CONTINUE {
-			f.change("branch", n, "break")
-		}
-		if n.Label == nil && n.Tok == token.BREAK {
-			f.change("branch", n, "continue")
+	case *ast.ExprStmt, *ast.DeferStmt:
+		if !strings.Contains(f.source(n), "KeepAlive") { // the mode liveness of .ci/matrix is for these
+			f.change("call", n, "")
 		}
 	case *ast.IncDecStmt:
-		f.operator("arithmetic", assignments, n.Tok, n.TokPos, n)
+		f.operator(n.Tok.String(), n.TokPos, n)
 	case *ast.AssignStmt:
-		f.operator("arithmetic", assignments, n.Tok, n.TokPos, n)
-		if n.Tok != token.ASSIGN || len(n.Lhs) != len(n.Rhs) {
-			return
-		}
+		f.operator(strings.TrimSuffix(n.Tok.String(), "="), n.TokPos, n)
 		for i, l := range n.Lhs {
-			if id, ok := l.(*ast.Ident); !ok || id.Name != "_" {
+			if f.source(l) != "_" && n.Tok == token.ASSIGN && len(n.Lhs) == len(n.Rhs) {
 				f.replace("assignment", l.Pos(), l.End(), "_", f.source(l)+" = "+f.source(n.Rhs[i]), "_")
 			}
 		}
 	case *ast.ReturnStmt:
-		if k := len(n.Results); k > 0 {
-			if id, ok := n.Results[k-1].(*ast.Ident); ok && id.Name == "err" {
-				f.replace("error", id.Pos(), id.End(), "nil", f.source(n), "return nil")
-			}
+		if k := len(n.Results) - 1; k >= 0 && f.source(n.Results[k]) == "err" {
+			f.replace("error", n.Results[k].Pos(), n.End(), "nil", f.source(n), "return nil")
 		}
 	}
+	return true
 }
