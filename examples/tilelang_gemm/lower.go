@@ -3,69 +3,65 @@
 package main
 
 import (
+	"fmt"
+	"runtime"
+
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/ir"
+	stir "github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/stir/transform"
 	"github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/target"
 	"github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/target/build"
 	"github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/tirx"
 	tir "github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/tirx/transform"
+	cpu "github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/tl/cpu/transform"
+	tl "github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/tl/transform"
 	"github.com/tvmffi-go/tvmffi/examples/tilelang_gemm/tilelang/transform"
 )
 
-// How a function of a lowered module is called: ir.CallingConv of TVM.
-const (
-	fromTVMFFI = 1 // with arguments of TVM-FFI, which it checks
-	onDevice   = 2 // by a launch on a GPU
-)
-
-// forCPU returns the source of a tile program in C: that of the kernel, and that of the function
-// of TVM-FFI which checks the arguments and calls it.
-func forCPU(f *tirx.PrimFunc) (kernel, host string, err error) {
-	if err := registerGemm(); err != nil {
-		return "", "", err
-	}
-	_, err = onThread(func() bool {
+// source returns a tile program in C: the kernel, and the function of TVM-FFI which checks the arguments and calls it.
+func source(f *tirx.PrimFunc) (kernel, host string, err error) {
+	_, err = onThread(func() int {
 		// A host that differs from the target makes the kernel a function of its own file.
 		self := must(target.NewTarget(`{"kind": "c", "keys": ["cpu", "host"]}`))
-		cpu := must(target.WithHost(must(target.NewTarget("c")), self))
-		module := lower(f, cpu, cpuPasses(cpu))
+		to := must(target.WithHost(must(target.NewTarget("c")), self))
+		must(0, target.TargetEnterScope(to))
+		defer target.TargetExitScope(to)
+		named := must(ir.BaseFuncWithAttr(f, "global_symbol", name))
+		functions := tvmffi.PairsOf(tvmffi.Pair[ir.GlobalVarRef, ir.BaseFuncRef]{Key: must(ir.NewGlobalVar(name)), Value: named})
+		module := apply(must(ir.NewIRModule(functions, nil, nil)), passes(to)...)
 
-		kernels := apply(module, must(tir.Filter(isCalled(fromTVMFFI, false))))
-		kernels = apply(kernels, devicePasses()...)
-		kernel = must(must(build.TilelangC(kernels, cpu)).Source(""))
-
-		entries := apply(module, must(tir.Filter(isCalled(fromTVMFFI, true))))
-		entries = apply(entries, hostPasses(self)...)
+		kernels := apply(module, must(tir.Filter(isNamed(name+"_kernel", true))), must(tl.LowerIntrin()), must(tir.Simplify()))
+		kernel = must(must(build.TilelangC(kernels, to)).Source(""))
+		entries := apply(module, must(tir.Filter(isNamed(name+"_kernel", false))), must(tir.BindTarget(self)), must(tir.FP8StorageLegalize()),
+			must(tir.BF16StorageLegalize()), must(tir.LowerTVMBuiltin()), must(tir.LowerCustomDatatypes()), must(tl.LowerIntrin()))
 		host = must(must(build.TilelangCHost(entries, self)).Source(""))
-		return true
+		return 0
 	})
 	return kernel, host, err
 }
 
-// forCUDA returns the source of a tile program in CUDA, for an architecture such as sm_80.
-func forCUDA(f *tirx.PrimFunc, arch string) (kernel string, err error) {
-	if err := registerGemm(); err != nil {
-		return "", err
+// passes turn a tile program into loops over memory, and split it into kernel and host. Their order is a fact of the
+// TileLang that they belong to.
+func passes(to *target.Target) []*transform.Pass {
+	return []*transform.Pass{
+		must(tir.BindTarget(to)),
+		must(tl.MaterializeKernelLaunch(false, false, nil, tvmffi.Of("cluster_dims"), nil)), // no grid, no threads
+		must(tl.LegalizeNegativeIndex()), must(tl.InjectAssumes()), must(tl.Simplify(false)),
+		must(tl.CanonicalizeLegacyReducer()), must(tl.VerifyReducerEpoch()), must(tl.VerifyBufferInit()),
+		must(tl.IfStmtBinding()), must(tl.Simplify(false)), must(tl.LayoutInference()), must(tl.ReducerPlanAndMaterialize()),
+		must(tl.LowerTileOp()), // copies and fills become loops
+		must(tl.VerifyReducerConsumed()), must(cpu.LowerCPUAtomics()), must(tl.LegalizeVectorizedLoop()),
+		must(tl.LegalizeSafeMemoryAccess()), must(tl.LowerAccessPtr()), must(tl.Simplify(false)), must(tl.HoistNonRestrictParams()),
+		must(tl.PlanAndUpdateBufferAllocationLocation()), must(tl.HoistGlobalBufferAllocations()),
+		must(tl.LowerOpaqueBlock()), must(tl.Simplify(false)), must(tir.NarrowDataType(32)), must(tl.FlattenBuffer()),
+		must(tir.BF16ComputeLegalize()), must(tl.ConfigIndexBitwidth()), must(tir.Simplify()),
+		must(tl.VectorizeLoop(true)), must(tl.StorageRewrite()), must(tl.LoopUnswitching()), must(tl.UnrollLoop()),
+		must(stir.RenormalizeSplitPattern()), must(tir.Simplify()), must(tir.RemoveNoOp()), must(stir.HoistIfThenElse()),
+		must(tir.VerifyMemory()), must(tir.AnnotateEntryFunc()), must(stir.InferFragment()),
+		must(tl.AnnotateDeviceRegions()), must(tl.SplitHostDevice()), must(tl.AnnotateReadOnlyParams()), must(tl.MergeIfStmt()),
+		must(tl.MakePackedAPI()), must(tl.Simplify(false)), must(tl.LowerDeviceKernelLaunch()),
 	}
-	return onThread(func() string {
-		host := must(target.NewTarget("c"))
-		gpu := must(target.WithHost(must(target.NewTarget(`{"kind": "cuda", "arch": "`+arch+`"}`)), host))
-		module := lower(f, gpu, cudaPasses(gpu))
-		kernels := apply(module, must(tir.Filter(isCalled(onDevice, true))))
-		kernels = apply(kernels, devicePasses()...)
-		return must(must(build.TilelangCUDAWithoutCompile(kernels, gpu)).Source(""))
-	})
-}
-
-// lower applies passes to a module of one function. The target is that of the thread meanwhile.
-func lower(f *tirx.PrimFunc, to *target.Target, passes []*transform.Pass) *ir.IRModule {
-	type function = tvmffi.Pair[ir.GlobalVarRef, ir.BaseFuncRef]
-	named := must(ir.BaseFuncWithAttr(f, "global_symbol", name))
-	functions := tvmffi.PairsOf(function{Key: must(ir.NewGlobalVar(name)), Value: named})
-	check(target.TargetEnterScope(to))
-	defer target.TargetExitScope(to)
-	return apply(must(ir.NewIRModule(functions, nil, nil)), passes...)
 }
 
 func apply(module *ir.IRModule, passes ...*transform.Pass) *ir.IRModule {
@@ -75,23 +71,52 @@ func apply(module *ir.IRModule, passes ...*transform.Pass) *ir.IRModule {
 	return module
 }
 
-// isCalled reports of a function whether it is called in a way, or whether it is not.
-func isCalled(way int64, want bool) func(*tirx.PrimFunc) (bool, error) {
+// isNamed reports of a function whether it has a name, or whether it has not.
+func isNamed(name string, want bool) func(*tirx.PrimFunc) (bool, error) {
 	return func(f *tirx.PrimFunc) (bool, error) {
-		value, ok := f.Attrs().Dict().Get("calling_conv")
+		value, ok := f.Attrs().Dict().Get("global_symbol")
 		if !ok {
 			return !want, nil
 		}
 		defer value.Release()
-		is, err := number(value)
-		return (is == way) == want, err
+		symbol, err := tvmffi.As[string](value)
+		return (symbol == name) == want, err
 	}
 }
 
-// number returns an attribute that is a number, or the expression of one.
-func number(attribute tvmffi.Any) (int64, error) {
-	if constant, err := tvmffi.As[*ir.IntImm](attribute); err == nil {
-		return constant.Value(), nil
+// failure is what must panics with.
+type failure struct{ err error }
+
+// must returns v. It ends the function around it that onThread runs if err is not nil: a description
+// of a kernel consists of many small calls, and each of them can fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(failure{err})
 	}
-	return tvmffi.As[int64](attribute)
+	return v
+}
+
+// as returns an object as a T, which it is.
+func as[T tvmffi.ObjectType[T]](x tvmffi.ObjectRef) T {
+	v, ok := tvmffi.Cast[T](x)
+	if !ok {
+		must(0, fmt.Errorf("TileLang made a %s, want a %T", tvmffi.TypeKey(x), v))
+	}
+	return v
+}
+
+// onThread returns what f returns, or the error with which must ended it. It keeps f on one thread of the system: TVM
+// keeps the builder and the target of each thread apart.
+func onThread[T any](f func() T) (result T, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer func() {
+		r := recover()
+		if failed, ok := r.(failure); ok {
+			err = failed.err
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	return f(), nil
 }

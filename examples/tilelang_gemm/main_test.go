@@ -27,10 +27,9 @@ func TestRun(t *testing.T) {
 	for _, want := range []string{
 		`A_tile = T.sblock_alloc_buffer((16, 8), scope="local")`,
 		"for step in range(6):",
-		"T.gemm(T.region(A_tile[0, 0], 1, 16, 8), ",
+		"T.copy(T.region(A[by * 16, step * 8], 1, 16, 8), ",
 		"int32_t gemm_kernel(float* A, float* B, float* C) {",
 		"equal to that of Go",
-		`extern "C" __global__ void __launch_bounds__(128, 1) gemm_kernel(`,
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not print %q, but:\n%s", want, &out)
@@ -61,7 +60,7 @@ func TestProduct(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", p), func(t *testing.T) {
 			leaktest.Check(t)
 			a, b := matrices(p)
-			got, err := multiply(f, p, a, b)
+			got, err := product(f, p, a, b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,11 +82,11 @@ func TestMemory(t *testing.T) {
 	before := 0
 	for i := range rounds {
 		for range 20 {
-			program, err := gemm(p, onCPU)
+			program, err := gemm(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := forCPU(program); err != nil {
+			if _, _, err := source(program); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -120,11 +119,11 @@ func resident(t *testing.T) (kib int) {
 // built returns the compiled tile program of a problem, which the test releases.
 func built(t *testing.T, p problem) *tvmffi.Function {
 	t.Helper()
-	program, err := gemm(p, onCPU)
+	program, err := gemm(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kernel, host, err := forCPU(program)
+	kernel, host, err := source(program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +142,7 @@ func TestRefused(t *testing.T) {
 	other := p
 	other.m = 32
 	a, b := matrices(other)
-	if _, err := multiply(f, other, a, b); !errors.Is(err, tvmffi.ErrRuntime) || !strings.Contains(err.Error(), "A shape[0]") {
+	if _, err := product(f, other, a, b); !errors.Is(err, tvmffi.ErrRuntime) || !strings.Contains(err.Error(), "A shape[0]") {
 		t.Errorf("a matrix of 32 rows: %v", err)
 	}
 	for _, p := range []problem{
@@ -153,62 +152,13 @@ func TestRefused(t *testing.T) {
 		{m: 128, n: 128, k: 16, tile: 128, tileK: 16},
 		{m: 1 << 20, n: 16, k: 16, tile: 16, tileK: 16},
 	} {
-		if _, err := gemm(p, onCPU); err == nil || !strings.Contains(err.Error(), "that divide it") {
+		if _, err := gemm(p); err == nil || !strings.Contains(err.Error(), "that divide them") {
 			t.Errorf("%+v: %v", p, err)
 		}
-	}
-	// Tiles in the memory of a GPU have no place on a CPU.
-	program, err := gemm(p, onGPU)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := forCPU(program); !errors.Is(err, tvmffi.ErrInternal) || !strings.Contains(err.Error(), "local.fragment") {
-		t.Errorf("a program for a GPU on a CPU: %v", err)
-	}
-	// An error of the Go function that lowers T.gemm comes through the passes.
-	if program, err = gemm(p, onCPU); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := forCUDA(program, "sm_80"); err == nil || !strings.Contains(err.Error(), "lower T.gemm for the target cuda") {
-		t.Errorf("T.gemm on a GPU: %v", err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := compile(stopped, "int x;", "int y;"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
-	}
-}
-
-// TestCUDA: the same program has copies in flight where the machine has them.
-func TestCUDA(t *testing.T) {
-	p := problem{m: 256, n: 192, k: 128, tile: 32, tileK: 16}
-	inTurn := onGPU
-	inTurn.stages = 0
-	for _, test := range []struct {
-		on   machine
-		arch string
-		want map[string]bool
-	}{
-		{onGPU, "sm_80", map[string]bool{"__global__": true, "cp_async_gs<16>": true, "__syncthreads()": true}},
-		{inTurn, "sm_80", map[string]bool{"__global__": true, "cp_async_gs": false, "__syncthreads()": true}},
-		{onGPU, "sm_75", map[string]bool{"__global__": true, "cp_async_gs": false}},
-	} {
-		program, err := gemm(p, test.on)
-		if err != nil {
-			t.Fatal(err)
-		}
-		source, err := forCUDA(program, test.arch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for text, want := range test.want {
-			if strings.Contains(source, text) != want {
-				t.Errorf("%s with %d stages: it has %q: %t, want %t\n%s", test.arch, test.on.stages, text, !want, want, source)
-			}
-		}
-		again, err := forCUDA(program, test.arch)
-		if err != nil || again != source {
-			t.Errorf("%s: the second source differs from the first: %v", test.arch, err)
-		}
 	}
 }
