@@ -21,6 +21,14 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	onCalls := &changes{packages: packages}
+	packages[module+"/internal/ccall"].code = true
+	for path := range packages {
+		machine := strings.HasPrefix(path, module+"/internal/") && !strings.HasPrefix(path, module+"/internal/testkit/")
+		if machine && onCalls.dirty(path, map[string]bool{}) && !matches(calls, path) {
+			t.Errorf("%s uses internal/ccall: add it to calls", path)
+		}
+	}
 	for _, s := range steps {
 		if names[s.name] || slices.Contains(groups(), s.name) || s.name == "all" {
 			t.Errorf("%s: another step, a group or a word of the command has this name", s.name)
