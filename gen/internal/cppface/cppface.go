@@ -92,7 +92,7 @@ func newWriter(l *face.Library, c Config) *writer {
 		lib: l, Config: c, ns: namespace(l.Name),
 		classes: map[*face.Class]string{}, enums: map[*face.Enum]string{},
 		records: map[*face.Record]string{}, errors: map[*face.Error]string{},
-		recordFields: map[*face.Record][]string{}, written: map[*face.Class]*class{}, cyclic: map[*face.Record]bool{},
+		recordFields: map[*face.Record][]string{}, written: map[*face.Class]*class{},
 	}
 	w.names = newScope(w.ns, "detail", "ffi", "std", "tvm", "load", "loaded")
 	for _, x := range l.Classes {

@@ -13,63 +13,14 @@ const (
 	errorFields = "_error_fields"
 )
 
-// findRecords finds the structs that cross as maps, those first that others contain.
+// findRecords names the structs that cross as maps, and their fields.
 func (w *writer) findRecords() {
-	done, open := map[*face.Record]bool{}, map[*face.Record]bool{}
-	var visit func(t *face.Type)
-	visit = func(t *face.Type) {
-		if t == nil {
-			return
-		}
-		for _, e := range t.Elems {
-			visit(e)
-		}
-		r := t.Record
-		if r == nil || done[r] {
-			return
-		}
-		if open[r] {
-			w.cyclic[r] = true
-			return
-		}
-		open[r] = true
+	w.order, w.cyclic = w.lib.Records()
+	for _, r := range w.order {
 		w.records[r] = w.names.claim(r.Name)
-		for _, f := range r.Fields {
-			visit(f.Type)
-		}
-		done[r] = true
-		w.order = append(w.order, r)
 		s := newScope(w.records[r])
 		for _, f := range r.Fields {
 			w.recordFields[r] = append(w.recordFields[r], s.claim(f.Name))
-		}
-	}
-	each := func(f *face.Function) {
-		if f == nil {
-			return
-		}
-		for _, p := range f.Params {
-			visit(p.Type)
-		}
-		for _, r := range f.Results {
-			visit(r.Type)
-		}
-	}
-	for _, f := range w.lib.Functions {
-		each(f)
-	}
-	for _, c := range w.lib.Classes {
-		each(c.Constructor)
-		for _, f := range slices.Concat(c.Methods, c.Properties) {
-			each(f)
-		}
-		for _, f := range c.Fields {
-			visit(f.Type)
-		}
-	}
-	for _, e := range w.lib.Errors {
-		for _, f := range e.Fields {
-			visit(f.Type)
 		}
 	}
 }

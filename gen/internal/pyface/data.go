@@ -43,9 +43,9 @@ func (w *writer) enums() {
 	}
 }
 
-// records writes classes for the maps that stand for structs.
-func (w *writer) records() {
-	for _, r := range w.list {
+// typedDicts writes classes for the maps that stand for structs.
+func (w *writer) typedDicts() {
+	for _, r := range w.records {
 		name := w.names[r]
 		w.export(name)
 		doc := w.text(r.Doc, r.Name, name)

@@ -52,7 +52,7 @@ func (w *writer) name() {
 	for _, e := range w.lib.Errors {
 		w.names[e] = unique(module, plain(e.Name))
 	}
-	for _, r := range w.list {
+	for _, r := range w.records {
 		w.names[r] = unique(module, plain(r.Name))
 	}
 	for _, f := range w.lib.Functions {
@@ -133,7 +133,7 @@ func (w *writer) eachIdentifier(visit func(name string, member bool)) {
 	for _, e := range w.lib.Errors {
 		fields(e.Fields)
 	}
-	for _, r := range w.list {
+	for _, r := range w.records {
 		fields(r.Fields)
 	}
 	for _, e := range w.lib.Enums {

@@ -39,7 +39,7 @@ var exceptions string
 func Write(l *face.Library, c Config) []File {
 	w := newWriter(l, c)
 	w.enums()
-	w.records()
+	w.typedDicts()
 	w.tuples()
 	w.errors()
 	for _, class := range l.Classes {
@@ -90,8 +90,9 @@ type writer struct {
 	imports map[string]map[string]bool
 	// dlpack is set if the stub needs the protocol of tensors, functions if the stub has one.
 	dlpack, functions bool
-	allRecords
-	named []namedTuple
+	// records stand for structs, those first that others contain.
+	records []*face.Record
+	named   []namedTuple
 	// converters are functions that convert results, by their text.
 	converters map[string]string
 	converted  map[*face.Record]string
@@ -112,7 +113,7 @@ func newWriter(l *face.Library, c Config) *writer {
 		lib: l, c: c, names: map[any]string{}, async: map[*face.Function]string{}, taken: map[string]bool{}, used: map[string]bool{},
 		imports: map[string]map[string]bool{}, py: &strings.Builder{}, converters: map[string]string{}, converted: map[*face.Record]string{},
 	}
-	w.allRecords = recordsOf(l)
+	w.records, _ = l.Records()
 	w.name()
 	return w
 }

@@ -97,7 +97,7 @@ func (w *writer) name() {
 	for _, e := range l.Errors {
 		w.names[e] = w.types.take(e.Name)
 	}
-	w.eachType(w.record)
+	w.records, _ = l.Records()
 	for _, r := range w.records {
 		w.names[r] = w.types.take(r.Name)
 	}
@@ -129,57 +129,6 @@ func (w *writer) name() {
 		for _, f := range c.Methods {
 			options(f, f, w.names[c]+pascal(snake(f.Name)))
 		}
-	}
-}
-
-// eachType calls f for every type that the library uses.
-func (w *writer) eachType(f func(*face.Type)) {
-	function := func(g *face.Function) {
-		for _, p := range g.Params {
-			f(p.Type)
-		}
-		for _, r := range g.Results {
-			f(r.Type)
-		}
-	}
-	fields := func(list []face.Field) {
-		for _, d := range list {
-			f(d.Type)
-		}
-	}
-	for _, g := range w.lib.Functions {
-		function(g)
-	}
-	for _, c := range w.lib.Classes {
-		if c.Constructor != nil {
-			function(c.Constructor)
-		}
-		fields(c.Fields)
-		for _, g := range append(append([]*face.Function{}, c.Methods...), c.Properties...) {
-			function(g)
-		}
-	}
-	for _, e := range w.lib.Errors {
-		fields(e.Fields)
-	}
-}
-
-// record collects the records inside t.
-func (w *writer) record(t *face.Type) {
-	for _, e := range t.Elems {
-		w.record(e)
-	}
-	if t.Kind != face.KindRecord {
-		return
-	}
-	for _, r := range w.records {
-		if r == t.Record {
-			return
-		}
-	}
-	w.records = append(w.records, t.Record)
-	for _, f := range t.Record.Fields {
-		w.record(f.Type)
 	}
 }
 

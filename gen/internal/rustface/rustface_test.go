@@ -119,7 +119,7 @@ func TestKinds(t *testing.T) {
 			note(e)
 		}
 	}
-	w.eachType(note)
+	w.lib.Each(note)
 	for k := range face.Kinds {
 		if !seen[k] {
 			t.Errorf("the library of the test has nothing of kind %d", k)
