@@ -20,15 +20,9 @@ type Config struct {
 	Version string
 }
 
-// File is a file below the folder that the user names, with forward slashes.
-type File struct {
-	Path    string
-	Content []byte
-}
-
 // Write writes the face of a library. Every name of the library is in the header, under
 // the Go name if C++ allows it.
-func Write(l *face.Library, c Config) ([]File, error) {
+func Write(l *face.Library, c Config) ([]face.File, error) {
 	if c.Version == "" {
 		c.Version = "0.0.0"
 	}
@@ -36,7 +30,7 @@ func Write(l *face.Library, c Config) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the C++ header of %s: %w", l.Path, err)
 	}
-	files := []File{{path.Join("include", l.Name+".hpp"), header}}
+	files := []face.File{{Path: path.Join("include", l.Name+".hpp"), Content: header}}
 	packaging, err := packages(l, c)
 	if err != nil {
 		return nil, fmt.Errorf("write the CMake package of %s: %w", l.Path, err)

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
 // words are the keywords of C++, to C++23, and names that every translation unit may have
 // as macros: those of the C library, and of compilers in their GNU mode.
-var words = set(`
+var words = face.Words(`
 	alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand
 	bitor bool break case catch char char8_t char16_t char32_t class compl concept const
 	consteval constexpr constinit const_cast continue co_await co_return co_yield decltype
@@ -45,14 +47,6 @@ var words = set(`
 	ENOTRECOVERABLE ENOTSOCK ENOTSUP ENOTTY ENXIO EOPNOTSUPP EOVERFLOW EOWNERDEAD EPERM EPIPE EPROTO
 	EPROTONOSUPPORT EPROTOTYPE ERANGE EROFS ESPIPE ESRCH ETIME ETIMEDOUT ETXTBSY EWOULDBLOCK EXDEV
 `)
-
-func set(text string) map[string]bool {
-	m := map[string]bool{}
-	for _, word := range strings.Fields(text) {
-		m[word] = true
-	}
-	return m
-}
 
 // identifier returns the C++ name for a Go name. A name that is a keyword or a macro gets
 // an underscore at its end. A letter that some compilers refuse in names becomes its number.
@@ -109,10 +103,5 @@ func newScope(taken ...string) *scope {
 // claim returns the name for a Go name, which nothing else in the scope has: if it is
 // taken, underscores follow.
 func (s *scope) claim(name string) string {
-	id := identifier(name)
-	for s.taken[id] {
-		id += "_"
-	}
-	s.taken[id] = true
-	return id
+	return face.Claim(s.taken, identifier(name))
 }

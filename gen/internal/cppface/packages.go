@@ -9,7 +9,7 @@ import (
 )
 
 // packages writes the files by which CMake and pkg-config find the library.
-func packages(l *face.Library, c Config) ([]File, error) {
+func packages(l *face.Library, c Config) ([]face.File, error) {
 	about, _, _ := strings.Cut(oneLine(strings.ReplaceAll(l.Doc, "\n", " ")), ". ")
 	if about == "" {
 		about = "A library made in Go"
@@ -19,7 +19,7 @@ func packages(l *face.Library, c Config) ([]File, error) {
 		"Load": strings.ToUpper(l.Name) + "_LOAD_AT_RUN_TIME",
 	}
 	cmake := path.Join("lib", "cmake", l.Name)
-	var files []File
+	var files []face.File
 	for _, f := range []struct {
 		path     string
 		template *template.Template
@@ -32,7 +32,7 @@ func packages(l *face.Library, c Config) ([]File, error) {
 		if err := f.template.Execute(&b, data); err != nil {
 			return nil, err
 		}
-		files = append(files, File{f.path, []byte(b.String())})
+		files = append(files, face.File{Path: f.path, Content: []byte(b.String())})
 	}
 	return files, nil
 }

@@ -81,7 +81,7 @@ func (c *classWriter) prepare() map[any]string {
 func (c *classWriter) attributes(converters map[any]string) (aliases [][2]string) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		name := unique(c.used, inClass(f.Name))
+		name := face.Claim(c.used, inClass(f.Name))
 		convert := converters[f]
 		if convert == "" && name != f.Name {
 			aliases = append(aliases, [2]string{f.Name, name})
@@ -129,7 +129,7 @@ func (c *classWriter) constructor() []parameter {
 				continue
 			}
 			p := parameter{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, key: f.Name, doc: f.Doc, kwOnly: f.KwOnly || class.KwOnly}
-			p.name = unique(used, inClass(f.Name))
+			p.name = face.Claim(used, inClass(f.Name))
 			p.unknown = f.HasDefault && f.Default == nil
 			group := 0
 			if f.HasDefault {
@@ -193,7 +193,7 @@ func (c *classWriter) init(params []parameter) {
 // member writes a method or a property.
 func (c *classWriter) member(f *face.Function, convert string, property bool) {
 	d := def{indent: "    ", method: true, call: c.targets[f.Name] + "(%s)", convert: convert}
-	d.name = unique(c.used, inClass(f.Name))
+	d.name = face.Claim(c.used, inClass(f.Name))
 	d.label = c.name + "." + d.name
 	if c.overrides(f.Name) {
 		d.suffix = "  # type: ignore[override]"
@@ -203,7 +203,7 @@ func (c *classWriter) member(f *face.Function, convert string, property bool) {
 	}
 	c.def(f, d)
 	if f.Context && !property {
-		d.name = unique(c.used, d.name+"_async")
+		d.name = face.Claim(c.used, d.name+"_async")
 		d.call, d.async = c.private+".wait("+quote(c.Key+"."+f.Name)+"%s)", true
 		c.def(f, d)
 	}

@@ -30,33 +30,24 @@ func inClass(name string) string {
 	return plain(name)
 }
 
-// unique adds underscores to a name until it is not in used, and adds it there.
-func unique(used map[string]bool, name string) string {
-	for used[name] {
-		name += "_"
-	}
-	used[name] = true
-	return name
-}
-
 // name chooses the names of the module. Classes, enums and errors keep their names of Go;
 // what comes later and has the same name gets an underscore behind it.
 func (w *writer) name() {
 	module := map[string]bool{"annotations": true}
 	for _, c := range w.lib.Classes {
-		w.names[c] = unique(module, plain(c.Name))
+		w.names[c] = face.Claim(module, plain(c.Name))
 	}
 	for _, e := range w.lib.Enums {
-		w.names[e] = unique(module, plain(e.Name))
+		w.names[e] = face.Claim(module, plain(e.Name))
 	}
 	for _, e := range w.lib.Errors {
-		w.names[e] = unique(module, plain(e.Name))
+		w.names[e] = face.Claim(module, plain(e.Name))
 	}
 	for _, r := range w.records {
-		w.names[r] = unique(module, plain(r.Name))
+		w.names[r] = face.Claim(module, plain(r.Name))
 	}
 	for _, f := range w.lib.Functions {
-		w.names[f] = unique(module, plain(f.Name))
+		w.names[f] = face.Claim(module, plain(f.Name))
 	}
 	w.eachFunction(func(c *face.Class, f *face.Function) {
 		if len(f.Results) < 2 || f.Results[0].Name == "" {
@@ -66,11 +57,11 @@ func (w *writer) name() {
 		if c != nil {
 			name = w.names[c] + name
 		}
-		w.named = append(w.named, namedTuple{f, unique(module, name), f.Results})
+		w.named = append(w.named, namedTuple{f, face.Claim(module, name), f.Results})
 	})
 	for _, f := range w.lib.Functions {
 		if f.Context {
-			w.async[f] = unique(module, f.Name+"_async")
+			w.async[f] = face.Claim(module, f.Name+"_async")
 		}
 	}
 	for name := range module {
@@ -144,7 +135,7 @@ func (w *writer) eachIdentifier(visit func(name string, member bool)) {
 }
 
 // fresh returns a private name of the module.
-func (w *writer) fresh(name string) string { return unique(w.used, w.private+"_"+name) }
+func (w *writer) fresh(name string) string { return face.Claim(w.used, w.private+"_"+name) }
 
 // quote writes a string.
 func quote(s string) string { return strconv.Quote(s) }
@@ -169,7 +160,7 @@ func (w *writer) parameters(f *face.Function, method bool) []parameter {
 	}
 	var params []parameter
 	for _, p := range f.Params {
-		params = append(params, parameter{Param: p, name: unique(used, rename(p.Name)), key: p.Name})
+		params = append(params, parameter{Param: p, name: face.Claim(used, rename(p.Name)), key: p.Name})
 	}
 	if f.Packed {
 		anything := &face.Type{Kind: face.KindAny}
@@ -234,7 +225,7 @@ func members(e *face.Enum) []string {
 	used := map[string]bool{"mro": true}
 	var names []string
 	for _, m := range e.Members {
-		names = append(names, unique(used, inClass(m.Name)))
+		names = append(names, face.Claim(used, inClass(m.Name)))
 	}
 	return names
 }
@@ -304,7 +295,7 @@ func resultNames(results []face.Result) []string {
 		if name == "" {
 			name = fmt.Sprintf("result%d", i)
 		}
-		names = append(names, unique(used, plain(name)))
+		names = append(names, face.Claim(used, plain(name)))
 	}
 	return names
 }

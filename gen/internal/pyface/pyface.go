@@ -23,12 +23,6 @@ type Config struct {
 	Oldest, Below string
 }
 
-// File is a file of the package. Path is relative to the folder that holds the package.
-type File struct {
-	Path    string
-	Content []byte
-}
-
 //go:embed python/_tvmffi.py
 var support string
 
@@ -36,7 +30,7 @@ var support string
 var exceptions string
 
 // Write returns the files of the package, without the shared library.
-func Write(l *face.Library, c Config) []File {
+func Write(l *face.Library, c Config) []face.File {
 	w := newWriter(l, c)
 	w.enums()
 	w.typedDicts()
@@ -49,8 +43,10 @@ func Write(l *face.Library, c Config) []File {
 		w.function(f)
 	}
 	head := fmt.Sprintf("# %s\n# source: %s\n", c.Marker, l.Path)
-	file := func(name, content string) File { return File{path.Join(l.Name, name), []byte(content)} }
-	return []File{
+	file := func(name, content string) face.File {
+		return face.File{Path: path.Join(l.Name, name), Content: []byte(content)}
+	}
+	return []face.File{
 		file("__init__.py", head+w.module()),
 		file("__init__.pyi", head+w.stub()),
 		file("_errors.py", head+exceptions),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
@@ -30,7 +31,7 @@ func TestRust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range append(Write(everything(), "v0"), File{"Cargo.lock", lock}) {
+	for _, f := range append(Write(everything(), "v0"), face.File{Path: "Cargo.lock", Content: lock}) {
 		file := filepath.Join(dir, filepath.FromSlash(f.Path))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)

@@ -4,37 +4,27 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
 // keywords are the words of Rust, of every edition, that r# makes a name.
-var keywords = words(`abstract as async await become box break const continue do dyn else enum extern false final fn for gen
+var keywords = face.Words(`abstract as async await become box break const continue do dyn else enum extern false final fn for gen
 	if impl in let loop macro match mod move mut override priv pub ref return static struct trait true try type typeof unsafe unsized
 	use virtual where while yield`)
 
 // bare are the words that r# does not make a name.
-var bare = words("self Self super crate _")
+var bare = face.Words("self Self super crate _")
 
 // crates are names that cargo refuses, or that hide a crate which the code needs.
-var crates = words("test core std alloc proc_macro tvm_ffi library build deps examples incremental")
-
-func words(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		set[w] = true
-	}
-	return set
-}
+var crates = face.Words("test core std alloc proc_macro tvm_ffi library build deps examples incremental")
 
 // scope gives out names that differ.
 type scope map[string]bool
 
 // take returns a name of Rust for name, with _ after it if another item has it.
 func (s scope) take(name string) string {
-	name = spelt(name)
-	for s[name] {
-		name += "_"
-	}
-	s[name] = true
+	name = face.Claim(s, spelt(name))
 	if keywords[name] {
 		return "r#" + name
 	}

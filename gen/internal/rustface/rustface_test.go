@@ -145,7 +145,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func source(t *testing.T, files []File, path string) string {
+func source(t *testing.T, files []face.File, path string) string {
 	t.Helper()
 	for _, f := range files {
 		if f.Path == path {
