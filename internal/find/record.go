@@ -32,15 +32,17 @@ func Record(tree string) (map[string]string, error) {
 		return nil, err
 	}
 	defer f.Close()
+	lines := csv.NewReader(f)
+	lines.FieldsPerRecord = 3
+	all, err := lines.ReadAll()
+	if _, malformed := errors.AsType[*csv.ParseError](err); malformed {
+		return nil, fmt.Errorf("%s %w: its lines are not of the form PATH,sha256=HASH,SIZE: %w", matches[0], ErrDamaged, err)
+	}
+	if err != nil {
+		return nil, err
+	}
 	hashes := map[string]string{}
-	for lines := csv.NewReader(f); ; {
-		fields, err := lines.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil && !errors.Is(err, csv.ErrFieldCount) {
-			return nil, fmt.Errorf("%s %w: %w", matches[0], ErrDamaged, err)
-		}
+	for _, fields := range all {
 		name, hash, ok := recorded(fields)
 		if !ok {
 			return nil, fmt.Errorf("%s %w: the line %.100q is not of the form PATH,sha256=HASH,SIZE", matches[0], ErrDamaged, strings.Join(fields, ","))
@@ -55,9 +57,9 @@ func Record(tree string) (map[string]string, error) {
 	return hashes, nil
 }
 
-// recorded reads the fields of a line of RECORD. The line of RECORD itself has no hash.
+// recorded reads the three fields of a line of RECORD. The line of RECORD itself has no hash.
 func recorded(fields []string) (name, hash string, ok bool) {
-	if len(fields) != 3 || !filepath.IsLocal(filepath.FromSlash(fields[0])) || strings.Trim(fields[2], "0123456789") != "" {
+	if !filepath.IsLocal(filepath.FromSlash(fields[0])) || strings.Trim(fields[2], "0123456789") != "" {
 		return "", "", false
 	}
 	if fields[1] == "" {

@@ -2,6 +2,7 @@ package find
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,9 +26,16 @@ func TestRecord(t *testing.T) {
 		"../a," + sum + ",0\n", "/a," + sum + ",0\n", "\"a," + sum + ",0\n", "a," + sum + ",x\n", strings.Repeat("x", 1<<17)} {
 		tree := t.TempDir()
 		write(t, filepath.Join(tree, "x.dist-info", "RECORD"), text)
-		if got, err := Record(tree); err == nil {
-			t.Errorf("%.50q: %v", text, got)
+		if got, err := Record(tree); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%.50q: %v, %v", text, got, err)
 		}
+	}
+	tree := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(tree, "x.dist-info", "RECORD"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Record(tree); err == nil || errors.Is(err, ErrDamaged) {
+		t.Errorf("a RECORD that cannot be read says nothing about the wheel: %v", err)
 	}
 	if _, err := Record(t.TempDir()); !errors.Is(err, ErrDamaged) {
 		t.Errorf("no RECORD: %v", err)

@@ -113,6 +113,43 @@ func TestLocateInPackage(t *testing.T) {
 	}
 }
 
+// A file that a configuration names in the cache must be the one of its wheel, and safe. Other files are the user's.
+func TestLocate_file(t *testing.T) {
+	top := t.TempDir()
+	t.Setenv("TVMFFI_CACHE", filepath.Join(top, "cache"))
+	tree := filepath.Join(top, "cache", "wheels", "sample-1.0-deadbeef")
+	cached, other := write(t, filepath.Join(tree, "sample", "lib.so"), "library"), write(t, filepath.Join(top, "lib.so"), "library")
+	for _, c := range []struct {
+		what, path, fail string
+		change           func()
+	}{
+		{"a file in the cache", cached, "", func() {}},
+		{"a file elsewhere", other, "", func() {}},
+		{"damaged", cached, "lib.so is damaged: its sha256 is ", func() {
+			write(t, filepath.Join(tree, "sample.dist-info", "RECORD"), "sample/lib.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n")
+		}},
+		{"another user can change it", cached, "the cache: " + filepath.Join(tree, "sample") + " is not safe to load code from", func() {
+			if err := os.Chmod(filepath.Join(tree, "sample"), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"elsewhere, where another user can change it", other, "", func() {
+			if err := os.Chmod(other, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"missing", filepath.Join(tree, "sample", "lab.so"), "there is no library at ", func() {}},
+	} {
+		if c.change(); runtime.GOOS == "windows" && c.what == "another user can change it" {
+			continue // file modes do not say who may write
+		}
+		lib, err := offline(io.Discard).locate(t.Context(), project.NewConfig(".", ""), project.LibrarySpec{File: c.path}, schema.RoleBound)
+		if c.fail == "" && (err != nil || lib.Path != c.path) || c.fail != "" && (err == nil || !strings.Contains(err.Error(), c.fail)) {
+			t.Errorf("%s: got %+v, %v, want %q", c.what, lib, err, c.fail)
+		}
+	}
+}
+
 // TestFetch downloads a wheel with a package tool that copies it, and repairs it.
 func TestFetch(t *testing.T) {
 	if runtime.GOOS == "windows" {
