@@ -34,9 +34,9 @@ func TestBadInput(t *testing.T) {
 	released.Release()
 	pinned := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 1))
 	ok(t, pinned.Free())
-	st0 := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	st0 := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer st0.Close()
-	st1 := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	st1 := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	defer st1.Close()
 	var noTensor *tvmffi.Tensor
 	var noMemory *cuda.Memory
@@ -146,7 +146,7 @@ func TestZeroValues(t *testing.T) {
 	defer mem.Free()
 	host := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 16))
 	defer host.Free()
-	stream := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	stream := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	defer stream.Close()
 	var noKernel *cuda.Kernel
 	var noMemory cuda.Memory
@@ -208,7 +208,7 @@ func TestIllegalAddress(t *testing.T) {
 	retain(t, f)
 	m := module(t, 1)
 	k, crash := kernel(t, m, "saxpy"), kernel(t, m, "crash")
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	defer st.Close()
 	mem := must[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Stream: st}
@@ -226,7 +226,7 @@ func TestIllegalAddress(t *testing.T) {
 		"AllocAsync":  func() error { _, err := cuda.Device(1).AllocAsync(8, st); return err },
 		"CopyOut":     func() error { return cuda.CopyOut(make([]byte, 8), mem) },
 		"Fill":        func() error { return cuda.Fill(mem, uint8(0), st) },
-		"NewStream":   func() error { _, err := cuda.Device(1).NewStream(); return err },
+		"NewStream":   func() error { _, err := cuda.Device(1).NewStream(cuda.Blocking()); return err },
 		"NewEvent":    func() error { _, err := cuda.Device(1).NewEvent(); return err },
 		"LoadModule":  func() error { _, err := cuda.Device(1).LoadModule([]byte(ptx)); return err },
 		"Call":        func() error { _, err := st.Call(func() error { t.Error("called"); return nil }); return err },

@@ -51,7 +51,7 @@ func (s *stuck) inTime(what string, f func() error) {
 	}
 }
 
-// TestFullQueue lets a copy block in the driver, because the queue of a stream is full, and uses
+// TestFullQueue lets a copy wait in the driver for a stream whose queue is full, and uses
 // everything else meanwhile. The copy must hold no lock that they need.
 func TestFullQueue(t *testing.T) {
 	f := load(t)
@@ -59,19 +59,19 @@ func TestFullQueue(t *testing.T) {
 	defer f.unseed()
 	const d = cuda.Device(0)
 	o := newOnes(t, d)
-	free := newStream(t, d, cuda.NonBlocking())
-	captured, joined := newStream(t, d), newStream(t, d)
+	free := newStream(t, d)
+	captured, joined := newStream(t, d, cuda.Blocking()), newStream(t, d, cuda.Blocking())
 	event := must[*cuda.Event](t)(d.NewEvent())
 	t.Cleanup(func() { ok(t, event.Close()) })
 	f.queue(4)
-	s := newStuck(t, d)
+	s := newStuck(t, d, cuda.Blocking())
 	for range 3 {
 		ok(t, o.on(s.st))
 	}
 	copied := make(chan error, 1)
 	got := make([]float32, 4)
 	go func() { copied <- cuda.CopyOut(got, o.b) }()
-	untilIn("(*guard).mark", "driver.CallWith")
+	untilIn("(*guard).copyOn", "driver.CallWith")
 	graph := func(st *cuda.Stream, f func() error) func() error {
 		return func() error {
 			gr, err := st.Capture(f)
@@ -79,7 +79,7 @@ func TestFullQueue(t *testing.T) {
 		}
 	}
 	s.inTime("NewStream", func() error {
-		st, err := d.NewStream()
+		st, err := d.NewStream(cuda.Blocking())
 		return errors.Join(err, st.Close())
 	})
 	s.inTime("a launch", func() error { return errors.Join(o.on(free), free.Synchronize(), free.Keep(1)) })
@@ -110,7 +110,7 @@ func TestCopyBesideCopy(t *testing.T) {
 	defer f.unseed()
 	loadTVMFFI(t)
 	o := newOnes(t, 0)
-	s := newStuck(t, 0, cuda.NonBlocking())
+	s := newStuck(t, 0)
 	copied := make(chan error, 1)
 	go func() {
 		copied <- cuda.WithStream(s.st, func() error { return cuda.CopyOut(make([]float32, 4), o.a) })
@@ -130,7 +130,7 @@ func TestImageBesideClose(t *testing.T) {
 	for d := range cuda.Device(2) {
 		must[*cuda.Kernel](t)(im.Kernel(d, "add_one"))
 	}
-	s := newStuck(t, 0, cuda.NonBlocking())
+	s := newStuck(t, 0)
 	closed := make(chan error, 1)
 	go func() { closed <- im.Close() }()
 	untilIn("(*Image).Close", "(*guard).whenDone", "driver.CallWith")
@@ -141,37 +141,4 @@ func TestImageBesideClose(t *testing.T) {
 	s.goOn()
 	ok(t, <-closed)
 	ok(t, im.Close())
-}
-
-// TestCaptureEndsBesideStuck ends a capture during which another goroutine has freed memory. Neither
-// that capture nor the next one waits for the device.
-func TestCaptureEndsBesideStuck(t *testing.T) {
-	f := load(t)
-	f.eachSeed(t, func(t *testing.T) {
-		const d = cuda.Device(1)
-		o := newOnes(t, d)
-		m := must[*cuda.Memory](t)(d.Alloc(16))
-		s, free := newStuck(t, d, cuda.NonBlocking()), newStream(t, d, cuda.NonBlocking())
-		ok(t, ones{o.k, o.a, m}.on(s.st)) // when the stream goes on
-		live := d.Live().Allocations
-		s.inTime("Capture", func() error {
-			graph, err := free.Capture(func() error {
-				beside(func() { ok(t, m.Free()) })
-				return o.on(free)
-			})
-			if err := errors.Join(err, graph.Close()); err != nil {
-				return err
-			}
-			graph, err = free.Capture(func() error { return o.on(free) })
-			return errors.Join(err, graph.Close())
-		})
-		if now := d.Live().Allocations; now != live {
-			t.Errorf("%d allocations are live, want %d: the memory is in use", now, live)
-		}
-		s.goOn()
-		ok(t, d.Synchronize())
-		if now := d.Live().Allocations; now != live-1 {
-			t.Errorf("%d allocations are live, want %d", now, live-1)
-		}
-	})
 }

@@ -20,9 +20,9 @@ func TestBrokenCaptures(t *testing.T) {
 	k := kernel(t, module(t, 0), "add_one")
 	x := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3, 4}))
 	defer x.Free()
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer st.Close()
-	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer other.Close()
 	done := must[*cuda.Event](t)(cuda.Device(0).NewEvent())
 	defer done.Close()
@@ -37,8 +37,8 @@ func TestBrokenCaptures(t *testing.T) {
 		code cuda.Code // 0 where this package refuses the call
 		says string
 	}{
-		{"a wait for the stream", st.Synchronize, 0, "Synchronize inside Capture: it would not be part of the graph"},
-		{"a question to the stream", func() error { _, err := st.Done(); return err }, 0, "Done inside Capture"},
+		{"a wait for the stream", st.Synchronize, 0, "Synchronize for a stream of cuda:0 that is captured"},
+		{"a question to the stream", func() error { _, err := st.Done(); return err }, 0, "Done for a stream of cuda:0 that is captured"},
 		{"a wait for a recorded event", func() error { return errors.Join(done.Record(st), done.Synchronize()) }, 0, "Synchronize of an event inside Capture"},
 		{"a question to a recorded event", func() error {
 			return errors.Join(done.Record(st), func() error { _, err := done.Done(); return err }())
@@ -96,7 +96,7 @@ func TestCaptureOfSeveralStreams(t *testing.T) {
 	var st [2]*cuda.Stream
 	var e [2]*cuda.Event
 	for i := range st {
-		st[i] = must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.NonBlocking()))
+		st[i] = must[*cuda.Stream](t)(cuda.Device(0).NewStream())
 		defer st[i].Close()
 		e[i] = must[*cuda.Event](t)(cuda.Device(0).NewEvent())
 		defer e[i].Close()
@@ -162,7 +162,7 @@ func TestEventsThatWereNotRecorded(t *testing.T) {
 	f := load(t)
 	defer f.unseed()
 	f.seed(1) // nothing runs before something waits
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer st.Close()
 	var e [3]*cuda.Event
 	for i := range e {
@@ -205,9 +205,9 @@ func TestCapturedEvents(t *testing.T) {
 	retain(t, f)
 	m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(4))
 	defer m.Free()
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.NonBlocking()))
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
 	defer st.Close()
-	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.NonBlocking()))
+	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
 	defer other.Close()
 	var e [2]*cuda.Event
 	for i := range e {

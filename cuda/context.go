@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
@@ -41,9 +42,10 @@ type state struct {
 	limits   func() (*limits, error)  // read once
 	priority atomic.Pointer[[2]int32] // the least and the greatest of streams, once read
 
-	order  order
-	keeper keeper
-	peers  peers
+	gate    gate
+	copiers copiers
+	keeper  keeper
+	peers   peers
 }
 
 // start loads the driver and lists the devices, once.
@@ -65,7 +67,7 @@ var start = sync.OnceValues(func() ([]*state, error) {
 			return nil, failed(rc, driver.DeviceGet, Device(i).String())
 		}
 		s := &state{device: Device(i), handle: uintptr(*handle)}
-		s.limits = sync.OnceValues(s.readLimits)
+		s.limits, s.gate.changed.L = sync.OnceValues(s.readLimits), &s.gate.mu
 		states[i] = s
 	}
 	return states, nil
@@ -146,15 +148,14 @@ func (s *state) owns(context uintptr) bool {
 
 // Release gives back the primary context that this package retained. It is an
 // error while an operation runs on the device or anything that this package made
-// there is live, or while a stream keeps values ([Stream.Keep]). It waits for the device if
-// something was freed during a capture. The next use retains the context again; peer access
+// there is live, or while a stream keeps values ([Stream.Keep]). The next use retains the context again; peer access
 // must be enabled again then.
 func (d Device) Release() error {
 	s, err := stateOf(d)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.endLate(), s.lookAll()); err != nil {
+	if err := s.lookAll(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -331,6 +332,10 @@ func (s *state) queue(f driver.Func, stream *Stream, args ...uintptr) (err error
 	if err != nil {
 		return err
 	}
+	if err := s.pass(on); err != nil {
+		return err
+	}
+	defer s.done(on)
 	n := copy(g.scratch.call.Args[:], args)
 	g.scratch.call.Args[n] = on
 	return failed(driver.CallWith(f, &g.scratch.call), f, "")
@@ -406,7 +411,10 @@ func WithDevice(d Device, f func() error) (err error) {
 	if err != nil {
 		return err
 	}
+	thread := capi.ThreadID()
+	fixed.add(thread)
 	defer func() {
+		fixed.remove(thread)
 		// f may have changed the context itself: the context that is current now decides.
 		rc := g.raw(driver.CtxGetCurrent, g.out(0))
 		g.switched = rc != 0 || g.result(0) != g.before

@@ -1,7 +1,9 @@
 package cuda
 
 import (
+	"cmp"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
@@ -38,21 +40,20 @@ func AllocOf[T Scalar](d Device, src []T) (*Memory, error) {
 // CopyIn copies a slice to the start of device memory. When it returns the memory holds the
 // slice, for work on every stream, and the slice may be changed.
 //
-// The copy comes after all work queued before on the default stream of CUDA, on the streams of
-// this package that were not made by [NonBlocking], and inside [WithStream] on that stream. Work
-// on any other stream that uses the memory must be done before: synchronise that stream.
-// cuMemcpyHtoD has the same order, but it may return before the device has the data; CopyIn
-// returns after that. It does not touch the default stream, so it does not disturb a capture of
-// another goroutine; the work of a stream that is captured is not waited for. Inside
-// [Stream.Capture] it is an error.
+// The copy has the order of cuMemcpyHtoD: it comes after all work queued before on the default
+// stream of CUDA, on all streams that the default stream waits for, which are those of [Blocking]
+// and those that other libraries make by cudaStreamCreate, and inside [WithStream] on that stream.
+// Work on any other stream that uses the memory must be done before: synchronise that stream.
+// cuMemcpyHtoD may return before the device has the data; CopyIn returns after that. Inside
+// [Stream.Capture], and while another goroutine captures a blocking stream, it is an error.
 func CopyIn[T Scalar](dst *Memory, src []T) error {
 	p, bytes := bytesOf(src)
 	return copyHost(driver.MemcpyHtoDAsync, dst, p, bytes)
 }
 
 // CopyOut fills a slice from the start of device memory. The slice is complete when it
-// returns. It is ordered like [CopyIn]: a stream with [NonBlocking] must be synchronised
-// before its results are read.
+// returns. It is ordered like [CopyIn]: a stream of NewStream must be synchronised before its
+// results are read, unless it is [Blocking].
 func CopyOut[T Scalar](dst []T, src *Memory) error {
 	p, bytes := bytesOf(dst)
 	return copyHost(driver.MemcpyDtoHAsync, src, p, bytes)
@@ -85,6 +86,133 @@ func copyHost(f driver.Func, m *Memory, host unsafe.Pointer, bytes int64) (err e
 	return nil
 }
 
+// copier is a stream for copies, and an event that makes it wait for others. One copy at a
+// time uses it.
+type copier struct{ stream, event uintptr }
+
+// copiers are those that no copy uses.
+type copiers struct {
+	mu    sync.Mutex // held for no call of the driver
+	spare []copier
+}
+
+func (c *copiers) give(one copier) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spare = append(c.spare, one)
+}
+
+func (c *copiers) empty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.spare) == 0
+}
+
+// close destroys the streams and events. Nobody else uses the device.
+func (c *copiers) close(d Device) (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.spare {
+		for f, h := range map[driver.Func]uintptr{driver.EventDestroy: one.event, driver.StreamDestroy: one.stream} {
+			if h != 0 {
+				err = cmp.Or(err, failed(driver.Call(f, h), f, "the copies on "+d.String()))
+			}
+		}
+	}
+	c.spare = nil
+	return err
+}
+
+// copier returns a copier, which the caller gives back.
+func (g *guard) copier() (one copier, err error) {
+	c := &g.s.copiers
+	c.mu.Lock()
+	if n := len(c.spare); n > 0 {
+		one, c.spare = c.spare[n-1], c.spare[:n-1]
+	}
+	c.mu.Unlock()
+	if one.stream == 0 {
+		if err := g.call(driver.StreamCreateWithPriority, g.out(0), nonBlocking, 0); err != nil {
+			return one, about(err, "the stream of copies on %s", g.s.device)
+		}
+		one.stream = g.result(0)
+	}
+	if one.event == 0 {
+		if err := g.call(driver.EventCreate, g.out(0), disableTiming); err != nil {
+			c.give(one)
+			return one, about(err, "the event of copies on %s", g.s.device)
+		}
+		one.event = g.result(0)
+	}
+	return one, nil
+}
+
+// copyNow copies between memory of Go and of the device, complete when it returns. It comes after
+// the work of the default stream, which waits for all streams that are [Blocking], whoever made
+// them, and of the environment stream. The copy itself is on a stream of this package, so a
+// capture does not meet it, and the only lock is held while an event is recorded.
+func (g *guard) copyNow(f driver.Func, address uintptr, host unsafe.Pointer, bytes int64) error {
+	env := g.envStream()
+	if env > streamLegacy {
+		if err := g.idle(env, "a copy that waits"); err != nil {
+			return err
+		}
+	}
+	c, err := g.copier()
+	if err != nil {
+		return err
+	}
+	defer g.s.copiers.give(c)
+	if err := g.follow(c, 0); err != nil {
+		return err
+	}
+	if env > streamLegacy {
+		if err := g.follow(c, env); err != nil {
+			return err
+		}
+	}
+	return g.copyOn(c.stream, f, address, host, bytes)
+}
+
+// follow lets a copier wait for the work of a stream.
+func (g *guard) follow(c copier, h uintptr) error {
+	if err := g.queue(h, driver.EventRecord, c.event, h); err != nil {
+		return err
+	}
+	return g.call(driver.StreamWaitEvent, c.stream, c.event, 0)
+}
+
+// copyOn copies between memory of Go and of the device on a stream that is not the default one, and
+// waits for the stream.
+//
+// The driver has staged pageable memory, or is done with it, when the call that queues the
+// copy returns, but not pinned memory: host stays alive until the stream is done. It is on
+// the heap, because it escapes to abandoned, and so it does not move: its address may be a number
+// here, without the allocation of callGo.
+func (g *guard) copyOn(on uintptr, f driver.Func, address uintptr, host unsafe.Pointer, bytes int64) (err error) {
+	to, from := address, uintptr(host)
+	if f == driver.MemcpyDtoHAsync {
+		to, from = from, to
+	}
+	if err := g.call(f, to, from, uintptr(bytes), on); err != nil {
+		return err
+	}
+	if err = g.call(driver.StreamSynchronize, on); err != nil {
+		// The device may still copy, for as long as the process lives.
+		abandoned.mu.Lock()
+		abandoned.memory = append(abandoned.memory, host)
+		abandoned.mu.Unlock()
+	}
+	runtime.KeepAlive(host)
+	return err
+}
+
+// abandoned is memory of Go that the device may use, nobody knows how long.
+var abandoned struct {
+	mu     sync.Mutex
+	memory []unsafe.Pointer
+}
+
 // apart refuses a copy of bytes onto each other, which the driver does in no certain order.
 func apart(to, from uintptr, bytes int64) error {
 	if n := uintptr(bytes); to < from+n && from < to+n {
@@ -93,10 +221,10 @@ func apart(to, from uintptr, bytes int64) error {
 	return nil
 }
 
-// Copy copies all of src to the start of dst, in the order of a stream of the
-// device of dst, without waiting. The two may be on different devices: the driver
-// goes through the host where they cannot reach each other, and work on src that is
-// queued on the other device must be waited for, by [Stream.Wait] or otherwise. Both must
+// Copy copies all of src to the start of dst, in the order of a stream, without waiting. The two
+// may be on different devices, and the stream is of one of them; nil is the environment stream of
+// the device of dst. The driver goes through the host where the devices cannot reach each other.
+// Work on the other device must be waited for, by [Stream.Wait] or otherwise. Both must
 // live until the copy is done: see [Stream.Keep]. They must not overlap.
 func Copy(dst, src *Memory, stream *Stream) (err error) {
 	to, err := dst.at(nil)
@@ -125,7 +253,15 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 		}
 		return nil
 	}
-	g, err := dst.s.enter()
+	on, other := dst.s, src.s
+	if stream != nil && stream.s == src.s {
+		on, other = src.s, dst.s
+	}
+	if _, err := other.acquire(); err != nil {
+		return err
+	}
+	defer other.users.Add(-1)
+	g, err := on.enter()
 	if err != nil {
 		return err
 	}
@@ -134,13 +270,7 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 	if err != nil {
 		return err
 	}
-	there, err := src.s.acquire()
-	if err != nil {
-		return err
-	}
-	defer src.s.users.Add(-1)
-	here := dst.s.current()
-	err = g.call(driver.MemcpyPeerAsync, to, here, from, there, uintptr(src.size), h)
+	err = g.queue(h, driver.MemcpyPeerAsync, to, dst.s.current(), from, src.s.current(), uintptr(src.size), h)
 	runtime.KeepAlive(dst)
 	runtime.KeepAlive(src)
 	return about(err, "%d bytes from %s to %s", src.size, src.s.device, dst.s.device)
@@ -310,7 +440,11 @@ func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, byte
 	if err := g.idle(h, "a copy of a slice"); err != nil {
 		return err
 	}
-	err = g.copyOn(h, f, address, host, bytes)
+	if h <= streamLegacy { // whose lock must not be held while the copy waits
+		err = g.copyNow(f, address, host, bytes)
+	} else {
+		err = g.copyOn(h, f, address, host, bytes)
+	}
 	runtime.KeepAlive(m)
 	if err != nil {
 		return about(err, "%d bytes on %s", bytes, m.s.device)

@@ -299,8 +299,9 @@ func (d Device) MemoryInfo() (free, total int64, err error) {
 }
 
 // Synchronize waits until all work of the device is done, on every stream. It reports
-// errors of kernels that ran before. While a stream of the device is captured it is an
-// error, because the driver refuses it and the capture would fail.
+// errors of kernels that ran before. Inside [Stream.Capture] it is an error. While another
+// goroutine captures a stream of the device, it first waits for the end of the capture: the driver
+// refuses it before, and the capture would fail.
 func (d Device) Synchronize() (err error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -314,8 +315,7 @@ func (d Device) Synchronize() (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	err = about(g.finish(), "%s", d)
-	return errors.Join(err, s.lookAll(), s.order.lateError())
+	return errors.Join(about(g.wait(), "%s", d), s.lookAll())
 }
 
 // CanAccessPeer reports whether kernels on d can use memory of the other device.

@@ -40,8 +40,8 @@
 //
 // Work on one stream runs in the order in which it was queued. Work on two streams runs in
 // any order, unless one waits for an [Event] of the other ([Stream.Wait]), the program waits
-// between them, or one of them is the default stream: that waits for all streams not made by
-// [NonBlocking], and they for it.
+// between them, or one of them is the default stream: it and the streams of [Blocking] wait for
+// each other, also those that other libraries make by cudaStreamCreate.
 //
 // [CopyIn], [CopyOut] and [AllocOf] wait: their copies are complete for every stream when they
 // return. Their docs name the work that they come after. Functions that take a stream queue work
@@ -53,14 +53,13 @@
 //
 // # Captures
 //
-// Inside [Stream.Capture], calls that wait, allocate or free at once return a ValueError before
-// the driver sees them, so the capture goes on. Other goroutines may use the device meanwhile.
-// Memory and modules that they free are released by the first call after the capture that waits
-// for the device. [Device.Synchronize] is an error until the capture ends. So is the use of the default stream,
-// unless all captured streams were made by [NonBlocking]. The same holds for each device of which
-// a stream has joined the capture. This package does not know captures that other libraries
-// began. There the driver refuses such a call, and the error is one of [ErrCaptureUnsupported] to
-// [ErrCaptureWrongThread].
+// Inside [Stream.Capture], calls that wait, allocate or free return a ValueError before the driver
+// sees them, so the capture goes on. Other goroutines may use the device meanwhile. Their calls
+// that wait for the device, such as Free, wait for the end of the capture. The default stream, and
+// so [CopyIn] and [CopyOut], cannot be used while a stream of [Blocking] is captured. A capture
+// stays on one device. This package does not know captures that other libraries began. There the
+// driver refuses such a call, and the error is one of [ErrCaptureUnsupported] to
+// [ErrCaptureWrongThread]. The comment of type gate in gate.go says which locks are held when.
 //
 // # Several devices
 //
@@ -101,7 +100,7 @@
 //	devices and contexts           device.go, context.go
 //	memory                         memory.go, pool.go, copy.go, peer.go, hostmemory.go
 //	streams and what runs on them  stream.go, hostfunc.go, graph.go
-//	what waits for what            order.go, lane.go, keep.go
+//	what waits for what            gate.go, keep.go
 //	kernels                        image.go, module.go, kernel.go, launch.go, args.go
 //	forms of code                  imagekind.go
 //	kernels for other languages    packed.go

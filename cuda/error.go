@@ -128,7 +128,7 @@ var remedies = map[Code]string{
 	errCaptureUnmatched:     "the capture began on another stream: end it there",
 	ErrCaptureUnjoined:      "a stream that joined the capture was not joined back: let the captured stream wait for an event of it",
 	ErrCaptureIsolation:     "captured work cannot wait for an event from before the capture: wait for it before Capture",
-	errCaptureImplicit:      "the default stream waits for a stream that is captured: capture a stream of NewStream(NonBlocking()), or use another stream here",
+	errCaptureImplicit:      "the default stream waits for a stream that is captured: capture a stream that was not made with Blocking, or use another stream here",
 	ErrCapturedEvent:        "the event was last recorded in a capture, whose work does not run: record it again outside",
 	ErrCaptureWrongThread:   "Capture must stay on its thread",
 }

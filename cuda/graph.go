@@ -27,17 +27,18 @@ type Graph struct {
 // graph. If f fails or panics, the capture ends and its work is thrown away. The
 // caller closes the graph.
 //
-// The driver refuses calls in f that wait, or that allocate or free at once; the capture would
-// fail. This package refuses them before: Synchronize and Done, CopyIn and CopyOut, Alloc and
-// Free, AllocAsync and FreeAsync. Kernels may be loaded there. Other goroutines may use the
-// device, except that [Device.Synchronize] is an error until the capture ends. Unless the stream
-// was made by [NonBlocking], the default stream, which
-// waits for it, cannot be used either; work that another goroutine queues there at the moment
-// when Capture begins can make it fail. Capture waits at its start until calls of other
-// goroutines that wait for the device have returned: Synchronize, Free, and Close
-// of modules. Its end waits for nothing. The same holds for another
-// device of which a stream waits for an event of the capture, until no capture runs in the
-// process. Other goroutines must not use the stream itself until Capture returns.
+// Calls in f that wait, allocate or free at once would not be part of the graph, and most of them
+// would end the capture. This package refuses them before the driver sees them: Synchronize of
+// the device or of a stream that is captured, CopyIn and CopyOut, Alloc, Free, AllocAsync,
+// FreeAsync, and Close of a module. Kernels may be loaded there. A stream of another device cannot
+// wait for an event of the capture.
+//
+// Other goroutines may use the device. Their calls that wait for it, which are
+// [Device.Synchronize], Free, and Close of modules, wait until the capture has ended, and Capture
+// waits at its start until such calls have returned. So f must not wait for a goroutine that makes
+// one. While a stream of [Blocking] is captured, the default stream cannot be used, nor CopyIn and
+// CopyOut, which come after its work; Capture of such a stream waits at its start while a call queues
+// work on the default stream. Other goroutines must not use the stream itself until Capture returns.
 func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
 	if st == nil {
 		return nil, aStream.none()
@@ -141,11 +142,11 @@ func (gr *Graph) Launch(stream *Stream) error {
 	} else if findEnv() {
 		w.Lookup, w.LookupArgs, w.LookupTo = envGet.Load(), [2]uintptr{abi.DLCUDA, uintptr(gr.s.device)}, uintptr(unsafe.Pointer(&w.Args[1]))
 	}
-	if on := w.Args[1]; on <= streamLegacy && gr.s.order.legacy.Load() != 0 {
-		if err := gr.s.launchable(on, stream == nil); err != nil {
-			return err
-		}
+	on, err := gr.s.launchable(w.Args[1], stream == nil)
+	if err != nil {
+		return err
 	}
+	defer gr.s.done(on)
 	err, left := gr.launch(w)
 	if left != nil {
 		return errors.Join(err, left)

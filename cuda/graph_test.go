@@ -40,7 +40,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, fill);
 	defer m.Free()
 	x := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Int32, 3))
 	defer x.Release()
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	defer st.Close()
 	work := func(value int) func() error {
 		return func() error { _, err := fill.Call(x, value, os.Getenv("TVMFFI_CUDA_LIBRARY")); return err }
@@ -67,7 +67,7 @@ func TestGraphs(t *testing.T) {
 	f := load(t)
 	m := module(t, 0)
 	k := kernel(t, m, "saxpy")
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer st.Close()
 	x := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3}))
 	defer x.Free()
@@ -104,7 +104,7 @@ func TestGraphs(t *testing.T) {
 	}()
 	ok(t, st.Synchronize()) // the capture has ended
 	_, err := st.Capture(func() error { return st.Synchronize() })
-	wantError(t, err, tvmffi.ErrValue, "Synchronize inside Capture")
+	wantError(t, err, tvmffi.ErrValue, "Synchronize for a stream of cuda:0 that is captured")
 	for _, fail := range []string{"cuStreamBeginCapture_v2", "cuGraphInstantiateWithFlags"} {
 		f.failing(fail, 901, 0)
 		_, err := st.Capture(work)
@@ -114,7 +114,7 @@ func TestGraphs(t *testing.T) {
 	f.failing("cuStreamEndCapture", 901, 0)
 	_, err = st.Capture(work)
 	wantDriverError(t, err, cuda.ErrCaptureInvalidated, "cuStreamEndCapture")
-	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer other.Close()
 	def := must[*cuda.Stream](t)(cuda.Device(0).DefaultStream())
 	_, err = def.Capture(work)

@@ -300,7 +300,7 @@ func (h *Host[T]) Free() (err error) {
 		h.freed.Store(true)
 		return nil
 	}
-	if err := outside("Free of pinned memory", "free after it; what the work of a graph uses must live as long as the graph"); err != nil {
+	if err := outside("Free of pinned memory", "free after it; everything that a graph uses must outlive the graph"); err != nil {
 		return err
 	}
 	g, err := h.s.enter()
@@ -311,10 +311,10 @@ func (h *Host[T]) Free() (err error) {
 	if h.freed.Swap(true) {
 		return nil
 	}
-	called, err := g.whenDone(func(g *guard) error {
+	called, err := g.whenDone(func() error {
 		h.s.live[allocations].Add(-1)
 		h.s.live[allocated].Add(-h.bytes())
-		return h.close(g)
+		return h.close(&g)
 	})
 	if !called {
 		h.freed.Store(false) // a copy may still use it

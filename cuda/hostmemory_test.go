@@ -74,7 +74,7 @@ func TestHostOptions(t *testing.T) {
 func TestMappedKernel(t *testing.T) {
 	load(t)
 	k := kernel(t, module(t, 0), "add_one")
-	st := newStream(t, 0, cuda.NonBlocking())
+	st := newStream(t, 0)
 	in := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4, cuda.HostWriteCombined(), cuda.HostMapped()))
 	out := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4))
 	copy(in.Slice(), []float32{1, 2, 3, 4})
@@ -96,7 +96,7 @@ func TestRegisterHost(t *testing.T) {
 	if l := cuda.Device(1).Live(); l.Allocations != 1 || l.Bytes != 2048 {
 		t.Errorf("live %+v, want one allocation of 2048 bytes", l)
 	}
-	st := newStream(t, 1, cuda.NonBlocking())
+	st := newStream(t, 1)
 	copy(h.Slice(), []uint32{5, 6, 7})
 	m := onDevice(t, 1, make([]byte, 2048))
 	ok(t, cuda.CopyInAsync(m, h, st))
@@ -173,7 +173,7 @@ func TestPinHost(t *testing.T) {
 	for range 3 {
 		runtime.GC() // it stays
 	}
-	st := newStream(t, 0, cuda.NonBlocking())
+	st := newStream(t, 0)
 	m := must[*cuda.Memory](t)(cuda.Device(0).AllocAsync(1<<14, st))
 	ok(t, cuda.Fill(m, float32(2.5), st))
 	ok(t, cuda.CopyOutAsync(h, m, st))

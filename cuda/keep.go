@@ -31,7 +31,7 @@ type kept struct {
 //
 // Keep records an event and costs nothing where it is not called. The stream drops the values
 // after the work is done, at the next Keep for this stream or the next Synchronize of the device
-// or of one of its streams. What the work of a graph uses must live as long as the graph, so Keep
+// or of one of its streams. Everything that a graph uses must outlive the graph, so Keep
 // for a stream that is captured is an error.
 func (st *Stream) Keep(values ...any) (err error) {
 	if st == nil {
@@ -129,7 +129,7 @@ func (k *keeper) event(g *guard) (uintptr, error) {
 
 // look drops what a stream no longer uses.
 func (k *keeper) look(g *guard, stream uintptr) {
-	if capturing() {
+	if capturers.here() {
 		return // the driver refuses to query there
 	}
 	var done []kept

@@ -170,11 +170,11 @@ func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, pa
 	if err := k.reserve(c.Shared); err != nil {
 		return err
 	}
-	if h <= streamLegacy && k.m.s.order.legacy.Load() != 0 {
-		if err := k.m.s.launchable(h, env); err != nil {
-			return err
-		}
+	on, err := k.m.s.launchable(h, env)
+	if err != nil {
+		return err
 	}
+	defer k.m.s.done(on)
 	f, stream := driver.LaunchKernel, &w.Args[8]
 	if !c.extended() {
 		a := &w.Args // not a literal, which the compiler would build elsewhere and copy
@@ -192,7 +192,6 @@ func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, pa
 	if env && findEnv() {
 		w.Lookup, w.LookupArgs, w.LookupTo = envGet.Load(), [2]uintptr{abi.DLCUDA, uintptr(k.m.s.device)}, uintptr(unsafe.Pointer(stream))
 	}
-	var err error
 	if w.Want, err = k.m.s.held(); err != nil {
 		return err
 	}

@@ -355,7 +355,7 @@ func TestLaunchConfig(t *testing.T) {
 	f := load(t)
 	m0, m1 := module(t, 0), module(t, 1)
 	k0, k1, small := kernel(t, m0, "nothing"), kernel(t, m1, "nothing"), kernel(t, m0, "small")
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer st.Close()
 	base := cuda.LaunchConfig{Grid: cuda.Dim(4, 2), Block: cuda.Dim(32), Stream: st}
 	ex := func(change func(*cuda.LaunchConfig)) cuda.LaunchConfig {
@@ -550,7 +550,7 @@ func TestLaunchesOfManyGoroutines(t *testing.T) {
 		wg.Go(func() {
 			d := cuda.Device(i % 2)
 			failed := func() error {
-				st, err := d.NewStream()
+				st, err := d.NewStream(cuda.Blocking())
 				if err != nil {
 					return err
 				}
@@ -594,7 +594,7 @@ func TestAllocations(t *testing.T) {
 	f := load(t)
 	m := module(t, 0)
 	k := kernel(t, m, "add_one")
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer st.Close()
 	e := must[*cuda.Event](t)(cuda.Device(0).NewEvent())
 	defer e.Close()

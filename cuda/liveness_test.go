@@ -96,7 +96,7 @@ func TestLiveness(t *testing.T) {
 		}, true},
 		{"LoadModule of broken text", func() any { _, err := cuda.Device(0).LoadModule([]byte("broken text")); return err != nil }, true},
 		{"Graph", func() any {
-			st := got(cuda.Device(0).NewStream())
+			st := got(cuda.Device(0).NewStream(cuda.Blocking()))
 			defer st.Close()
 			onStream := c
 			onStream.Stream = st
@@ -110,7 +110,7 @@ func TestLiveness(t *testing.T) {
 			return out(y)
 		}, "[12 24 36]"},
 		{"Graph.SetKernel with a tensor", func() any {
-			st := got(cuda.Device(0).NewStream())
+			st := got(cuda.Device(0).NewStream(cuda.Blocking()))
 			defer st.Close()
 			onStream := c
 			onStream.Stream = st
@@ -123,14 +123,14 @@ func TestLiveness(t *testing.T) {
 			h := got(cuda.AllocHost[float32](0, 3))
 			defer h.Free()
 			copy(h.Slice(), numbers(7, 8, 9))
-			st := got(cuda.Device(0).NewStream())
+			st := got(cuda.Device(0).NewStream(cuda.Blocking()))
 			defer st.Close()
 			got(0, cuda.CopyInAsync(y, h, st))
 			got(0, st.Synchronize())
 			return out(y)
 		}, "[7 8 9]"},
 		{"Stream.Keep", func() any {
-			st := got(cuda.Device(0).NewStream())
+			st := got(cuda.Device(0).NewStream(cuda.Blocking()))
 			defer st.Close()
 			onStream := c
 			onStream.Stream = st
@@ -142,7 +142,7 @@ func TestLiveness(t *testing.T) {
 			return out(y)
 		}, "[1 2 3]"},
 		{"Stream.Call", func() any {
-			st := got(cuda.Device(0).NewStream())
+			st := got(cuda.Device(0).NewStream(cuda.Blocking()))
 			defer st.Close()
 			text := ""
 			got(st.Call(func() error { text = "called"; return nil }))

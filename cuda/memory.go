@@ -89,9 +89,6 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 		flags = attachGlobal
 	}
 	err = g.call(f, g.out(0), uintptr(bytes), flags)
-	if errors.Is(err, ErrOutOfMemory) && s.order.late.any() && g.finish() == nil {
-		err = g.call(f, g.out(0), uintptr(bytes), flags) // there may be enough now
-	}
 	if err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
 	}
@@ -336,12 +333,10 @@ func (m *Memory) at(s *state) (uintptr, error) {
 // not for memory of [Device.AllocAsync] and [Pool.Alloc]. Work of other devices that
 // uses the memory must be done before. [Memory.FreeAsync] does not wait.
 //
-// The driver cannot wait for a device while a stream of it is captured. Inside [Stream.Capture],
-// Free is an error. While another goroutine captures, Free returns at once; after that capture
-// the next call that waits for the device frees the memory, such as another Free, or Alloc where
-// memory is short. [Device.Synchronize] returns the error if that fails. If the wait fails and
-// the device is not lost, the memory is not freed, and Free can be called again. Otherwise a
-// second call, and a call for a view, does nothing.
+// Inside [Stream.Capture], Free is an error. While another goroutine captures a stream of the
+// device, Free first waits for the end of the capture. If the wait for the device fails and the
+// device is not lost, the memory is not freed, and Free can be called again. Otherwise a second
+// call, and a call for a view, does nothing.
 func (m *Memory) Free() (err error) {
 	if m == nil || m.free == nil || m.freed.Load() {
 		return nil
@@ -357,9 +352,9 @@ func (m *Memory) Free() (err error) {
 	if m.freed.Swap(true) {
 		return nil
 	}
-	called, err := g.whenDone(func(g *guard) error {
+	called, err := g.whenDone(func() error {
 		m.gone()
-		return about(m.free(g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
+		return about(m.free(&g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
 	})
 	if !called {
 		m.freed.Store(false) // work may still use it

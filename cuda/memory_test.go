@@ -181,7 +181,7 @@ func TestForeignMemory(t *testing.T) {
 
 func TestPinnedAndAsync(t *testing.T) {
 	f := load(t)
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.NonBlocking(), cuda.Priority(-3)))
+	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Priority(-3)))
 	defer st.Close()
 	f.expectCall("cuStreamCreateWithPriority 1 -3")
 	h := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 4))
@@ -232,9 +232,9 @@ func TestPinnedAndAsync(t *testing.T) {
 
 func TestStreamsAndEvents(t *testing.T) {
 	f := load(t)
-	a := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	a := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer a.Close()
-	b := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	b := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	from := must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
 	defer from.Close()
 	to := must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing(), cuda.BlockingSync()))

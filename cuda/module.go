@@ -179,10 +179,9 @@ func checkImage(image []byte) error {
 
 // Close waits for all work of the device and unloads the module: the code of a kernel that
 // is queued must not go away. Its kernels must not be used any more, nor graphs that
-// launch them. As with [Memory.Free], it is an error inside [Stream.Capture], and while another
-// goroutine captures it returns at once: after that capture the next call that waits for the
-// device unloads the module. If the wait fails and the device is not lost, Close can be called
-// again. Otherwise a second call does nothing.
+// launch them. As with [Memory.Free], it is an error inside [Stream.Capture], and it first waits
+// for the end of captures of other goroutines. If the wait fails and the device is not lost, Close
+// can be called again. Otherwise a second call does nothing.
 func (m *Module) Close() (err error) {
 	if m == nil || m.handle.Load() == 0 {
 		return nil
@@ -199,7 +198,7 @@ func (m *Module) Close() (err error) {
 	if h == 0 {
 		return nil
 	}
-	called, err := g.whenDone(func(g *guard) error {
+	called, err := g.whenDone(func() error {
 		m.s.live[m.kind].Add(-1)
 		return about(g.call(m.close, h), "the %s", m.what)
 	})

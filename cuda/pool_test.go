@@ -21,7 +21,7 @@ func TestPools(t *testing.T) {
 	if l := cuda.Device(1).Live(); l.Pools != 1 || p.Device() != 1 {
 		t.Errorf("%+v, on %s", l, p.Device())
 	}
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	defer st.Close()
 	m := must[*cuda.Memory](t)(p.Alloc(64, st))
 	f.expectCall("cuMemAllocFromPoolAsync 64 " + hex(st.Pointer().Address))
@@ -81,7 +81,7 @@ func TestPools(t *testing.T) {
 	wantError(t, p.SetAttribute(cuda.PoolReleaseThreshold, -1), tvmffi.ErrValue, "-1 is negative")
 	wantError(t, p.AllowAccess(7), tvmffi.ErrValue, "there is no device cuda:7")
 	f.expect() // nothing of this reached the driver
-	there := must[*cuda.Stream](t)(cuda.Device(0).NewStream())
+	there := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	defer there.Close()
 	_, err = p.Alloc(16, there)
 	wantError(t, err, tvmffi.ErrValue, "the stream is of cuda:0, the operation on cuda:1")
@@ -123,7 +123,7 @@ func TestManagedSlice(t *testing.T) {
 
 func TestHostCalls(t *testing.T) {
 	f := load(t)
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	defer st.Close()
 	f.calls()
 	var order []int

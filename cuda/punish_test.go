@@ -50,7 +50,7 @@ func newRig(t *testing.T) *rig {
 		t.Cleanup(func() { ok(t, st.Close()) })
 		return st
 	}
-	r.a, r.b, r.blocking, r.far = stream(0, cuda.NonBlocking()), stream(0, cuda.NonBlocking()), stream(0), stream(1)
+	r.a, r.b, r.blocking, r.far = stream(0), stream(0), stream(0, cuda.Blocking()), stream(1)
 	for _, e := range []**cuda.Event{&r.done, &r.unused} {
 		*e = must[*cuda.Event](t)(cuda.Device(0).NewEvent())
 		t.Cleanup(func() { ok(t, (*e).Close()) })

@@ -50,7 +50,7 @@ func TestRefusedRelease(t *testing.T) {
 func TestReleasedTensor(t *testing.T) {
 	loadTVMFFI(t)
 	const d = cuda.Device(0)
-	st := newStream(t, d)
+	st := newStream(t, d, cuda.Blocking())
 	m := must[*cuda.Memory](t)(cuda.AllocOf(d, []float32{1, 2}))
 	defer m.Free()
 	x := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Float32, 2))
@@ -77,7 +77,7 @@ func TestPartOfTensor(t *testing.T) {
 	pool := must[*cuda.Pool](t)(cuda.Device(1).NewPool())
 	defer pool.Close()
 	ok(t, pool.AllowAccess(0))
-	far := newStream(t, 1)
+	far := newStream(t, 1, cuda.Blocking())
 	m := must[*cuda.Memory](t)(pool.Alloc(32, far))
 	ok(t, cuda.Fill(m, float32(1), far))
 	ok(t, far.Synchronize())

@@ -22,6 +22,7 @@ import (
 type Stream struct {
 	resource
 	borrowed bool
+	blocking bool    // not of a borrowed stream
 	address  uintptr // of a borrowed stream, 0 for the default stream
 }
 
@@ -33,9 +34,9 @@ type streamConfig struct {
 	priority int32
 }
 
-// NonBlocking makes a stream that does not wait for the default stream of CUDA,
-// nor that for it.
-func NonBlocking() StreamOption { return func(c *streamConfig) { c.flags |= nonBlocking } }
+// Blocking makes a stream that waits for the default stream of CUDA, and that waits for it, as
+// streams of cudaStreamCreate do.
+func Blocking() StreamOption { return func(c *streamConfig) { c.flags &^= nonBlocking } }
 
 // nonBlocking is CU_STREAM_NON_BLOCKING.
 const nonBlocking = 1
@@ -46,13 +47,14 @@ func Priority(p int) StreamOption {
 	return func(c *streamConfig) { c.priority = int32(max(math.MinInt32, min(p, math.MaxInt32))) }
 }
 
-// NewStream makes a stream. The caller closes it.
+// NewStream makes a stream, which does not wait for the default stream of CUDA without [Blocking].
+// The caller closes it.
 func (d Device) NewStream(options ...StreamOption) (st *Stream, err error) {
 	s, err := stateOf(d)
 	if err != nil {
 		return nil, err
 	}
-	var c streamConfig
+	c := streamConfig{flags: nonBlocking}
 	for _, o := range options {
 		o(&c)
 	}
@@ -64,11 +66,8 @@ func (d Device) NewStream(options ...StreamOption) (st *Stream, err error) {
 	if err := g.call(driver.StreamCreateWithPriority, g.out(0), c.flags, uintptr(c.priority)); err != nil {
 		return nil, about(err, "a stream on %s", d)
 	}
-	st = &Stream{}
+	st = &Stream{blocking: c.flags&nonBlocking == 0}
 	st.open(s, "stream of "+d.String(), g.result(0), streams, driver.StreamDestroy)
-	if c.flags&nonBlocking == 0 {
-		s.order.lanes.add(g.result(0))
-	}
 	return st, nil
 }
 
@@ -77,7 +76,9 @@ func (d Device) NewStream(options ...StreamOption) (st *Stream, err error) {
 func (d Device) DefaultStream() (*Stream, error) { return StreamFromPointer(d, tvmffi.Pointer{}) }
 
 // StreamFromPointer describes a stream (CUstream) of another owner, such as
-// a framework; Close does nothing for it.
+// a framework; Close does nothing for it. The handle 2 is the default stream of the calling OS
+// thread. A goroutine changes threads, so such a stream can be used only inside [WithDevice] and
+// [WithStream], which stay on one.
 func StreamFromPointer(d Device, p tvmffi.Pointer) (*Stream, error) {
 	s, err := stateOf(d)
 	if err != nil {
@@ -139,17 +140,22 @@ func (s *state) priorities() (p [2]int32, err error) {
 
 // get returns the CUstream.
 func (st *Stream) get() (uintptr, error) {
-	if st.borrowed {
-		return st.address, nil
+	if !st.borrowed {
+		return st.resource.get(aStream)
 	}
-	return st.resource.get(aStream)
+	if st.address == streamPerThread && !fixed.here() {
+		return 0, valueError("the stream is the default stream of an OS thread (handle 2), and goroutines change threads: use it inside WithDevice or WithStream, or make a stream with NewStream")
+	}
+	return st.address, nil
 }
 
 // Pointer returns the stream as FFI functions take it, a null pointer after
 // Close.
 func (st *Stream) Pointer() tvmffi.Pointer {
-	h, _ := st.get()
-	return tvmffi.Pointer{Address: h}
+	if st.borrowed {
+		return tvmffi.Pointer{Address: st.address}
+	}
+	return tvmffi.Pointer{Address: st.handle.Load()}
 }
 
 // Device returns the device of the stream.
@@ -162,36 +168,12 @@ func (st *Stream) Close() error {
 	if st == nil || st.borrowed {
 		return nil
 	}
-	return st.end()
-}
-
-// end is Close of a stream of this package.
-func (st *Stream) end() (err error) {
-	if st.handle.Load() == 0 {
-		return nil
-	}
-	g, err := st.s.enter()
-	if err != nil {
-		return about(err, "the %s", st.what)
-	}
-	defer g.leave(&err)
-	h := st.handle.Swap(0) // another Close does not destroy it meanwhile
-	if h == 0 {
-		return nil
-	}
-	if st.s.order.captures.Load() != 0 {
-		if err := g.idle(h, "Close"); err != nil {
-			st.handle.Store(h)
+	if st.s != nil && st.s.gate.captures.Load() != 0 {
+		if err := st.uncaptured("Close"); err != nil && st.handle.Load() != 0 {
 			return err
 		}
 	}
-	st.s.live[streams].Add(-1)
-	if st.s.order.lanes.close(h) {
-		err = g.sweep()
-	} else {
-		err = g.call(driver.StreamDestroy, h)
-	}
-	return about(err, "the %s", st.what)
+	return st.shut()
 }
 
 // on calls the driver with the stream as first argument.
@@ -215,9 +197,9 @@ func (st *Stream) on(f driver.Func, more ...uintptr) error {
 
 // Synchronize waits until the work queued so far is done. It reports errors of
 // kernels that ran before. For a stream that is captured it is an error, because its
-// work does not run; so it is inside [Stream.Capture].
+// work does not run.
 func (st *Stream) Synchronize() error {
-	if err := st.waitable("Synchronize"); err != nil {
+	if err := st.uncaptured("Synchronize"); err != nil {
 		return err
 	}
 	if err := st.on(driver.StreamSynchronize); err != nil {
@@ -226,10 +208,27 @@ func (st *Stream) Synchronize() error {
 	return st.s.lookAll()
 }
 
+// uncaptured refuses a call for a stream that is captured, while this package captures one.
+func (st *Stream) uncaptured(call string) (err error) {
+	if st == nil || st.s == nil || st.s.gate.captures.Load() == 0 {
+		return nil // the caller refuses nil
+	}
+	h, err := st.get()
+	if err != nil {
+		return err
+	}
+	g, err := st.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	return g.idle(h, call)
+}
+
 // Done reports whether the work queued so far is done. It is an error where Synchronize
 // is one.
 func (st *Stream) Done() (bool, error) {
-	if err := st.waitable("Done"); err != nil {
+	if err := st.uncaptured("Done"); err != nil {
 		return false, err
 	}
 	return done(st.on(driver.StreamQuery))
@@ -244,27 +243,37 @@ func done(err error) (bool, error) {
 
 // Wait makes work queued on the stream from now on wait for the event, which may
 // be of another device: for the last Record before this call. An event that was never
-// recorded is done, and then Wait does nothing.
-func (st *Stream) Wait(e *Event) error {
-	h, err := e.live()
+// recorded is done, and then Wait does nothing. A stream that waits for an event of a capture
+// joins the capture; a stream of another device cannot.
+func (st *Stream) Wait(e *Event) (err error) {
+	event, err := e.live()
 	if err != nil {
 		return err
 	}
-	if st == nil || st.s == nil {
-		return st.on(driver.StreamWaitEvent, h, 0) // which refuses it
+	if st == nil {
+		return aStream.none()
 	}
-	return st.waitFor(e, h)
+	h, err := st.get()
+	if err != nil {
+		return err
+	}
+	g, err := st.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	if err := st.join(&g, e, h); err != nil {
+		return err
+	}
+	return about(g.queue(h, driver.StreamWaitEvent, h, event, 0), "the stream of %s", st.s.device)
 }
 
-// stream returns the CUstream of an argument, on the device of g and its thread. It refuses
-// the default stream where a capture does not allow it.
+// stream returns the CUstream of an argument, on the device of g and its thread.
 func (g *guard) stream(st *Stream) (h uintptr, err error) {
 	if st == nil {
-		h = g.envStream()
-	} else if h, err = st.of(g.s); err != nil {
-		return 0, err
+		return g.envStream(), nil
 	}
-	return h, g.s.usable(h)
+	return st.of(g.s)
 }
 
 // of returns the CUstream for an operation on a device.
@@ -278,7 +287,8 @@ func (st *Stream) of(s *state) (uintptr, error) {
 // Event is a point in the work of a stream.
 type Event struct {
 	resource
-	timing bool
+	timing   bool
+	captured atomic.Bool // its last record is in a capture
 }
 
 // EventOption changes a new event.
@@ -328,14 +338,30 @@ func (e *Event) live() (uintptr, error) {
 
 // Record sets the event to the end of the work queued on a stream of its device
 // so far.
-func (e *Event) Record(stream *Stream) error {
-	h, err := e.live()
+func (e *Event) Record(stream *Stream) (err error) {
+	event, err := e.live()
 	if err != nil {
 		return err
 	}
-	if err := e.s.queue(driver.EventRecord, stream, h); err != nil {
+	g, err := e.s.enter()
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	h, err := g.stream(stream)
+	if err != nil {
+		return err
+	}
+	captured := false
+	if e.s.gate.captures.Load() != 0 {
+		if captured, err = g.captured(h); err != nil {
+			return err
+		}
+	}
+	if err := g.queue(h, driver.EventRecord, event, h); err != nil {
 		return about(err, "the %s", e.what)
 	}
+	e.captured.Store(captured)
 	return nil
 }
 
@@ -469,7 +495,7 @@ func WithStream(stream *Stream, f func() error) error {
 	if stream == nil {
 		return aStream.none()
 	}
-	if _, err := stream.get(); err != nil {
+	if _, err := stream.get(); err != nil && !stream.borrowed {
 		return err
 	}
 	if err := tvmffi.Load(); err != nil {

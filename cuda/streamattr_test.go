@@ -19,7 +19,7 @@ func TestPriorities(t *testing.T) {
 		t.Errorf("priorities %d to %d (%v), want 0 to -5", greatest, least, err)
 	}
 	for _, c := range []struct{ asked, want int }{{0, 0}, {-3, -3}, {-100, -5}, {7, 0}} {
-		st := must[*cuda.Stream](t)(d.NewStream(cuda.Priority(c.asked), cuda.NonBlocking()))
+		st := must[*cuda.Stream](t)(d.NewStream(cuda.Priority(c.asked)))
 		if got, err := st.Priority(); got != c.want || err != nil {
 			t.Errorf("priority %d is %d (%v), want %d", c.asked, got, err, c.want)
 		}
@@ -40,7 +40,7 @@ func TestLaunchAttributes(t *testing.T) {
 	f := load(t)
 	const d = cuda.Device(0)
 	k := kernel(t, module(t, d), "nothing")
-	st := must[*cuda.Stream](t)(d.NewStream())
+	st := must[*cuda.Stream](t)(d.NewStream(cuda.Blocking()))
 	defer st.Close()
 	_, _, err := d.PriorityRange()
 	ok(t, err)

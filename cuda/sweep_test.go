@@ -65,7 +65,7 @@ func scenario() (err error) {
 		if err != nil {
 			return err
 		}
-		st, err := d.NewStream()
+		st, err := d.NewStream(cuda.Blocking())
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func questions() (err error) {
 		return err
 	}
 	c.add(h.Free)
-	st, err := d.NewStream()
+	st, err := d.NewStream(cuda.Blocking())
 	if err != nil {
 		return err
 	}

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
-	"github.com/tvmffi-go/tvmffi/cuda/internal/fakecuda"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 func init() {
@@ -21,8 +17,6 @@ func init() {
 	children["FreeAsync twice"] = freeAsyncTwice
 	children["copies and Close"] = copiesAndClose
 	children["copies and captures"] = copiesAndCaptures
-	children["a capture that does not begin"] = captureNotBegun
-	children["two devices and waits"] = twoDevicesAndWaits
 }
 
 // slowly runs a program of children on a driver of which one function is slow, so that goroutines meet there.
@@ -46,7 +40,7 @@ func together(n int, f func(i int) error) error {
 // graphOfGoroutines launches one graph on several goroutines, and closes it meanwhile.
 func graphOfGoroutines() error {
 	const d = cuda.Device(0)
-	st, err := d.NewStream()
+	st, err := d.NewStream(cuda.Blocking())
 	if err != nil {
 		return err
 	}
@@ -84,7 +78,7 @@ func TestFreeAsyncOfGoroutines(t *testing.T) { slowly(t, "FreeAsync twice", "cuC
 
 func freeAsyncTwice() error {
 	const d = cuda.Device(0)
-	st, err := d.NewStream()
+	st, err := d.NewStream(cuda.Blocking())
 	if err != nil {
 		return err
 	}
@@ -116,7 +110,7 @@ func copiesAndClose() error {
 			return err
 		}
 		for i > 0 && !ended.Load() {
-			st, err := d.NewStream()
+			st, err := d.NewStream(cuda.Blocking())
 			if err == nil {
 				err = errors.Join(cuda.Fill(m, uint8(1), st), st.Close())
 			}
@@ -128,7 +122,7 @@ func copiesAndClose() error {
 			return m.Free()
 		}
 		defer ended.Store(true)
-		st, err := d.NewStream()
+		st, err := d.NewStream(cuda.Blocking())
 		if err != nil {
 			return err
 		}
@@ -166,8 +160,8 @@ func copiesAndCaptures() error {
 			var err error
 			if i == 0 {
 				err = cuda.CopyIn(m, make([]byte, 16))
-			} else if err = d.Synchronize(); errors.Is(err, tvmffi.ErrValue) { // captures begin when it has ended
-				err = nil
+			} else {
+				err = d.Synchronize()
 			}
 			if err != nil {
 				return err
@@ -202,144 +196,4 @@ func copiesAndCaptures() error {
 		}
 		return errors.Join(st.Close(), joined.Close(), event.Close())
 	}), m.Free())
-}
-
-// TestCaptureBesideCopies begins captures of a stream while goroutines copy all the time. Each copy asks whether
-// the stream is captured, so some copy always does; the capture begins all the same.
-func TestCaptureBesideCopies(t *testing.T) {
-	load(t)
-	const many = 1_000_000 // copies, before which 20 captures are to be done: they need about a tenth
-	o, st := newOnes(t, 0), newStream(t, 0)
-	var copies atomic.Int64
-	var ended atomic.Bool
-	copied := make(chan error, 1)
-	go func() {
-		copied <- together(8, func(int) error {
-			got := make([]float32, 4)
-			for !ended.Load() && copies.Add(1) < many {
-				if err := cuda.CopyOut(got, o.a); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}()
-	for range 20 {
-		for was := copies.Load(); copies.Load() < min(was+100, many); {
-			runtime.Gosched() // until all copy
-		}
-		graph, err := st.Capture(func() error { return o.on(st) })
-		ok(t, errors.Join(err, graph.Close()))
-	}
-	ended.Store(true)
-	ok(t, <-copied)
-	if n := copies.Load(); n >= many {
-		t.Errorf("%d copies and more came before 20 captures had begun", many)
-	}
-}
-
-// TestCaptureNotBegun ends a capture while another one on the device fails to begin: the default stream can be used
-// after that.
-func TestCaptureNotBegun(t *testing.T) {
-	slowly(t, "a capture that does not begin", "cuStreamBeginCapture_v2=100")
-}
-
-func captureNotBegun() error {
-	const d = cuda.Device(0)
-	f, err := fakecuda.Open(os.Getenv("TVMFFI_CUDA_LIBRARY"))
-	if err != nil {
-		return err
-	}
-	var st [3]*cuda.Stream
-	for i := range st {
-		if st[i], err = d.NewStream(); err != nil {
-			return err
-		}
-	}
-	m, err := d.Alloc(16)
-	if err != nil {
-		return err
-	}
-	event, err := d.NewEvent()
-	if err != nil {
-		return err
-	}
-	failed := make(chan error, 1)
-	graph, err := st[0].Capture(func() error {
-		err := errors.Join(event.Record(st[0]), st[1].Wait(event), event.Record(st[1]), st[0].Wait(event))
-		f.Fail("cuStreamBeginCapture_v2", int(cuda.ErrUnknown), 0)
-		go func() {
-			_, err := st[2].Capture(func() error { return nil })
-			failed <- err
-		}()
-		for strings.Count(f.Log(), "cuStreamBeginCapture_v2") < 2 {
-			runtime.Gosched() // it sleeps in the driver then
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := <-failed; !errors.Is(err, cuda.ErrUnknown) {
-		return fmt.Errorf("the second capture: %v", err)
-	}
-	def, err := d.DefaultStream()
-	if err != nil {
-		return err
-	}
-	return errors.Join(cuda.Fill(m, uint8(1), def), graph.Close(), event.Close(), m.Free(), st[0].Close(), st[1].Close(), st[2].Close())
-}
-
-// TestCaptureOfTwoDevicesBesideWaits lets a stream of a second device join a capture while other goroutines wait for that
-// device and free memory of it. The waits that have begun end before, and later ones are refused.
-func TestCaptureOfTwoDevicesBesideWaits(t *testing.T) {
-	slowly(t, "two devices and waits", "cuStreamWaitEvent=2")
-}
-
-func twoDevicesAndWaits() error {
-	var st [2]*cuda.Stream
-	var e [2]*cuda.Event
-	for d := range cuda.Device(2) {
-		var err, failed error
-		st[d], err = d.NewStream(cuda.NonBlocking())
-		if e[d], failed = d.NewEvent(); err != nil || failed != nil {
-			return errors.Join(err, failed)
-		}
-	}
-	var ended atomic.Bool
-	err := together(3, func(i int) error {
-		for ; i > 0 && !ended.Load(); runtime.Gosched() {
-			m, err := cuda.Device(1).Alloc(16)
-			if err == nil {
-				err = m.Free()
-			}
-			if err != nil {
-				return err
-			}
-			if err := cuda.Device(1).Synchronize(); err != nil && !errors.Is(err, tvmffi.ErrValue) {
-				return err
-			}
-		}
-		if i > 0 {
-			return nil
-		}
-		defer ended.Store(true)
-		for range 10 {
-			graph, err := st[0].Capture(func() error {
-				return errors.Join(e[0].Record(st[0]), st[1].Wait(e[0]), e[1].Record(st[1]), st[0].Wait(e[1]))
-			})
-			if err != nil {
-				return err
-			}
-			if err := graph.Close(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	err = errors.Join(err, cuda.Device(1).Synchronize())
-	if l := cuda.Device(1).Live(); l.Allocations != 0 {
-		err = errors.Join(err, fmt.Errorf("left: %v", l))
-	}
-	return err
 }

@@ -49,7 +49,7 @@ func wantBytes(t *testing.T, m *cuda.Memory, st *cuda.Stream, want []byte) {
 
 func TestCopyRange(t *testing.T) {
 	f := load(t)
-	st := newStream(t, 0, cuda.NonBlocking())
+	st := newStream(t, 0)
 	a, b := onDevice(t, 0, numbered(16, 0)), onDevice(t, 0, make([]byte, 16))
 	there := onDevice(t, 1, numbered(8, 100))
 	ok(t, cuda.CopyRange(b, 3, a, 5, 4, st))
@@ -75,7 +75,7 @@ func TestCopyRange(t *testing.T) {
 // TestCopySlices copies slices of Go on a stream that does not wait for the default one.
 func TestCopySlices(t *testing.T) {
 	f := load(t)
-	st := newStream(t, 1, cuda.NonBlocking())
+	st := newStream(t, 1)
 	m := must[*cuda.Memory](t)(cuda.Device(1).AllocAsync(32, st))
 	ok(t, cuda.Fill(m, uint8(9), st))
 	src := []float32{1, 2, 3}
@@ -98,7 +98,7 @@ func TestCopySlices(t *testing.T) {
 	wantError(t, cuda.CopyOutAt(make([]int8, 1), m, -1, st), tvmffi.ErrValue, "not inside")
 	wantError(t, cuda.CopyInAt(nil, 0, src, st), tvmffi.ErrValue, "nil")
 	f.expect()
-	other := newStream(t, 0)
+	other := newStream(t, 0, cuda.Blocking())
 	wantError(t, cuda.CopyInAt(m, 0, src, other), tvmffi.ErrValue, "the stream is of cuda:0")
 	graph, err := st.Capture(func() error { return cuda.CopyInAt(m, 0, src, st) })
 	wantError(t, err, tvmffi.ErrValue, "inside Capture", "CopyInAsync")
@@ -115,7 +115,7 @@ func TestCopySlices(t *testing.T) {
 
 func TestHostParts(t *testing.T) {
 	load(t)
-	st := newStream(t, 0)
+	st := newStream(t, 0, cuda.Blocking())
 	h := must[*cuda.Host[int32]](t)(cuda.AllocHost[int32](0, 6))
 	copy(h.Slice(), []int32{1, 2, 3, 4, 5, 6})
 	part := must[*cuda.Host[int32]](t)(h.Part(2, 3))
@@ -148,7 +148,7 @@ func TestHostParts(t *testing.T) {
 
 func TestFill64(t *testing.T) {
 	f := load(t)
-	st := newStream(t, 0, cuda.NonBlocking())
+	st := newStream(t, 0)
 	m := onDevice(t, 0, numbered(40, 0))
 	part := must[*cuda.Memory](t)(m.Part(8, 24))
 	ok(t, cuda.Fill(part, uint64(0x0807060504030201), st))

@@ -55,7 +55,7 @@ func main() {
 	check(tvmffi.Load(tvmffi.WithLibrary(os.Args[1])))
 	module := must(device.LoadModule(must(os.ReadFile(os.Args[2]))))
 	for i := range streams {
-		streams[i] = must(device.NewStream(cuda.NonBlocking()))
+		streams[i] = must(device.NewStream())
 	}
 	var memory [2]*cuda.Memory
 	var vectors [2]*tvmffi.Tensor

@@ -102,7 +102,7 @@ func BenchmarkChecks(b *testing.B) {
 func BenchmarkTyped(b *testing.B) {
 	bench(b)
 	x, y := f32(b, 0, 256), f32(b, 0, 256)
-	st, err := cuda.Device(0).NewStream()
+	st, err := cuda.Device(0).NewStream(cuda.Blocking())
 	ok(b, err)
 	defer st.Close()
 	over(b, func() error { return Axpy(x, y, 2, st) })
@@ -116,7 +116,7 @@ func BenchmarkPlain(b *testing.B) {
 	defer image.Close()
 	k, err := image.Kernel(0, "axpy")
 	ok(b, err)
-	st, err := cuda.Device(0).NewStream()
+	st, err := cuda.Device(0).NewStream(cuda.Blocking())
 	ok(b, err)
 	defer st.Close()
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(256), Stream: st}
@@ -126,7 +126,7 @@ func BenchmarkPlain(b *testing.B) {
 // BenchmarkGraph is the launch of a graph. The crossing beside it has more arguments, and the same driver functions in it.
 func BenchmarkGraph(b *testing.B) {
 	bench(b)
-	st, err := cuda.Device(0).NewStream(cuda.NonBlocking())
+	st, err := cuda.Device(0).NewStream()
 	ok(b, err)
 	defer st.Close()
 	graph, err := st.Capture(func() error { return nil })
@@ -142,10 +142,10 @@ func BenchmarkCopies(b *testing.B) {
 	m, err := d.Alloc(n)
 	ok(b, err)
 	defer m.Free()
-	blocking, err := d.NewStream()
+	blocking, err := d.NewStream(cuda.Blocking())
 	ok(b, err)
 	defer blocking.Close()
-	nonBlocking, err := d.NewStream(cuda.NonBlocking())
+	nonBlocking, err := d.NewStream()
 	ok(b, err)
 	defer nonBlocking.Close()
 	s := make([]byte, n)

@@ -24,7 +24,7 @@ func numbers(n int64) *tvmffi.Tensor {
 
 func TestLiveness(t *testing.T) {
 	f := load(t)
-	st := runtimetest.Got(cuda.Device(1).NewStream())
+	st := runtimetest.Got(cuda.Device(1).NewStream(cuda.Blocking()))
 	// launched returns what a launch passed to the driver.
 	launched := func(err error) any {
 		if err != nil {

@@ -107,7 +107,7 @@ func run(d cuda.Device, n int64) (err error) {
 	}
 	defer func() { err = errors.Join(err, kernels.Unload(), v.free()) }()
 
-	stream, err := d.NewStream(cuda.NonBlocking())
+	stream, err := d.NewStream()
 	if err != nil {
 		return err
 	}

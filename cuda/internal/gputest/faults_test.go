@@ -36,7 +36,7 @@ func crash(name string, want cuda.Code, wait func(*cuda.Stream) error, args ...a
 	if err != nil {
 		return err
 	}
-	stream, err := cuda.Device(0).NewStream(cuda.NonBlocking())
+	stream, err := cuda.Device(0).NewStream()
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func crash(name string, want cuda.Code, wait func(*cuda.Stream) error, args ...a
 	for what, f := range map[string]func() error{
 		"Synchronize": cuda.Device(0).Synchronize,
 		"Alloc":       func() error { _, err := cuda.Device(0).Alloc(1); return err },
-		"NewStream":   func() error { _, err := cuda.Device(0).NewStream(); return err },
+		"NewStream":   func() error { _, err := cuda.Device(0).NewStream(cuda.Blocking()); return err },
 	} {
 		if err := sticky(f(), want, what+" after the crash"); err != nil {
 			return err
@@ -124,7 +124,7 @@ func outOfPool() error {
 	if err != nil {
 		return err
 	}
-	stream, err := cuda.Device(0).NewStream(cuda.NonBlocking())
+	stream, err := cuda.Device(0).NewStream()
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func TestMemory(t *testing.T) {
 	for d := range prepare(t) {
 		device, data := cuda.Device(d), ramp(1<<16)
 		bytes := int64(4 * len(data))
-		stream, err := device.NewStream(cuda.NonBlocking())
+		stream, err := device.NewStream()
 		ok(t, err)
 		pool, err := device.NewPool()
 		ok(t, err)
@@ -246,7 +246,7 @@ func TestStreams(t *testing.T) {
 func launches(d cuda.Device, k *cuda.Kernel) (err error) {
 	const n, rounds = 10_000, 50
 	data := ramp(n)
-	stream, err := d.NewStream(cuda.NonBlocking())
+	stream, err := d.NewStream()
 	if err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func launches(d cuda.Device, k *cuda.Kernel) (err error) {
 func TestEventsAndGraphs(t *testing.T) {
 	for d, m := range prepare(t) {
 		device, k := cuda.Device(d), kernel(t, m, "add_one")
-		stream, err := device.NewStream(cuda.NonBlocking())
+		stream, err := device.NewStream()
 		ok(t, err)
 		x, err := cuda.AllocOf(device, ramp(1000))
 		ok(t, err)

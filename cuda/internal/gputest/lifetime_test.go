@@ -38,7 +38,7 @@ func TestFreeInUse(t *testing.T) {
 	const n = 1 << 20
 	for d, m := range prepare(t) {
 		device, k := cuda.Device(d), kernel(t, m, "add_one")
-		owner, user := streamOn(t, device, cuda.NonBlocking()), streamOn(t, device, cuda.NonBlocking())
+		owner, user := streamOn(t, device), streamOn(t, device)
 		out, err := cuda.AllocOf(device, make([]float32, n))
 		ok(t, err)
 		for range 20 {
@@ -68,41 +68,39 @@ func TestBesideCapture(t *testing.T) {
 	const n = 1000
 	for d := range prepare(t) {
 		device := cuda.Device(d)
-		for _, options := range [][]cuda.StreamOption{nil, {cuda.NonBlocking()}} {
-			captured, other := streamOn(t, device, options...), streamOn(t, device)
-			x, err := cuda.AllocOf(device, ramp(n))
-			ok(t, err)
-			late, err := device.AllocAsync(4*n, other)
-			ok(t, err)
-			var own *cuda.Module
-			graph, err := captured.Capture(func() (err error) {
-				if own, err = load(device); err != nil {
-					return err
+		captured, other := streamOn(t, device), streamOn(t, device, cuda.Blocking())
+		x, err := cuda.AllocOf(device, ramp(n))
+		ok(t, err)
+		late, err := device.AllocAsync(4*n, other)
+		ok(t, err)
+		var own *cuda.Module
+		graph, err := captured.Capture(func() (err error) {
+			if own, err = load(device); err != nil {
+				return err
+			}
+			k, err := own.Kernel("add_one")
+			if err != nil {
+				return err
+			}
+			refused := []error{device.Synchronize(), captured.Synchronize(), x.Free(), cuda.CopyIn(x, ramp(n))}
+			for i, err := range refused {
+				if err == nil {
+					t.Errorf("%s: call %d works inside Capture", device, i)
 				}
-				k, err := own.Kernel("add_one")
-				if err != nil {
-					return err
-				}
-				refused := []error{device.Synchronize(), captured.Synchronize(), x.Free(), cuda.CopyIn(x, ramp(n))}
-				for i, err := range refused {
-					if err == nil {
-						t.Errorf("%s: call %d works inside Capture", device, i)
-					}
-				}
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					beside(t, device, k, other, late)
-				}()
-				<-done
-				return adds(k, captured, x, x)
-			})
-			ok(t, err)
-			ok(t, graph.Launch(captured))
-			ok(t, captured.Synchronize())
-			wantNumbers(t, x, plus(n, 1))
-			ok(t, errors.Join(graph.Close(), own.Close(), x.Free(), device.Synchronize()))
-		}
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				beside(t, device, k, other, late)
+			}()
+			<-done
+			return adds(k, captured, x, x)
+		})
+		ok(t, err)
+		ok(t, graph.Launch(captured))
+		ok(t, captured.Synchronize())
+		wantNumbers(t, x, plus(n, 1))
+		ok(t, errors.Join(graph.Close(), own.Close(), x.Free(), device.Synchronize()))
 	}
 }
 
@@ -112,16 +110,13 @@ func beside(t *testing.T, device cuda.Device, k *cuda.Kernel, other *cuda.Stream
 		t.Error(err)
 		return
 	}
-	err = errors.Join(adds(k, other, y, y), adds(k, other, y, late), late.Free())
+	err = errors.Join(adds(k, other, y, y), adds(k, other, y, late), late.FreeAsync(other))
 	got := make([]float32, 1000)
-	if err := errors.Join(err, cuda.CopyOut(got, y), other.Synchronize(), y.Free()); err != nil {
+	if err := errors.Join(err, cuda.CopyOut(got, y), y.FreeAsync(other), other.Synchronize()); err != nil {
 		t.Error(err)
 	}
 	if !slices.Equal(got, plus(1000, 1)) {
 		t.Errorf("%s: a goroutine beside a capture has wrong numbers", device)
-	}
-	if device.Synchronize() == nil {
-		t.Errorf("%s: Synchronize works beside a capture", device)
 	}
 }
 
@@ -137,10 +132,10 @@ func TestPeerMemory(t *testing.T) {
 		unsupported(t, "cuda:1 cannot use memory of cuda:0")
 	}
 	k := kernel(t, modules[1], "add_one")
-	st := streamOn(t, 1, cuda.NonBlocking())
+	st := streamOn(t, 1)
 	pool, err := cuda.Device(0).NewPool()
 	ok(t, err)
-	there := streamOn(t, 0)
+	there := streamOn(t, 0, cuda.Blocking())
 	pooled, err := pool.Alloc(4000, there)
 	ok(t, err)
 	plain, err := cuda.AllocOf(0, ramp(1000))

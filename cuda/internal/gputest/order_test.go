@@ -18,7 +18,7 @@ func TestTwoStreams(t *testing.T) {
 		var done [2]*cuda.Event
 		var err error
 		for i := range streams {
-			streams[i], err = device.NewStream(cuda.NonBlocking())
+			streams[i], err = device.NewStream()
 			ok(t, err)
 			done[i], err = device.NewEvent()
 			ok(t, err)

@@ -1,0 +1,332 @@
+package cuda
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+)
+
+// A gate is what the calls for one device know of each other. The driver refuses two things
+// while a stream of the device is captured, and the attempt ruins the capture: to wait for the
+// whole device, and to use the default stream if the captured stream is [Blocking]. So these
+// calls go through two operations:
+//
+//   - guard.wait waits for the device. It first waits until no stream of the device is captured,
+//     and a capture begins when nobody waits for the device.
+//   - pass lets a call queue work on a stream. For the default stream no capture of a blocking
+//     stream begins until the call is over, and none may run.
+//
+// These are all locks that are held over calls of the driver, and for how long:
+//
+//	queues, for reading   one call that queues work on the default stream
+//	Graph.calls           cuGraphLaunch or cuGraphExecDestroy, of one graph
+//	loadedImage.mu        the load of an image on a device, and the search for its kernels
+//	Kernel.mu             cuFuncSetAttribute, of one kernel
+//	state.mu              the begin and the end of the primary context
+//
+// None of these calls waits for work, except that a call that queues work, or loads code, may wait
+// for room in the queue of its stream, or for the device. Nothing that ends such a wait needs one
+// of these locks: the program may wait for the device, copy, free, record, query and synchronise.
+// No lock is held while the program waits in wait, in a copy, or in a Synchronize, and none while
+// a function of the program runs.
+type gate struct {
+	mu       sync.Mutex // guards the two numbers; held for no call of the driver
+	changed  sync.Cond  // one of them became 0
+	waits    int        // calls that wait for the device
+	captures atomic.Int32
+
+	// queues is held for reading over a call that queues work on the default stream, and for
+	// writing while a capture of a blocking stream is noted in blocking.
+	queues   sync.RWMutex
+	blocking atomic.Int32
+}
+
+const (
+	streamLegacy    = 1 // CU_STREAM_LEGACY, which is the default stream as 0 is
+	streamPerThread = 2 // CU_STREAM_PER_THREAD
+)
+
+// wait waits for all work of the device. The caller holds no lock.
+func (g *guard) wait() error {
+	t := &g.s.gate
+	t.mu.Lock()
+	for t.captures.Load() > 0 {
+		t.changed.Wait()
+	}
+	t.waits++
+	t.mu.Unlock()
+	err := g.call(driver.CtxSynchronize)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waits--; t.waits == 0 {
+		t.changed.Broadcast()
+	}
+	return err
+}
+
+// whenDone waits for the device and then calls f. If the wait fails, it calls f only if the device
+// is lost, because no work runs then.
+func (g *guard) whenDone(f func() error) (called bool, err error) {
+	lost := g.wait()
+	if !idle(lost) {
+		return false, lost
+	}
+	if err := f(); lost == nil {
+		return true, err
+	}
+	return true, lost
+}
+
+// idle reports whether no work runs after a call of the driver that waits or ends something and that
+// has returned err: either it has succeeded, or the device is lost.
+func idle(err error) bool {
+	e, ok := err.(*Error)
+	return !ok || e.Sticky()
+}
+
+// pass lets a call queue work on a CUstream, until the caller calls done. It refuses the default
+// stream while a blocking stream is captured.
+func (s *state) pass(h uintptr) error {
+	if h > streamLegacy {
+		return nil
+	}
+	t := &s.gate
+	t.queues.RLock()
+	if t.blocking.Load() == 0 {
+		return nil
+	}
+	t.queues.RUnlock()
+	return valueError("the default stream of %s cannot be used while a stream that it waits for is captured: capture a stream that was not made with Blocking, or use another stream here", s.device)
+}
+
+// done ends what pass began.
+func (s *state) done(h uintptr) {
+	if h <= streamLegacy {
+		s.gate.queues.RUnlock()
+	}
+}
+
+// queue calls a function that queues work on a CUstream, which is among args.
+func (g *guard) queue(h uintptr, f driver.Func, args ...uintptr) error {
+	if err := g.s.pass(h); err != nil {
+		return err
+	}
+	defer g.s.done(h)
+	return g.call(f, args...)
+}
+
+// uncaptured is queue for a stream that must not be captured.
+func (g *guard) uncaptured(h uintptr, what string, f driver.Func, args ...uintptr) error {
+	if err := g.idle(h, what); err != nil {
+		return err
+	}
+	return g.queue(h, f, args...)
+}
+
+// idle refuses a call for a stream that is captured.
+func (g *guard) idle(h uintptr, call string) error {
+	captured, err := g.captured(h)
+	if captured {
+		return valueError("%s for a stream of %s that is captured: its work is recorded and does not run: call it after the launch of the graph", call, g.s.device)
+	}
+	return err
+}
+
+// captured asks whether a stream is captured.
+func (g *guard) captured(h uintptr) (bool, error) {
+	if err := g.queue(h, driver.StreamIsCapturing, h, g.out(0)); err != nil {
+		return false, about(err, "the stream of %s", g.s.device)
+	}
+	return uint32(g.result(0)) != 0, nil
+}
+
+// blocks reports whether the default stream waits for a stream.
+func (st *Stream) blocks(g *guard, h uintptr) (bool, error) {
+	if !st.borrowed {
+		return st.blocking, nil
+	}
+	if !driver.Has(driver.StreamGetFlags) {
+		return true, nil
+	}
+	if err := g.call(driver.StreamGetFlags, h, g.out(0)); err != nil {
+		return false, about(err, "the stream of %s", st.s.device)
+	}
+	return uint32(g.result(0))&nonBlocking == 0, nil
+}
+
+// begin begins the capture of a stream on the calling thread, which is pinned. The caller
+// calls the func that it returns after the end of the capture.
+func (st *Stream) begin(g *guard, h uintptr) (end func(), err error) {
+	if err := g.idle(h, "Capture"); err != nil {
+		return nil, err
+	}
+	blocks, err := st.blocks(g, h)
+	if err != nil {
+		return nil, err
+	}
+	t, thread := &st.s.gate, capi.ThreadID()
+	t.mu.Lock()
+	for t.captures.Add(1); t.waits > 0; {
+		t.changed.Wait()
+	}
+	t.mu.Unlock()
+	if blocks {
+		t.queues.Lock()
+		t.blocking.Add(1)
+		t.queues.Unlock()
+	}
+	capturers.add(thread)
+	end = func() {
+		capturers.remove(thread)
+		if blocks {
+			t.blocking.Add(-1)
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.captures.Add(-1) == 0 {
+			t.changed.Broadcast()
+		}
+	}
+	// Other threads may go on with calls that a capture does not allow.
+	const threadLocal = 1
+	if err := g.call(driver.StreamBeginCapture, h, threadLocal); err != nil {
+		end()
+		return nil, about(err, "the stream of %s", st.s.device)
+	}
+	return end, nil
+}
+
+// join refuses a wait for an event of a capture that this package does not follow: on another
+// device, or on a stream that the default stream waits for, unless it does so for the capture.
+func (st *Stream) join(g *guard, e *Event, h uintptr) error {
+	if !e.captured.Load() || e.s.gate.captures.Load() == 0 {
+		return nil
+	}
+	if e.s != st.s {
+		return valueError("the event was recorded in a capture on %s, the stream is of %s: a capture stays on one device: capture the work of each device apart", e.s.device, st.s.device)
+	}
+	if e.s.gate.blocking.Load() > 0 {
+		return nil
+	}
+	if blocks, err := st.blocks(g, h); !blocks {
+		return err
+	}
+	return valueError("the event was recorded in a capture, and the default stream of %s waits for this stream: only streams that were not made with Blocking can join a capture of one that was not", st.s.device)
+}
+
+// threadSet is a set of OS threads. What is in it stays on its thread, which no other goroutine
+// gets meanwhile, so the thread stands for the goroutine.
+type threadSet struct {
+	n  atomic.Int32
+	mu sync.Mutex
+	of map[int]int // how many times
+}
+
+var (
+	capturers threadSet // inside Capture
+	fixed     threadSet // inside WithDevice
+)
+
+func (c *threadSet) add(thread int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[int]int{}
+	}
+	c.of[thread]++
+	c.n.Add(1)
+}
+
+func (c *threadSet) remove(thread int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[thread]--; c.of[thread] == 0 {
+		delete(c.of, thread)
+	}
+	c.n.Add(-1)
+}
+
+// here reports whether the set has the calling thread. It costs one load while it is empty.
+func (c *threadSet) here() bool {
+	if c.n.Load() == 0 {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := capi.ThreadID() // 0 where the system cannot tell: then the driver refuses
+	return id != 0 && c.of[id] != 0
+}
+
+// outside refuses a call inside Capture before the driver sees it.
+func outside(call, remedy string) error {
+	if !capturers.here() {
+		return nil
+	}
+	return valueError("%s inside Capture: it would not be part of the graph: %s", call, remedy)
+}
+
+// relax lets the calling thread load code inside Capture: that is not part of a graph, and
+// a program need not know when a kernel is used for the first time. The caller calls
+// the func that it returns on the same thread.
+func (g *guard) relax() (back func(), err error) {
+	if !capturers.here() {
+		return func() {}, nil
+	}
+	mode := new(int32)
+	*mode = 2 // CU_STREAM_CAPTURE_MODE_RELAXED
+	exchange := func() error { return g.callGo(driver.ThreadExchangeStreamCaptureMode, uintptr(unsafe.Pointer(mode))) }
+	if err := exchange(); err != nil {
+		return nil, err
+	}
+	return func() { _ = exchange() }, nil
+}
+
+// hidden ends what this package keeps on the device for itself, before the context is
+// given back. Nobody else uses the device, and state.mu is held.
+func (s *state) hidden(context uintptr) (err error) {
+	if s.copiers.empty() && s.keeper.empty() {
+		return nil
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := new(uintptr)
+	if rc := driver.Call(driver.CtxGetCurrent, uintptr(unsafe.Pointer(before))); rc != 0 {
+		return failed(rc, driver.CtxGetCurrent, s.device.String())
+	}
+	if *before != context {
+		if rc := driver.Call(driver.CtxSetCurrent, context); rc != 0 {
+			return failed(rc, driver.CtxSetCurrent, s.device.String())
+		}
+		defer func() {
+			if rc := driver.Call(driver.CtxSetCurrent, *before); rc != 0 {
+				err = errors.Join(err, failed(rc, driver.CtxSetCurrent, formerDevice))
+				runtime.LockOSThread() // as in leave
+			}
+		}()
+	}
+	if err := s.keeper.close(s.device); err != nil {
+		return err
+	}
+	return s.copiers.close(s.device)
+}
+
+// launchable is pass for a launch on the CUstream h, or with env on the environment stream, which
+// is looked up only if that matters. It returns the argument of done.
+func (s *state) launchable(h uintptr, env bool) (on uintptr, err error) {
+	if env && s.gate.blocking.Load() != 0 {
+		g, err := s.enter()
+		if err != nil {
+			return 0, err
+		}
+		h = g.envStream()
+		if g.leave(&err); err != nil {
+			return 0, err
+		}
+	}
+	return h, s.pass(h)
+}
