@@ -11,6 +11,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -160,6 +161,7 @@ func TestConstructor(t *testing.T) {
 	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
 		t.Fatal(err)
 	}
+	runtimetest.NeedFunctions(t, "ffi.GetKwargsObject")
 	made := func(x, y, z int64) *point { return &point{x, y, z} }
 	points := define.Opaque[point]("exportrttest.Point",
 		define.StaticMethod("__ffi_init__", made, exportrt.Constructor(exportrt.Function{
