@@ -13,9 +13,9 @@
 //  7. the installed Python packages, without running Python: the environment that is active (VIRTUAL_ENV,
 //     CONDA_PREFIX, PYTHONPATH), the Pythons on PATH, the user's, the system's.
 //
-// The last two count only for libtvm_ffi, and for a library that was bound from a Python package. Of libtvm_ffi they
-// offer the version that the bindings name first. A relative folder in a variable is never searched: it would lie in
-// the working directory, where others may have planted a library.
+// The last two count only for libtvm_ffi, and for a library that was bound from a Python package. If bindings name a
+// version of libtvm_ffi, the copies of that version come before all others. A relative folder in a variable is never
+// searched: it would lie in the working directory, where others may have planted a library.
 //
 // The command tvmffi-bind reads the files that its configuration names, and TVMFFI_LIBRARY. It looks for the library
 // of a package at the last two places, and then downloads the wheel.
@@ -106,14 +106,14 @@ type Check func(c Candidate, f File) error
 // source lists the candidates of one kind.
 type source func(f File, o *Options) []Candidate
 
-// Candidates yields the places where a program looks for the file of f, in order. The error is that of the first
-// check that the candidate fails.
+// Candidates yields the places where a program looks for the file of f, in order, each with the error of the first
+// check that it fails.
 func Candidates(f File, o *Options) iter.Seq2[Candidate, error] {
 	return candidates(f, o, []source{explicit, folders, packages}, present, sameHash)
 }
 
-// InPackages yields the places of the file of f in the cache and in installed Python packages, in order. The error is
-// that of the first check that the candidate fails.
+// InPackages yields the places of the file of f in the cache and in installed Python packages, in order, each with the
+// error of the first check that it fails.
 func InPackages(f File, checks ...Check) iter.Seq2[Candidate, error] {
 	return candidates(f, &Options{}, []source{packages}, append([]Check{present}, checks...)...)
 }

@@ -77,7 +77,8 @@ func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.Lib
 	return lib, err
 }
 
-// mended is lib, a file that a configuration names and that is of a wheel in the cache. It is repaired if it is damaged.
+// mended returns lib, a file that a configuration names and that lies in a wheel of the cache, after it has repaired it if
+// that was necessary.
 func (p *Prober) mended(ctx context.Context, c find.Candidate, lib Library) (Library, error) {
 	damage := find.Private(c.Path)
 	if damage == nil {
@@ -147,8 +148,8 @@ func (p *Prober) undamaged(c find.Candidate, _ find.File) error {
 	return c.Damaged(hash)
 }
 
-// mend repairs a library that failed a check, if it lies in the cache and is damaged. It reports false if the library
-// is for somebody else.
+// mend repairs a library that failed a check, if it lies in the cache and is damaged. It reports false for a library of
+// another version or platform, which is skipped.
 func (p *Prober) mend(ctx context.Context, c find.Candidate, why error) (bool, error) {
 	switch {
 	case errors.Is(why, find.ErrShared):
