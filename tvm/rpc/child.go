@@ -81,6 +81,9 @@ func serveChild(text string) error {
 // errLeft is the cause of the end of a process whose client has left.
 var errLeft = errors.New("the client has left")
 
+// errBroken is the error of a session whose process was too slow to find out by itself.
+var errBroken = errors.New("the connection to the client broke: it was reset, or the client has stopped reading")
+
 // inChild serves a session in a process of its own.
 func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -97,6 +100,8 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 	switch {
 	case context.Cause(ctx) == errTimeout:
 		expire(socket)
+	case context.Cause(ctx) == errLeft && socket.broken():
+		err = errBroken
 	case ctx.Err() != nil:
 		err = nil // the server was closed, or nobody waits for the result
 	case crashed(err):

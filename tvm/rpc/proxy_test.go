@@ -5,8 +5,12 @@ package rpc_test
 import (
 	"io"
 	"net"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,6 +109,51 @@ func TestClientStopsReading(t *testing.T) {
 				t.Error("the call returned no error")
 			}
 		})
+	}
+}
+
+// TestClientStopsReading_stopped stops the process of the session, too, so that it does not find out by itself, as on a
+// busy machine. The session has not ended well.
+func TestClientStopsReading_stopped(t *testing.T) {
+	server, log := serve(t, rpc.Config{PeerTimeout: time.Second, MaxSessions: 1})
+	p := newProxy(t, server.Addr().String())
+	s := dial(t, p.addr(), rpc.DialOptions{})
+	repeat := function(t, module(t, s), "repeat")
+	p.stopServer.Store(true)
+	received := p.received.Load()
+	errs := make(chan error, 1)
+	go func() { _, err := repeat.Call(limited(t, 60*time.Second), 64<<20); errs <- err }()
+	eventually(t, 15*time.Second, func() string {
+		if p.received.Load() > received {
+			return ""
+		}
+		return "the server sends nothing"
+	})
+	time.Sleep(200 * time.Millisecond) // now it has filled the buffers
+	children, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range children {
+		pids, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, pid := range strings.Fields(string(pids)) {
+			if n, err := strconv.Atoi(pid); err == nil {
+				syscall.Kill(n, syscall.SIGSTOP)
+			}
+		}
+	}
+	eventually(t, 15*time.Second, func() string {
+		if strings.Contains(log.String(), "the connection to the client broke") {
+			return ""
+		}
+		return "the log does not say that the connection broke"
+	})
+	s.Close()
+	if err := <-errs; err == nil {
+		t.Error("the call returned no error")
 	}
 }
 

@@ -27,6 +27,7 @@ func (s *socket) replace(int) error                    { return errSystem }
 func (s *socket) abort()                               {}
 func (s *socket) hungUp() bool                         { return true }
 func (s *socket) lost() bool                           { return true }
+func (s *socket) broken() bool                         { return true }
 func (s *socket) close()                               {}
 func limit(*net.TCPConn, time.Duration) error          { return nil }
 func findSocket(local, peer *net.TCPAddr) (int, error) { return -1, errSystem }

@@ -81,15 +81,25 @@ func (s *socket) abort() {
 	}
 }
 
+// broken reports whether the connection has ended by an error: the peer was reset, or took no bytes for too long.
+func (s *socket) broken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fd < 0 || isBroken(s.fd)
+}
+
+// isBroken asks for the name of the peer, which a connection that has an error does not have. The error itself is
+// reported once, and C++ may have read it.
+func isBroken(fd int) bool {
+	_, err := unix.Getpeername(fd)
+	return err != nil
+}
+
 // lost reports whether the connection has ended and everything that came before was read.
 func (s *socket) lost() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fd < 0 {
-		return true
-	}
-	// A socket error is reported once, and C++ may have read it: the state of the peer stays.
-	if _, err := unix.Getpeername(s.fd); err != nil {
+	if s.fd < 0 || isBroken(s.fd) {
 		return true
 	}
 	var b [1]byte
