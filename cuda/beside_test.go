@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -153,9 +154,9 @@ func TestNestedCaptures(t *testing.T) {
 // untilIn waits until a goroutine is in all of the functions.
 func untilIn(functions ...string) { untilSoMany(1, functions...) }
 
-// untilSoMany waits until n goroutines or more are in all of the functions. After two minutes it panics.
+// untilSoMany waits until n goroutines or more are in all of the functions. After two minutes, or more on a busy machine, it panics.
 func untilSoMany(n int, functions ...string) {
-	late := time.Now().Add(2 * time.Minute)
+	late := time.Now().Add(nativetest.Patience(2 * time.Minute))
 	for stack := make([]byte, 1<<20); ; runtime.Gosched() {
 		in := 0
 		for one := range strings.SplitSeq(string(stack[:runtime.Stack(stack, true)]), "\n\n") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // stuck is a stream that waits for the program, whose queue holds little work.
@@ -43,7 +44,7 @@ func (s *stuck) inTime(what string, f func() error) {
 		if err != nil {
 			s.t.Errorf("%s: %v", what, err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(nativetest.Patience(5 * time.Second)):
 		stack := make([]byte, 1<<16)
 		s.t.Errorf("%s waits for a stream that it does not use:\n%s", what, stack[:runtime.Stack(stack, true)])
 		s.goOn()

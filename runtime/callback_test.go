@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -442,7 +443,7 @@ func TestCallbackOutlivesCall(t *testing.T) {
 	runtime.GC()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(nativetest.Patience(10 * time.Second)):
 		t.Error("the callback did not come")
 	}
 	runtimetest.DropGarbage(t)

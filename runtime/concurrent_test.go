@@ -126,7 +126,7 @@ func TestBlockingCalls(t *testing.T) {
 		select {
 		case <-gate:
 			return nil
-		case <-time.After(20 * time.Second):
+		case <-time.After(nativetest.Patience(20 * time.Second)):
 			return errors.New("nobody came")
 		}
 	}))

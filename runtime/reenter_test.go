@@ -40,7 +40,7 @@ func init() {
 
 // aliveFor ends a child that hangs.
 func aliveFor(d time.Duration) {
-	time.AfterFunc(d, func() {
+	time.AfterFunc(nativetest.Patience(d), func() {
 		fmt.Println("it hangs")
 		os.Exit(4)
 	})

@@ -161,7 +161,7 @@ func TestSearchesHoldTheRegistry(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(nativetest.Patience(10 * time.Second)):
 			t.Fatalf("%s hangs", what)
 		}
 	}
@@ -186,7 +186,7 @@ func TestResolveUnderTheRegistry(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(nativetest.Patience(10 * time.Second)):
 			t.Fatal("both wait for each other")
 		}
 	}

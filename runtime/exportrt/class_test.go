@@ -116,7 +116,7 @@ func TestClose_forgets(t *testing.T) {
 	if objects.ClosedPeers() == 0 {
 		t.Error("closed values are not remembered")
 	}
-	for deadline := time.Now().Add(10 * time.Second); objects.ClosedPeers() > 0; {
+	for deadline := time.Now().Add(nativetest.Patience(10 * time.Second)); objects.ClosedPeers() > 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d closed values are remembered", objects.ClosedPeers())
 		}

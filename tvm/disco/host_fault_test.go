@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
 )
 
@@ -162,7 +163,7 @@ func TestNodeLost(t *testing.T) {
 // waitForEnd waits until a process has ended.
 func waitForEnd(t testing.TB, what string, pid int) {
 	t.Helper()
-	for range 500 {
+	for late := time.Now().Add(nativetest.Patience(5 * time.Second)); time.Now().Before(late); {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(status), ") Z ") {
 			return

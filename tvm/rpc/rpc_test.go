@@ -75,7 +75,7 @@ func library(t testing.TB) []byte {
 
 // limited returns a context that ends before the test does.
 func limited(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
+	ctx, cancel := context.WithTimeout(context.Background(), nativetest.Patience(d))
 	t.Cleanup(cancel)
 	return ctx
 }

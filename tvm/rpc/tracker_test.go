@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
 
@@ -42,6 +43,7 @@ var trackers = map[string]func(testing.TB) string{
 // eventually calls f until it returns "", which is what is missing.
 func eventually(t testing.TB, d time.Duration, f func() string) {
 	t.Helper()
+	d = nativetest.Patience(d)
 	end := time.Now().Add(d)
 	for {
 		missing := f()

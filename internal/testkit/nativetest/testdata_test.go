@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
 func load(t *testing.T, library string, names ...string) (string, error) {
 	t.Helper()
 	program := BuildText(t, "loader", loader, Executable(), Flags("-ldl"))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience(20*time.Second))
 	defer cancel()
 	cmd := Command(ctx, program, append([]string{library}, names...)...)
 	// No core file of the libraries that are meant to crash.

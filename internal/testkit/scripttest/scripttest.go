@@ -34,9 +34,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
-// limit is how long a script may take. The longest takes 20 s on two quiet cores; the rest is for a busy
-// machine. testscript keeps a tenth of it to stop what still runs.
-const limit = 5 * time.Minute
+// limit is how long a script may take on an idle machine. The longest takes 20 s on two cores. testscript keeps a tenth
+// of it to stop what still runs.
+const limit = 2 * time.Minute
 
 // Run runs the scripts in the folder testdata of the package under test, several at a time, with the tool
 // built from the repository. The modules that the scripts need are brought into the module cache first; then the module
@@ -80,7 +80,7 @@ func run(t *testing.T, vars []string) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			all, _ := t.Deadline()
-			testscript.RunT(single{t}, params(t, file, root, vars, deadline(time.Now(), all)))
+			testscript.RunT(single{t}, params(t, file, root, vars, deadline(time.Now(), nativetest.Patience(limit), all)))
 		})
 	}
 }
@@ -108,7 +108,7 @@ func params(t *testing.T, file, root string, vars []string, deadline time.Time) 
 
 // deadline is the time at which a script is ended. If the whole test binary ends sooner than that, it is a little before
 // that end, so that the test can still name the script.
-func deadline(start, all time.Time) time.Time {
+func deadline(start time.Time, limit time.Duration, all time.Time) time.Time {
 	end := start.Add(limit)
 	if left := all.Sub(start); !all.IsZero() && left < limit {
 		return all.Add(-min(30*time.Second, left/10))
