@@ -52,14 +52,14 @@ func TestCounts(t *testing.T) {
 		t.Logf("version %s: compared with its own schema only", nativetest.Version())
 		pinned = nil
 	}
+	m := newConsumer(t, "empty.txtar")
 	for folder, file := range map[string]string{"ffi": "libtvm_ffi.so", "testing": "libtvm_ffi_testing.so"} {
 		counted := count(s, file)
 		if pinned != nil {
 			equalCounts(t, counted, pinned[folder])
 		}
-		m := newConsumer(t, "empty.txtar")
 		path := map[string]string{"ffi": core, "testing": testing}[folder]
-		m.Bind("gen", "--lib", path, "--package", "lib", "--out", "./lib", "--report", "report.json")
+		m.Bind("gen", "--lib", path, "--package", "lib", "--out", "./"+folder, "--report", "report.json")
 		reported := readReport(t, m.Read("report.json")).counts()
 		if n := reported["type weakened"]; file == "libtvm_ffi_testing.so" && n != 3 {
 			t.Errorf("%d weakened types, want the three of libtvm_ffi that the signatures mention", n)
