@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"runtime"
-	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -78,8 +77,7 @@ func AllocHost[T Scalar](d Device, n int, options ...HostOption) (h *Host[T], er
 // RegisterHost pins memory for n elements at an address of memory that is not Go's, such as
 // memory of malloc or mmap. The memory stays the owner's, who must keep it until Free, which
 // only ends the registration. The driver pins whole pages, and refuses a page that is
-// registered already. An address in the heap of Go is refused where this package can tell:
-// take [PinHost] for it.
+// registered already. Memory of Go may move or end: take [PinHost] for it.
 func RegisterHost[T Scalar](d Device, p tvmffi.Pointer, n int, options ...HostOption) (*Host[T], error) {
 	var zero T
 	switch {
@@ -87,8 +85,6 @@ func RegisterHost[T Scalar](d Device, p tvmffi.Pointer, n int, options ...HostOp
 		return nil, valueError("the host memory to register is at a null pointer")
 	case p.Address%unsafe.Alignof(zero) != 0:
 		return nil, valueError("the host memory at %#x is not aligned for elements of %d bytes", p.Address, unsafe.Sizeof(zero))
-	case inHeap(p.Address):
-		return nil, valueError("the host memory at %#x is in the heap of Go: pin the slice by PinHost", p.Address)
 	}
 	return registerHost[T](d, p.Address, n, options, func() {})
 }
@@ -192,17 +188,6 @@ func (h *Host[T]) find(g *guard, flags uintptr) error {
 	}
 	h.device = g.result(1)
 	return nil
-}
-
-// inHeap reports whether an address is near the heap of Go, which grows from one place: it is
-// not farther from an object than all memory of the runtime and one arena together.
-func inHeap(address uintptr) bool {
-	total := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
-	metrics.Read(total)
-	const arena = 64 << 20
-	reach := uintptr(total[0].Value.Uint64()) + arena
-	sample := uintptr(unsafe.Pointer(&total[0])) // of an object that escaped to the heap
-	return max(address, sample)-min(address, sample) < reach
 }
 
 func (h *Host[T]) bytes() int64 {

@@ -159,8 +159,15 @@ func dataTypeOf(bits uint64) DataType {
 // ParseDataType parses the name of a data type. It accepts the names and the short forms
 // that the library accepts: "float32", "f32", "bf16x4", "int8xvscalex2", "fp8_e4m3fn",
 // "float4_e2m1fn_x2", "handle", "void", "". The library itself parses a name such as
-// "custom[mine]16"; the type must be registered there. The error is of kind ErrValue.
+// "custom[mine]16"; the type must be registered there. "complex64" and "complex128" are accepted
+// too, which no version of the library reads. The error is of kind ErrValue.
 func ParseDataType(name string) (DataType, error) {
+	switch name {
+	case "complex64":
+		return Complex64, nil
+	case "complex128":
+		return Complex128, nil
+	}
 	if strings.HasPrefix(name, "custom") {
 		if err := Load(); err != nil {
 			return DataType{}, err

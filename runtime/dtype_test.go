@@ -91,7 +91,9 @@ func TestParseDataType_asTheLibrary(t *testing.T) {
 	newestTables(t)
 	names := dataTypeNames()
 	for _, name := range names {
-		compareName(t, name)
+		if name != "complex64" { // which the library does not read
+			compareName(t, name)
+		}
 	}
 	t.Logf("%d names", len(names))
 }
@@ -126,6 +128,9 @@ func FuzzParseDataType(f *testing.F) {
 		if len(name) >= 6 && name[:6] == "custom" {
 			return // the library itself reads these
 		}
+		if name == "complex64" || name == "complex128" {
+			return
+		}
 		compareName(t, name)
 	})
 }
@@ -143,8 +148,10 @@ func TestDataType_properties(t *testing.T) {
 			t.Errorf("%q: %+v, want %+v", name, got, want)
 		}
 	}
-	if !tvmffi.Complex64.IsComplex() {
-		t.Error("complex64 is not complex")
+	for _, want := range []tvmffi.DataType{tvmffi.Complex64, tvmffi.Complex128} {
+		if got, err := tvmffi.ParseDataType(want.String()); got != want || err != nil || !got.IsComplex() {
+			t.Errorf("%s is %+v (%v), want %+v", want, got, err, want)
+		}
 	}
 }
 

@@ -51,27 +51,6 @@ func MustCompile(text string) *Checker {
 	return c
 }
 
-// tooMany is a number of arguments that no kernel takes.
-const tooMany = 200
-
-// Reported makes a Checker of the description that a kernel of the CuTe DSL or of TVM
-// reports. It asks f by a call with too many arguments, which no kernel accepts. What kernels
-// do not report has the meaning of the zero value: a Tensor of TVM must be on the CPU and
-// aligned to 64 bytes. For another meaning, change a description of spec.ParseMessage, and
-// call New.
-func Reported(f *tvmffi.Function) (*Checker, error) {
-	result, err := f.Call(make([]any, tooMany)...)
-	if err == nil {
-		result.Release()
-		return nil, tvmffi.NewError("ValueError", "the function takes any number of arguments, so it is not a kernel and reports nothing: describe it, and call Compile")
-	}
-	description, err := spec.ParseMessage(err.Error())
-	if err != nil {
-		return nil, tvmffi.WrapError("ValueError", err.Error(), err)
-	}
-	return New(description)
-}
-
 // Plan returns the checks, in order.
 func (c *Checker) Plan() *spec.Plan { return c.plan }
 

@@ -78,12 +78,25 @@ func TestTVMMessages(t *testing.T) {
 	}
 }
 
+// reported makes a checker of the description that a function reports when it gets more arguments than it takes.
+func reported(f *tvmffi.Function) (*check.Checker, error) {
+	_, err := f.Call(make([]any, 200)...)
+	if err == nil {
+		return nil, errors.New("the function takes 200 arguments")
+	}
+	description, err := spec.ParseMessage(err.Error())
+	if err != nil {
+		return nil, err
+	}
+	return check.New(description)
+}
+
 // TestTVMReported compares the signatures that the functions report with those of the
 // table, and makes checkers of them.
 func TestTVMReported(t *testing.T) {
 	m := tvmKernels(t)
 	for name, text := range tvmSpecs {
-		c, err := check.Reported(tvmFunction(t, m, name))
+		c, err := reported(tvmFunction(t, m, name))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -92,14 +105,6 @@ func TestTVMReported(t *testing.T) {
 		if got.Dialect != spec.TVM || got.Signature() != want.Signature() {
 			t.Errorf("%s reports\n%s, the table has\n%s", name, got, want.Signature())
 		}
-	}
-	f, err := tvmffi.Lookup("ffi.Array")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Release()
-	if _, err := check.Reported(f); err == nil || !strings.Contains(err.Error(), "the function takes any number of arguments") {
-		t.Errorf("ffi.Array reports %v", err)
 	}
 }
 
@@ -121,7 +126,7 @@ func TestTVMMisaligned(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "SIGSEGV") {
 		t.Errorf("the child ended with %v, want SIGSEGV:\n%s", err, out)
 	}
-	c, err := check.Reported(f)
+	c, err := reported(f)
 	if err != nil {
 		t.Fatal(err)
 	}
