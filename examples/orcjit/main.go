@@ -137,11 +137,10 @@ func replace(ctx context.Context, jit *JIT, out io.Writer) error {
 	return nil
 }
 
-// cycle measures the way from a new text to the result of a call, beside the way by a shared
-// library.
+// cycle measures the way from a new text to the result of a call.
 func cycle(ctx context.Context, jit *JIT, out io.Writer) error {
 	const edits, calls = 5, 100_000
-	var compile, link, total, library []time.Duration
+	var compile, link, total []time.Duration
 	salt := time.Now().UnixNano() // so that no text is in the cache
 	var live *Live[func(float64) (float64, error)]
 	for i := range edits {
@@ -157,21 +156,6 @@ func cycle(ctx context.Context, jit *JIT, out io.Writer) error {
 		total = append(total, time.Since(start))
 		compile, link = append(compile, took.Compile), append(link, took.Link)
 		live = f
-
-		start = time.Now()
-		module, err := native.Load(ctx, native.Code{Name: "discounted", CPP: []string{text + "\n"}, Exports: map[string]string{"discounted": ""}})
-		if err != nil {
-			return err
-		}
-		linked, err := typed[func(float64) (float64, error)](module, "discounted")
-		if err != nil {
-			return err
-		}
-		if _, err := linked(100); err != nil {
-			return err
-		}
-		library = append(library, time.Since(start))
-		module.Release()
 	}
 	f := live.Func()
 	start := time.Now()
@@ -182,14 +166,9 @@ func cycle(ctx context.Context, jit *JIT, out io.Writer) error {
 	}
 	perCall := time.Since(start) / calls
 	fmt.Fprintf(out, "\nfrom a new text to a result, the median of %d:\n", edits)
-	for _, row := range []struct {
-		what string
-		took time.Duration
-	}{
-		{"compile", median(compile)}, {"link by orcjit", median(link)}, {"in all", median(total)},
-		{"in all, by a shared library", median(library)},
-	} {
-		fmt.Fprintf(out, "  %-28s %8.1f ms\n", row.what, float64(row.took.Microseconds())/1000)
+	for i, what := range []string{"compile", "link by orcjit", "in all"} {
+		took := median([][]time.Duration{compile, link, total}[i])
+		fmt.Fprintf(out, "  %-28s %8.1f ms\n", what, float64(took.Microseconds())/1000)
 	}
 	fmt.Fprintf(out, "  %-28s %8d ns\n", "one call", perCall.Nanoseconds())
 	return nil

@@ -77,7 +77,7 @@ func TestCycle(t *testing.T) {
 	if err := cycle(t.Context(), jit, &out); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(out.String(), " ms\n"); got != 4 || !strings.Contains(out.String(), " ns\n") {
+	if got := strings.Count(out.String(), " ms\n"); got != 3 || !strings.Contains(out.String(), " ns\n") {
 		t.Errorf("the table is\n%s", &out)
 	}
 	t.Log(&out)
