@@ -221,7 +221,10 @@ func (s *server) stream(ctx context.Context, w http.ResponseWriter, text *writin
 		return control.Flush()
 	}
 	finish, used, err := text.run(ctx, prompt, func(part string) error {
-		return send("token", map[string]string{"text": part})
+		if send("token", map[string]string{"text": part}) != nil {
+			return context.Canceled // the client is gone
+		}
+		return nil
 	})
 	if err != nil {
 		_ = send("error", map[string]*problem{"error": s.problem(err)}) // the client may be gone

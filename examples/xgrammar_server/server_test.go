@@ -51,7 +51,7 @@ func start(t *testing.T, change func(*limits)) site {
 	if change != nil {
 		change(&l)
 	}
-	s, err := newServer(newToy(), l, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	s, err := newServer(newToy(), l, slog.New(slog.NewTextHandler(failing{t}, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +63,14 @@ func start(t *testing.T, change func(*limits)) site {
 		}
 	})
 	return site{h, s}
+}
+
+// failing fails the test at each line of the log: the server logs only what clients cannot mend.
+type failing struct{ testing.TB }
+
+func (f failing) Write(line []byte) (int, error) {
+	f.Errorf("the server logs %s", line)
+	return len(line), nil
 }
 
 // post sends a question and returns the status and the body of the answer.
