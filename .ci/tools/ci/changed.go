@@ -19,7 +19,7 @@ type changes struct {
 	packages map[string]*pkg
 }
 
-// pkg is a package of this module.
+// pkg is a package of the root module, or of the one in examples.
 type pkg struct {
 	path           string
 	imports, tests []string // what its code imports, and what its tests import
@@ -54,10 +54,6 @@ func findChanges(ctx context.Context) (*changes, error) {
 	if len(changed) == 0 {
 		return &changes{all: true, why: "every step runs: nothing has changed since " + base}, nil
 	}
-	nested, err := lines(ctx, "git", "ls-files", "--cached", "--others", "--exclude-standard", "*/go.mod")
-	if err != nil {
-		return nil, err
-	}
 	packages, err := listPackages(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +61,7 @@ func findChanges(ctx context.Context) (*changes, error) {
 	c := &changes{packages: packages}
 	c.why = fmt.Sprintf("%d files have changed since %s", len(changed), base)
 	for _, file := range changed {
-		if !c.mark(file, nested) {
+		if !c.mark(file) {
 			c.all = true
 			c.why += "; every step runs, because " + file + " may concern all"
 			break
@@ -86,20 +82,25 @@ func lines(ctx context.Context, words ...string) ([]string, error) {
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' }), nil
 }
 
-// listPackages lists the packages of the root module, by import path.
+// listPackages lists the packages of the root module and of the one in examples, by import path.
 func listPackages(ctx context.Context) (map[string]*pkg, error) {
-	list, err := lines(ctx, "go", "list", "-e", "-tags="+allTags, "-f",
-		`{{.ImportPath}};{{join .Imports " "}};{{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
 	packages := map[string]*pkg{}
-	for _, line := range list {
-		parts := strings.Split(line, ";")
-		packages[parts[0]] = &pkg{path: parts[0], imports: strings.Fields(parts[1]), tests: strings.Fields(parts[2])}
+	for _, dir := range []string{".", "examples"} {
+		list, err := lines(ctx, "go", "-C", dir, "list", "-e", "-tags=bindings,"+allTags, "-f",
+			`{{.ImportPath}};{{join .Imports " "}};{{join .TestImports " "}} {{join .XTestImports " "}}`, "./...")
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range list {
+			parts := strings.Split(line, ";")
+			packages[parts[0]] = &pkg{path: parts[0], imports: strings.Fields(parts[1]), tests: strings.Fields(parts[2])}
+		}
 	}
-	return packages, err
+	return packages, nil
 }
 
 // mark notes a changed file at the package that has it, and returns false if any package may read it.
-func (c *changes) mark(file string, nested []string) bool {
+func (c *changes) mark(file string) bool {
 	switch {
 	case strings.HasPrefix(file, ".github/"), strings.HasPrefix(file, ".ci/mutants"), strings.HasPrefix(file, ".ci/tools/mutate/"):
 		return true
@@ -110,9 +111,6 @@ func (c *changes) mark(file string, nested []string) bool {
 		return false
 	}
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		if slices.Contains(nested, dir+"/go.mod") {
-			return true // of another module: its own step always runs
-		}
 		if p := c.packages[module+"/"+dir]; p != nil {
 			if strings.HasSuffix(file, "_test.go") || strings.Contains(file[len(dir):], "/testdata/") {
 				p.test = true
@@ -122,7 +120,7 @@ func (c *changes) mark(file string, nested []string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.HasPrefix(file, "examples/") // their step always runs
 }
 
 // reach reports whether a change concerns packages that the patterns name, what they import, or

@@ -118,5 +118,6 @@ func choose(args []string, changed *changes) (chosen []step, left []string, err 
 		}
 		chosen = append(chosen, s)
 	}
+	changed.all = changed.all || all || len(named) > 0 // for the step fuzz
 	return chosen, left, nil
 }
