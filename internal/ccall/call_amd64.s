@@ -278,18 +278,14 @@ entry:
 	MOVQ (DX), CX
 	JMP  CX
 
-// void releaseObject(Released* node, int flags), the deleter of an object: the
-// memory is free when the last weak reference has gone.
+// void releaseObject(Released* node, int flags), the deleter of an object: pushes node on the
+// list releasedHead. The memory is free when the last weak reference has gone.
 TEXT tvmffi_releaseObject(SB), NOSPLIT|NOFRAME, $0
 	TESTL $const_deleterWeak, SI
 	JNE   free
 	RET
 
 free:
-	JMP tvmffi_release(SB)
-
-// void release(Released* node): pushes node on the list releasedHead.
-TEXT tvmffi_release(SB), NOSPLIT|NOFRAME, $0
 	MOVQ ·releasedHead(SB), AX
 
 retry:

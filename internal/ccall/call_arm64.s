@@ -239,17 +239,10 @@ entry:
 	MOVD (R26), R1
 	JMP  (R1)
 
-// void releaseObject(Released* node, int flags), the deleter of an object: the
-// memory is free when the last weak reference has gone.
+// void releaseObject(Released* node, int flags), the deleter of an object: pushes node on the
+// list releasedHead. The memory is free when the last weak reference has gone.
 TEXT tvmffi_releaseObject(SB), NOSPLIT|NOFRAME, $0
-	TBZ $const_deleterWeakBit, R1, live
-	B   tvmffi_release(SB)
-
-live:
-	RET
-
-// void release(Released* node): pushes node on the list releasedHead.
-TEXT tvmffi_release(SB), NOSPLIT|NOFRAME, $0
+	TBZ  $const_deleterWeakBit, R1, live
 	MOVD $·releasedHead(SB), R1
 
 retry:
@@ -257,4 +250,6 @@ retry:
 	MOVD  R2, Released_Next(R0)
 	STLXR R0, (R1), R3
 	CBNZ  R3, retry
+
+live:
 	RET

@@ -26,9 +26,6 @@ var _callBlock byte
 //go:linkname _callback tvmffi_callback
 var _callback byte
 
-//go:linkname _release tvmffi_release
-var _release byte
-
 //go:linkname _releaseObject tvmffi_releaseObject
 var _releaseObject byte
 
@@ -71,13 +68,9 @@ func SetCallback(entry func(*CallbackFrame)) {
 // the Go function of SetCallback on any thread.
 func Unguarded() uintptr { return uintptr(unsafe.Pointer(&_callback)) }
 
-// Release is the address of the C function void (*)(Released*) that puts a node
-// on the list of TakeReleased. It never enters Go, so it may run on any thread
-// and during any call.
-func Release() uintptr { return uintptr(unsafe.Pointer(&_release)) }
-
-// ReleaseObject is the address of a deleter of objects, void (*)(void*, int
-// flags), that does what Release does once the memory of the object is free.
+// ReleaseObject is the address of a deleter of objects, void (*)(void*, int flags), that
+// puts a node on the list of TakeReleased once the memory of the object is free. It never
+// enters Go, so it may run on any thread and during any call.
 func ReleaseObject() uintptr { return uintptr(unsafe.Pointer(&_releaseObject)) }
 
 // HasReleased reports whether nodes wait for TakeReleased.

@@ -107,17 +107,8 @@ var Unguarded = sync.OnceValue(func() uintptr {
 	})
 })
 
-// Release is the address of the C function void (*)(Released*) that puts a node
-// on the list of TakeReleased.
-var Release = sync.OnceValue(func() uintptr {
-	return purego.NewCallback(func(node uintptr) uintptr {
-		push(node)
-		return 0
-	})
-})
-
-// ReleaseObject is the address of a deleter of objects, void (*)(void*, int
-// flags), that does what Release does once the memory of the object is free.
+// ReleaseObject is the address of a deleter of objects, void (*)(void*, int flags), that
+// puts a node on the list of TakeReleased once the memory of the object is free.
 var ReleaseObject = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(node, flags uintptr) uintptr {
 		if flags&abi.DeleterWeak != 0 {

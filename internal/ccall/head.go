@@ -106,7 +106,7 @@ func Callback() uintptr {
 }
 
 // Released is the part of a node in C memory that C releases through the
-// address Release: nodes wait on a list until TakeReleased. It begins with the
+// address ReleaseObject: nodes wait on a list until TakeReleased. It begins with the
 // struct that a DLPack deleter receives.
 type Released struct {
 	Managed abi.DLManagedTensorVersioned

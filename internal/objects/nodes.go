@@ -70,7 +70,7 @@ const _ = unsafe.Offsetof(node{}.Next) - unsafe.Sizeof(functionObject{})
 
 // node is the block in C memory behind a Go value that native code holds: a
 // Function, a Tensor or an object of the type go.Value, or the handle of a DLPack
-// tensor. Its deleter is ccall.ReleaseObject or ccall.Release, so a node that native code
+// tensor. Its deleter is ccall.ReleaseObject, so a node that native code
 // has released waits on a list and enters Go only when Drain takes it.
 type node struct {
 	ccall.Released
