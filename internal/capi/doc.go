@@ -5,6 +5,6 @@
 // # Files
 //
 //	C functions                api.go, malloc_*.go
-//	C memory                   memory.go, address*.go, keepalive.go
+//	C memory                   memory.go, address*.go
 //	the registry and its lock  registry.go, thread_*.go, typeinfo.go
 package capi

@@ -1,9 +1,11 @@
 package capi
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
@@ -115,4 +117,13 @@ func BorrowString(v *abi.Any) (text []byte, ok bool) {
 // TVMFFIFunctionCall does.
 func SafeCall(handle uintptr) uintptr {
 	return PointerTo[abi.FunctionCell](handle + abi.ObjectSize).SafeCall
+}
+
+// KeepValue keeps a value that C looks at alive until here.
+func KeepValue(v *abi.Any) { runtime.KeepAlive(v) }
+
+// KeepAlive keeps a text and its description alive until here.
+func KeepAlive(array *abi.ByteArray, s string) {
+	runtime.KeepAlive(array)
+	runtime.KeepAlive(s)
 }

@@ -17,7 +17,7 @@
 //	the supported platforms       platform.go
 //	RTLD_NOLOAD                   noload_*.go
 //	what the process has loaded   images_*.go
-//	the SIGSEGV action            reclaim.go, signal_*.go, fault_* (faults on threads of C++)
+//	the SIGSEGV action            signal_*.go, fault_* (faults on threads of C++)
 //	the identity of a thread      thread_*.go
 //	pointers to C memory          pointer_windows.go
 package dynlib

@@ -76,3 +76,8 @@ func (h Handle) Symbol(name string) (uintptr, error) {
 
 // File returns the path of the file that holds the code at address, or "".
 func File(address uintptr) string { return fileOf(address) }
+
+// KeepSignalAction remembers the SIGSEGV action of this moment, which must be
+// Go's. The func that it returns puts it back if libtvm_ffi, loaded later by
+// other code, has replaced it; handlers of other libraries stay.
+func KeepSignalAction() (reclaim func()) { return saveSignalAction() }

@@ -3,7 +3,7 @@
 //
 // # Files
 //
-//	references             object.go, ref.go, nocopy.go, borrow.go
+//	references             object.go, borrow.go
 //	the end of references  recent.go, inherit.go, releaser.go, track*.go
 //	objects built in Go    nodes.go, peers.go, array.go, tensor.go, boundfunc.go
 //	memory behind tensors  foreign.go

@@ -394,3 +394,25 @@ func TakeString(v abi.Any) string {
 	DecRef(uintptr(v.Bits))
 	return s
 }
+
+// Ref is a pointer to an object type of package tvmffi or above.
+type Ref interface{ TVMFFIObject() *Object }
+
+// StateOf returns the state behind x, or nil for a nil interface and a nil pointer.
+func StateOf(x Ref) *Object {
+	// The word of an interface that holds a pointer is the pointer; promoted
+	// methods cannot be called on a nil one.
+	if (*[2]unsafe.Pointer)(unsafe.Pointer(&x))[1] == nil {
+		return nil
+	}
+	return x.TVMFFIObject()
+}
+
+// NoCopy makes go vet report copies of a struct that has a field of this type.
+type NoCopy struct{}
+
+// Lock does nothing: vet takes a type with this method for a lock.
+func (*NoCopy) Lock() {}
+
+// Unlock does nothing.
+func (*NoCopy) Unlock() {}
