@@ -9,7 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/defined"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -177,10 +177,10 @@ func TestFieldsThatAreAddedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	capi.Registry.Lock()
-	d := &core.Defined{Key: "gotest.Grown", Info: capi.InfoOf(index)}
-	f := &core.DefinedField{
+	d := &defined.Type{Key: "gotest.Grown", Info: capi.InfoOf(index)}
+	f := &defined.Field{
 		Name: "b", Metadata: `{"type_schema":"{\"type\":\"int\"}"}`, Offset: abi.ObjectSize,
-		Accept: core.Accept{Kind: core.KindInt64, Expected: "int", Go: "int64"},
+		Accept: defined.Accept{Kind: defined.KindInt64, Expected: "int", Go: "int64"},
 	}
 	err = f.Prepare()
 	if err == nil {

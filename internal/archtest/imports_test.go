@@ -42,7 +42,8 @@ var rooms = []room{
 	{dir: "internal/libraries", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/find", "internal/nearest", "internal/objects", "internal/registry"}, other: []string{purego}},
 	{dir: "internal/maptable", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/fields", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
-	{dir: "internal/core", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}, other: []string{purego}},
+	{dir: "internal/defined", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/objects", "internal/registry"}, other: []string{purego}},
+	{dir: "internal/core", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/defined", "internal/failure", "internal/fields", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}, other: []string{purego}},
 	{dir: "internal/codec", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/core", "internal/failure", "internal/fields", "internal/maptable", "internal/objects", "internal/registry", "internal/values", "schema"}},
 	{dir: "internal/nearest"},
 	{dir: "internal/docstring"},
@@ -123,7 +124,7 @@ var rooms = []room{
 
 // machine returns what a package above the machine may import: the machine itself, and more.
 func machine(more ...string) []string {
-	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/values", "internal/callbacks", "internal/environment", "internal/registry", "internal/libraries", "internal/maptable", "internal/fields", "internal/core", "internal/codec"}, more...)
+	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/values", "internal/callbacks", "internal/environment", "internal/registry", "internal/libraries", "internal/maptable", "internal/fields", "internal/defined", "internal/core", "internal/codec"}, more...)
 }
 
 // command returns the folders of packages below the command.

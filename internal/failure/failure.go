@@ -375,6 +375,7 @@ var machinery = []string{
 	"github.com/tvmffi-go/tvmffi/internal/libraries.",
 	"github.com/tvmffi-go/tvmffi/internal/maptable.",
 	"github.com/tvmffi-go/tvmffi/internal/fields.",
+	"github.com/tvmffi-go/tvmffi/internal/defined.",
 	"github.com/tvmffi-go/tvmffi/internal/core.",
 	"github.com/tvmffi-go/tvmffi/internal/codec.",
 	"github.com/tvmffi-go/tvmffi/runtime.",

@@ -8,7 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/defined"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -17,7 +17,7 @@ import (
 
 // recordField is a field of a type made in Go.
 type recordField struct {
-	core.DefinedField
+	defined.Field
 	owner      *definition
 	goType     reflect.Type
 	at         uintptr       // its offset in the Go struct
@@ -39,13 +39,13 @@ func (f *recordField) in(record unsafe.Pointer) unsafe.Pointer { return unsafe.A
 
 // plain reports whether a field has the bytes of its Go value.
 func (f *recordField) plain() bool {
-	return f.Accept.Kind != core.KindAnyValue && f.Accept.Kind != core.KindObjectRef
+	return f.Accept.Kind != defined.KindAnyValue && f.Accept.Kind != defined.KindObjectRef
 }
 
 // load reads the field of an object into the Go value at p.
 func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointer) error {
 	if f.plain() {
-		size := core.SizeOf(f.Accept.Kind)
+		size := defined.SizeOf(f.Accept.Kind)
 		copy(unsafe.Slice((*byte)(p), size), unsafe.Slice(capi.PointerTo[byte](handle+uintptr(f.Offset)), size))
 		return nil
 	}
@@ -76,9 +76,9 @@ func (f *recordField) reading() objects.Reading {
 func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
 	if f.plain() {
 		var v abi.Any
-		size := core.SizeOf(f.Accept.Kind)
+		size := defined.SizeOf(f.Accept.Kind)
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size), unsafe.Slice((*byte)(p), size))
-		if f.Accept.Kind == core.KindUint64 && v.Bits > math.MaxInt64 {
+		if f.Accept.Kind == defined.KindUint64 && v.Bits > math.MaxInt64 {
 			return v, failure.Annotate("field "+f.Name, failure.Errorf(failure.KindValue, "%d does not fit an int of 64 bits", v.Bits))
 		}
 		return v, nil
@@ -119,17 +119,17 @@ func (f *recordField) admit(v abi.Any) error {
 func (f *recordField) put(handle uintptr, v abi.Any) (old abi.Any) {
 	at := handle + uintptr(f.Offset)
 	switch f.Accept.Kind {
-	case core.KindAnyValue:
+	case defined.KindAnyValue:
 		p := capi.PointerTo[abi.Any](at)
 		old, *p = *p, v
-	case core.KindObjectRef:
+	case defined.KindObjectRef:
 		p := capi.PointerTo[uintptr](at)
 		if *p != 0 {
 			old = abi.Any{TypeIndex: abi.TypeObject, Bits: uint64(*p)}
 		}
 		*p = uintptr(v.Bits)
 	default:
-		size := core.SizeOf(f.Accept.Kind)
+		size := defined.SizeOf(f.Accept.Kind)
 		copy(unsafe.Slice(capi.PointerTo[byte](at), size), unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size))
 	}
 	return old

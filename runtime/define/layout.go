@@ -8,7 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/defined"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
@@ -21,7 +21,7 @@ import (
 
 // layout is a type in memory. It is not changed after registration.
 type layout struct {
-	core.Defined
+	defined.Type
 	parent     *definition    // in Go, nil for another
 	parentAt   uintptr        // where an opaque struct embeds it
 	foreign    *abi.TypeInfo  // the nearest ancestor that is not made in Go
@@ -60,7 +60,7 @@ func (d *definition) makeLayout() error {
 	if d.structural < 0 || d.structural > structural.UniqueInstance {
 		return d.errorf(failure.KindValue, "there is no structural kind %d", d.structural)
 	}
-	p := &layout{Defined: core.Defined{Key: d.key, Doc: d.doc, Structural: int32(d.structural)}}
+	p := &layout{Type: defined.Type{Key: d.key, Doc: d.doc, Structural: int32(d.structural)}}
 	read := d.readFields
 	if d.opaque {
 		read = d.readEmbedded
@@ -176,7 +176,7 @@ func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*record
 	return r, nil
 }
 
-// bit is the bit of a scalar type in core.Accept.
+// bit is the bit of a scalar type in defined.Accept.
 func bit(indices ...abi.TypeIndex) (mask uint64) {
 	for _, i := range indices {
 		mask |= 1 << i
@@ -184,11 +184,11 @@ func bit(indices ...abi.TypeIndex) (mask uint64) {
 	return mask
 }
 
-var scalarKinds = map[reflect.Kind]core.FieldKind{
-	reflect.Bool: core.KindBool, reflect.Float64: core.KindFloat64, reflect.Float32: core.KindFloat32,
-	reflect.Int: core.KindInt64, reflect.Int64: core.KindInt64, reflect.Int32: core.KindInt32, reflect.Int16: core.KindInt16, reflect.Int8: core.KindInt8,
-	reflect.Uint: core.KindUint64, reflect.Uint64: core.KindUint64, reflect.Uint32: core.KindUint32, reflect.Uint16: core.KindUint16, reflect.Uint8: core.KindUint8,
-	reflect.Uintptr: core.KindUint64,
+var scalarKinds = map[reflect.Kind]defined.FieldKind{
+	reflect.Bool: defined.KindBool, reflect.Float64: defined.KindFloat64, reflect.Float32: defined.KindFloat32,
+	reflect.Int: defined.KindInt64, reflect.Int64: defined.KindInt64, reflect.Int32: defined.KindInt32, reflect.Int16: defined.KindInt16, reflect.Int8: defined.KindInt8,
+	reflect.Uint: defined.KindUint64, reflect.Uint64: defined.KindUint64, reflect.Uint32: defined.KindUint32, reflect.Uint16: defined.KindUint16, reflect.Uint8: defined.KindUint8,
+	reflect.Uintptr: defined.KindUint64,
 }
 
 // cppNames are the names that errors of C++ have for types.
@@ -197,18 +197,18 @@ var cppNames = strings.NewReplacer("ffi.String", "str", "ffi.Bytes", "bytes")
 // store chooses the form in memory of a field of a type.
 func (r *recordField) store(e schema.TypeSchema) error {
 	a := &r.Accept
-	*a = core.Accept{Expected: cppNames.Replace(e.String()), Go: r.goType.String()}
+	*a = defined.Accept{Expected: cppNames.Replace(e.String()), Go: r.goType.String()}
 	nullable := e.Name == "Optional"
 	if nullable {
 		e = e.Args[0]
 		a.Scalars |= bit(abi.TypeNone)
 	}
 	inAny := func(indices ...abi.TypeIndex) error {
-		a.Kind = core.KindAnyValue
+		a.Kind = defined.KindAnyValue
 		a.Scalars |= bit(indices...)
 		return nil
 	}
-	scalar := func(kind core.FieldKind, index abi.TypeIndex) error {
+	scalar := func(kind defined.FieldKind, index abi.TypeIndex) error {
 		if nullable {
 			return inAny(index)
 		}
@@ -222,7 +222,7 @@ func (r *recordField) store(e schema.TypeSchema) error {
 			return failure.Errorf(failure.KindType, "the Go type %s has no counterpart in TVM-FFI", r.goType)
 		}
 		a.Scalars, a.Class = ^uint64(0), codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
-		a.Kind = core.KindAnyValue
+		a.Kind = defined.KindAnyValue
 		return nil
 	case "bool", "int", "float":
 		index := map[string]abi.TypeIndex{"bool": abi.TypeBool, "int": abi.TypeInt, "float": abi.TypeFloat}[e.Name]
@@ -232,12 +232,12 @@ func (r *recordField) store(e schema.TypeSchema) error {
 		}
 		return scalar(kind, index)
 	case "DataType":
-		return scalar(core.KindDataType, abi.TypeDataType)
+		return scalar(defined.KindDataType, abi.TypeDataType)
 	case "Device":
-		return scalar(core.KindDevice, abi.TypeDevice)
+		return scalar(defined.KindDevice, abi.TypeDevice)
 	case "void*":
 		a.Scalars |= bit(abi.TypeNone)
-		return scalar(core.KindOpaquePtr, abi.TypeOpaquePtr)
+		return scalar(defined.KindOpaquePtr, abi.TypeOpaquePtr)
 	case "ffi.String":
 		a.Class = &typeString
 		return inAny(abi.TypeSmallStr)
@@ -258,7 +258,7 @@ func (r *recordField) storeObject() error {
 		}
 		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory", t)
 	}
-	r.Accept.Kind, r.Accept.Class = core.KindObjectRef, r.class
+	r.Accept.Kind, r.Accept.Class = defined.KindObjectRef, r.class
 	return nil
 }
 
@@ -344,7 +344,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 		if depth < info.Depth {
 			level = capi.Ancestor(info, depth)
 		}
-		if layout, ok := core.LayoutOf(level.TypeIndex); ok {
+		if layout, ok := defined.LayoutOf(level.TypeIndex); ok {
 			refs = layout // those of its ancestors too
 			continue
 		}
@@ -354,9 +354,9 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 				return 0, nil, failure.Annotate("field "+capi.GoString(f.Name), err)
 			}
 			switch kind {
-			case core.KindAnyValue:
+			case defined.KindAnyValue:
 				refs = append(refs, uint64(f.Offset)<<1|1)
-			case core.KindObjectRef:
+			case defined.KindObjectRef:
 				refs = append(refs, uint64(f.Offset)<<1)
 			}
 			spans = append(spans, span{f.Offset, f.Offset + f.Size})
@@ -378,7 +378,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 
 // foreignField says what a field of another language is in memory: an Any, a
 // pointer to an object, or bytes.
-func foreignField(f *abi.FieldInfo) (core.FieldKind, error) {
+func foreignField(f *abi.FieldInfo) (defined.FieldKind, error) {
 	m, err := schema.ParseMetadata(capi.GoString(f.Metadata))
 	if err != nil || !m.HasType {
 		return 0, failure.Errorf(failure.KindType, "does not tell its type")
@@ -390,21 +390,21 @@ func foreignField(f *abi.FieldInfo) (core.FieldKind, error) {
 	}
 	switch e.Name {
 	case "int", "float", "bool", "DataType", "Device", "void*", "DLTensor*":
-		return core.KindInt64, nil
+		return defined.KindInt64, nil
 	case "Any", "ffi.String", "ffi.Bytes":
 		if f.Size == 16 {
-			return core.KindAnyValue, nil
+			return defined.KindAnyValue, nil
 		}
 	case "Variant":
 		if f.Size == 16 {
-			return core.KindAnyValue, nil
+			return defined.KindAnyValue, nil
 		}
 		if f.Size == 8 {
-			return core.KindObjectRef, nil
+			return defined.KindObjectRef, nil
 		}
 	default:
 		if f.Size == 8 && f.StaticTypeIndex.IsObject() {
-			return core.KindObjectRef, nil
+			return defined.KindObjectRef, nil
 		}
 	}
 	return 0, failure.Errorf(failure.KindType, "is a %s of %d bytes, which Go cannot manage", e.String(), f.Size)

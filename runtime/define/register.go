@@ -8,7 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/defined"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -161,16 +161,16 @@ func (d *definition) prepare() error {
 		if inherited := p.inherited(f.Name); inherited != "" {
 			return d.errorf(failure.KindType, "field %s hides the one of %s", f.Name, inherited)
 		}
-		size := core.SizeOf(f.Accept.Kind)
+		size := defined.SizeOf(f.Accept.Kind)
 		align := min(size, 8)
 		at = (at + align - 1) / align * align
 		f.Offset = at
-		f.reader = fields.ReaderAt(f.Name, f.Offset, f.Accept.Kind == core.KindAnyValue)
+		f.reader = fields.ReaderAt(f.Name, f.Offset, f.Accept.Kind == defined.KindAnyValue)
 		at += size
 		switch f.Accept.Kind {
-		case core.KindAnyValue:
+		case defined.KindAnyValue:
 			p.Refs = append(p.Refs, uint64(f.Offset)<<1|1)
-		case core.KindObjectRef:
+		case defined.KindObjectRef:
 			p.Refs = append(p.Refs, uint64(f.Offset)<<1)
 		}
 		if c := f.Accept.Class; c != nil && c.Resolve == nil {
@@ -209,12 +209,12 @@ func registerAll(group []*definition) (err error) {
 	keys, fields := map[string]bool{}, 0
 	for _, d := range group {
 		fields += len(d.layout.own)
-		if keys[d.key] || !core.KeyIsFree(d.key, d.layout.Parent) {
+		if keys[d.key] || !defined.KeyIsFree(d.key, d.layout.Parent) {
 			return d.errorf(failure.KindRuntime, "a type of this key is registered already")
 		}
 		keys[d.key] = true
 	}
-	if err := core.RoomToDefine(len(group), fields); err != nil {
+	if err := defined.Room(len(group), fields); err != nil {
 		return err
 	}
 	for _, d := range group {
@@ -256,7 +256,7 @@ func (d *definition) Enter() error {
 		if err := f.Prepare(); err != nil {
 			return err
 		}
-		if err := p.AddField(&f.DefinedField); err != nil {
+		if err := p.AddField(&f.Field); err != nil {
 			return err
 		}
 	}

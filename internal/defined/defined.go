@@ -1,4 +1,4 @@
-package core
+package defined
 
 import (
 	"runtime"
@@ -14,9 +14,6 @@ import (
 
 	"github.com/ebitengine/purego"
 )
-
-// Object types made in Go: their entries in the type table, their memory, and the
-// C functions behind them. Package define decides what they are.
 
 // FieldKind says what the bytes of a field are.
 type FieldKind = ccall.FieldKind
@@ -91,8 +88,8 @@ type setterKey struct {
 	goType   string
 }
 
-// defined is what all types made in Go share; the Registry guards it.
-var defined struct {
+// shared is what all types made in Go share; the Registry guards it.
+var shared struct {
 	ready   bool
 	setters map[setterKey]uintptr // -> the ccall.Setter
 	entries map[uintptr]uintptr   // ccall.Setter -> the address of the setter
@@ -104,16 +101,16 @@ var defined struct {
 const maxDefinedIndex = 1 << 16
 
 func readyToDefine() {
-	if defined.ready {
+	if shared.ready {
 		return
 	}
-	defined.ready = true
-	defined.setters, defined.entries, defined.strings = map[setterKey]uintptr{}, map[uintptr]uintptr{}, map[string]uintptr{}
-	defined.layouts = capi.Allocate(maxDefinedIndex * unsafe.Sizeof(uintptr(0)))
+	shared.ready = true
+	shared.setters, shared.entries, shared.strings = map[setterKey]uintptr{}, map[uintptr]uintptr{}, map[string]uintptr{}
+	shared.layouts = capi.Allocate(maxDefinedIndex * unsafe.Sizeof(uintptr(0)))
 	ccall.InitStubs(ccall.StubFunctions{
 		Malloc: capi.Malloc, Free: capi.CFunction("free"), DecRef: capi.API.ObjectDecRef,
 		ToOwned: capi.API.AnyViewToOwnedAny, TypeInfo: capi.API.GetTypeInfo, SetParts: capi.API.ErrorSetRaisedFromCStrParts,
-		Layouts: defined.layouts,
+		Layouts: shared.layouts,
 		From:    lastingCString("Cannot convert from type `"), To: lastingCString("` to `"), End: lastingCString("`"),
 		TypeError: lastingCString(failure.KindType), ValueError: lastingCString(failure.KindValue),
 		MemoryError: lastingCString("MemoryError"), NoMem: lastingCString("out of memory"),
@@ -122,17 +119,17 @@ func readyToDefine() {
 
 // lastingCString returns a C text that lives as long as the process.
 func lastingCString(s string) uintptr {
-	if at, ok := defined.strings[s]; ok {
+	if at, ok := shared.strings[s]; ok {
 		return at
 	}
 	at := capi.Allocate(uintptr(len(s)) + 1)
 	copy(unsafe.Slice(capi.PointerTo[byte](at), len(s)), s)
-	defined.strings[s] = at
+	shared.strings[s] = at
 	return at
 }
 
-// DefinedField is a field of a type made in Go.
-type DefinedField struct {
+// Field is a field of a type made in Go.
+type Field struct {
 	Name, Doc, Metadata string
 	Flags               int64
 	Offset              int64
@@ -147,8 +144,8 @@ type DefinedField struct {
 	setter *ccall.Setter
 }
 
-// Defined is an object type made in Go.
-type Defined struct {
+// Type is an object type made in Go.
+type Type struct {
 	Key, Doc   string
 	Structural int32
 	// Size is that of an object, Refs the offsets of its references with those of its
@@ -164,9 +161,9 @@ type Defined struct {
 	layout uintptr
 }
 
-// RoomToDefine returns an error if there may be no room for so many types with so
+// Room returns an error if there may be no room for so many types with so
 // many fields, of which some may share a setter.
-func RoomToDefine(types, fields int) error {
+func Room(types, fields int) error {
 	readyToDefine()
 	switch forSetters, forCreators := ccall.Free(); {
 	case forCreators < types:
@@ -196,7 +193,7 @@ func KeyIsFree(key string, parent *abi.TypeInfo) bool {
 
 // Allocate gives the type its index. The Registry is held; nothing can take it
 // back.
-func (d *Defined) Allocate() error {
+func (d *Type) Allocate() error {
 	parent := d.Parent
 	key := capi.ByteArray(d.Key)
 	i, _, _ := purego.SyscallN(capi.API.TypeGetOrAllocIndex, capi.Address(key), ^uintptr(0), uintptr(parent.Depth+1), 0, 1, uintptr(parent.TypeIndex))
@@ -209,13 +206,13 @@ func (d *Defined) Allocate() error {
 	l := capi.PointerTo[ccall.Layout](d.layout)
 	*l = ccall.Layout{Size: uintptr(d.Size), Index: int32(i), State: uint32(d.State), N: uintptr(len(d.Refs)), Refs: d.layout + unsafe.Sizeof(ccall.Layout{})}
 	copy(unsafe.Slice(capi.PointerTo[uint64](l.Refs), len(d.Refs)), d.Refs)
-	*capi.PointerTo[uintptr](defined.layouts + uintptr(i)*unsafe.Sizeof(i)) = d.layout
+	*capi.PointerTo[uintptr](shared.layouts + uintptr(i)*unsafe.Sizeof(i)) = d.layout
 	return nil
 }
 
 // Prepare finds the setter of a field, once the types that it names have their
 // indices.
-func (f *DefinedField) Prepare() error {
+func (f *Field) Prepare() error {
 	a := &f.Accept
 	kind := &fieldKinds[a.Kind]
 	var info *abi.TypeInfo
@@ -227,7 +224,7 @@ func (f *DefinedField) Prepare() error {
 		}
 		key.index = info.TypeIndex
 	}
-	at, ok := defined.setters[key]
+	at, ok := shared.setters[key]
 	if !ok {
 		at = capi.Allocate(unsafe.Sizeof(ccall.Setter{}))
 		s := capi.PointerTo[ccall.Setter](at)
@@ -238,14 +235,14 @@ func (f *DefinedField) Prepare() error {
 		if info != nil {
 			s.Info, s.Index, s.Depth = uintptr(unsafe.Pointer(info)), int32(info.TypeIndex), info.Depth
 		}
-		defined.setters[key] = at
+		shared.setters[key] = at
 	}
 	f.setter = capi.PointerTo[ccall.Setter](at)
 	return nil
 }
 
 // AddField enters a field, which is prepared.
-func (d *Defined) AddField(f *DefinedField) error {
+func (d *Type) AddField(f *Field) error {
 	kind := &fieldKinds[f.Accept.Kind]
 	name, doc, metadata := capi.ByteArray(f.Name), capi.ByteArray(f.Doc), capi.ByteArray(f.Metadata)
 	info := &abi.FieldInfo{
@@ -263,12 +260,12 @@ func (d *Defined) AddField(f *DefinedField) error {
 		info.Setter = f.Convert.Handle()
 	} else {
 		at := uintptr(unsafe.Pointer(f.setter))
-		if defined.entries[at] == 0 {
-			if defined.entries[at] = ccall.SetterOf(at); defined.entries[at] == 0 {
+		if shared.entries[at] == 0 {
+			if shared.entries[at] = ccall.SetterOf(at); shared.entries[at] == 0 {
 				return failure.Errorf(failure.KindRuntime, "field %s.%s: all %d setters for fields of distinct types are taken", d.Key, f.Name, ccall.MaxSetters)
 			}
 		}
-		info.Setter = defined.entries[at]
+		info.Setter = shared.entries[at]
 	}
 	_, err := failure.Invoke(capi.API.TypeRegisterField, uintptr(d.Info.TypeIndex), capi.Address(info), 0)
 	runtime.KeepAlive(info)
@@ -282,7 +279,7 @@ func (d *Defined) AddField(f *DefinedField) error {
 // Complete ends the fields: it enters the size, the creator, and what makes and
 // copies objects. The constructor of the library's making comes with it if
 // automatic is set and the library has one; then it returns true.
-func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
+func (d *Type) Complete(automatic bool) (constructor bool, err error) {
 	creator := ccall.CreatorOf(d.layout)
 	if creator == 0 {
 		return false, failure.Errorf(failure.KindRuntime, "type %s: all %d creators of types made in Go are taken", d.Key, ccall.MaxCreators)
@@ -314,17 +311,14 @@ func (d *Defined) Complete(automatic bool) (constructor bool, err error) {
 	if err != nil || handle == 0 {
 		return false, err
 	}
-	fn := objects.Own(handle)
-	defer fn.Release()
-	var c Call1
-	c.BeginFunction(fn, 1)
-	c.Int(0, int64(d.Info.TypeIndex))
-	return true, c.Do()
+	defer objects.DecRef(handle)
+	_, err = failure.Apply(handle, []abi.Any{{TypeIndex: abi.TypeInt, Bits: uint64(d.Info.TypeIndex)}})
+	return true, err
 }
 
 // CompleteOpaque is Complete for a type whose objects are nodes of package objects: it enters
 // the doc comment and the size. Without a creator, nobody else makes or copies objects.
-func (d *Defined) CompleteOpaque() error {
+func (d *Type) CompleteOpaque() error {
 	doc := capi.ByteArray(d.Doc)
 	metadata := &abi.TypeMetadata{Doc: *doc, TotalSize: abi.ObjectSize}
 	_, err := failure.Invoke(capi.API.TypeRegisterMetadata, uintptr(d.Info.TypeIndex), capi.Address(metadata), 0)
@@ -334,27 +328,27 @@ func (d *Defined) CompleteOpaque() error {
 }
 
 // AddAttribute enters an attribute of the type; v stays with the caller.
-func (d *Defined) AddAttribute(name string, v abi.Any) error {
+func (d *Type) AddAttribute(name string, v abi.Any) error {
 	return registry.RegisterAttribute(d.Info.TypeIndex, name, v)
 }
 
 // AddMethod enters a method.
-func (d *Defined) AddMethod(m *registry.Method) error {
+func (d *Type) AddMethod(m *registry.Method) error {
 	return registry.RegisterMethod(d.Info.TypeIndex, m)
 }
 
 // New makes an object whose fields are all zero, and returns its only reference.
-func (d *Defined) New() (uintptr, error) {
+func (d *Type) New() (uintptr, error) {
 	out, err := failure.Invoke(ccall.NewObject(), d.layout, 0, 0)
 	return uintptr(out.Bits), err
 }
 
 // LayoutOf returns the references of a type made in Go; false for other types.
 func LayoutOf(index abi.TypeIndex) (refs []uint64, ok bool) {
-	if !defined.ready || index >= maxDefinedIndex {
+	if !shared.ready || index >= maxDefinedIndex {
 		return nil, false
 	}
-	at := *capi.PointerTo[uintptr](defined.layouts + uintptr(index)*unsafe.Sizeof(uintptr(0)))
+	at := *capi.PointerTo[uintptr](shared.layouts + uintptr(index)*unsafe.Sizeof(uintptr(0)))
 	if at == 0 {
 		return nil, false
 	}
