@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -440,4 +441,63 @@ func (c *Call) failed() error {
 		return failure.Thrown(c.fn.String(), c.head.Err)
 	}
 	return failure.OfCall(c.head.RC, c.head.Err)
+}
+
+// moved is where a callee finds the handle of an object that it may take; it leaves
+// null behind then. It lies on the heap, which does not move, until the call is over.
+type moved struct{ handle uintptr }
+
+// newMoved makes the value of an object that a call may take, whose reference it
+// takes over.
+func newMoved(handle uintptr) (*moved, abi.Any) {
+	m := &moved{handle}
+	return m, abi.Any{TypeIndex: abi.TypeObjectRValueRef, Bits: uint64(capi.Address(m))}
+}
+
+// end drops the reference that nobody took.
+func (m *moved) end() {
+	if m.handle != 0 {
+		objects.DecRef(m.handle)
+	}
+}
+
+// narrowArgument is an argument of a constructor for a field that may change it.
+type narrowArgument struct {
+	field *fields.Field
+	index int
+}
+
+// value returns the argument as it was packed.
+func (a narrowArgument) value(c *Call) abi.Any {
+	return abi.Any{TypeIndex: abi.TypeIndex(uint32(*c.word(2 * uint32(a.index)))), Bits: *c.word(2*uint32(a.index) + 1)}
+}
+
+// checkNumbers returns an error if an argument cannot fit its field.
+func (c *Call) checkNumbers(narrow []narrowArgument) error {
+	for _, a := range narrow {
+		if err := a.field.Fits(a.value(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMade releases the new object and returns an error if a field of it has another
+// number than the argument.
+func (c *Call) checkMade(narrow []narrowArgument) error {
+	made := c.head.Res
+	if len(narrow) == 0 || !made.TypeIndex.IsObject() || made.Bits == 0 {
+		return nil
+	}
+	if info, err := c.fn.Owner.Info(); err != nil || !capi.Derives(made.TypeIndex, info) {
+		return err
+	}
+	for _, a := range narrow {
+		if err := a.field.Holds(uintptr(made.Bits), a.value(c)); err != nil {
+			objects.DecRef(uintptr(made.Bits))
+			c.head.Res = abi.Any{}
+			return err
+		}
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
@@ -111,47 +110,6 @@ func (c *CallN) narrow(f *fields.Field, i int) {
 
 // Next is the index of the value of the keyword that was packed last.
 func (c *CallN) Next() int { return c.keywords - 1 }
-
-// narrowArgument is an argument of a constructor for a field that may change it.
-type narrowArgument struct {
-	field *fields.Field
-	index int
-}
-
-// value returns the argument as it was packed.
-func (a narrowArgument) value(c *Call) abi.Any {
-	return abi.Any{TypeIndex: abi.TypeIndex(uint32(*c.word(2 * uint32(a.index)))), Bits: *c.word(2*uint32(a.index) + 1)}
-}
-
-// checkNumbers returns an error if an argument cannot fit its field.
-func (c *Call) checkNumbers(narrow []narrowArgument) error {
-	for _, a := range narrow {
-		if err := a.field.Fits(a.value(c)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkMade releases the new object and returns an error if a field of it has another
-// number than the argument.
-func (c *Call) checkMade(narrow []narrowArgument) error {
-	made := c.head.Res
-	if len(narrow) == 0 || !made.TypeIndex.IsObject() || made.Bits == 0 {
-		return nil
-	}
-	if info, err := c.fn.Owner.Info(); err != nil || !capi.Derives(made.TypeIndex, info) {
-		return err
-	}
-	for _, a := range narrow {
-		if err := a.field.Holds(uintptr(made.Bits), a.value(c)); err != nil {
-			objects.DecRef(uintptr(made.Bits))
-			c.head.Res = abi.Any{}
-			return err
-		}
-	}
-	return nil
-}
 
 // Kwargs returns the object that separates positional from keyword arguments,
 // owned. Libraries before 0.1.11 have none.

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // Func is a function that generated code calls: a global function, an export of
@@ -202,56 +203,67 @@ func (f *Func) findExport() (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	query := func(g *Func) (*Call8, error) {
-		c := new(Call8)
-		c.Begin(g, 3)
-		c.Object(0, module)
-		c.String(1, f.Name)
-		c.Bool(2, false)
-		return c, c.Do()
+	query := func(g *Func) (abi.Any, error) {
+		name, err := values.NewString(f.Name)
+		if err != nil {
+			return abi.Any{}, err
+		}
+		return g.apply(objects.Share(module), name, abi.Any{TypeIndex: abi.TypeBool})
 	}
 	if f.Sig != "" {
-		c, err := query(&ModuleGetMetadata)
+		v, err := query(&ModuleGetMetadata)
 		if err != nil {
 			return 0, err
 		}
-		if c.head.Res.TypeIndex != abi.TypeNone {
-			metadata, err := c.StringResult()
-			if err != nil {
-				return 0, err
-			}
-			if err := f.check(metadata); err != nil {
-				return 0, err
-			}
+		metadata, _ := capi.StringOf(v)
+		objects.ReleaseValue(v)
+		if err := f.check(metadata); err != nil {
+			return 0, err
 		}
 	}
-	c, err := query(&ModuleGetFunction)
+	v, err := query(&ModuleGetFunction)
 	if err != nil {
 		return 0, err
 	}
-	if c.head.Res.TypeIndex != abi.TypeFunction {
+	if v.TypeIndex != abi.TypeFunction {
 		return 0, f.absent("no such function of the module")
 	}
-	return uintptr(c.head.Res.Bits), nil
+	return uintptr(v.Bits), nil
+}
+
+// apply calls f with packed values, whose references it takes over, and returns the result,
+// owned.
+func (f *Func) apply(args ...abi.Any) (abi.Any, error) {
+	defer func() {
+		for _, v := range args {
+			objects.ReleaseValue(v)
+		}
+	}()
+	handle, err := f.Handle()
+	if err != nil {
+		return abi.Any{}, err
+	}
+	return failure.ApplyAs(f.String(), handle, args)
 }
 
 // modules are the modules of exports by their paths; the Registry guards it.
-var modules = map[string]*objects.Object{}
+var modules = map[string]abi.Any{}
 
 // moduleAt loads the file as a module, once.
-func moduleAt(path string) (*objects.Object, error) {
+func moduleAt(path string) (abi.Any, error) {
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
 	if m, ok := modules[path]; ok {
 		return m, nil
 	}
-	c := new(Call24)
-	c.Begin(&ModuleLoadFromFile, 1)
-	c.String(0, path)
-	if err := c.Do(); err != nil {
-		return nil, libraries.ModuleError(path, err)
+	text, err := values.NewString(path)
+	if err != nil {
+		return abi.Any{}, err
 	}
-	m := objects.Static(uintptr(c.head.Res.Bits))
+	m, err := ModuleLoadFromFile.apply(text)
+	if err != nil {
+		return abi.Any{}, libraries.ModuleError(path, err)
+	}
 	modules[path] = m
 	return m, nil
 }

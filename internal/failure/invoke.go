@@ -34,6 +34,11 @@ func InvokeResult(fn, handle uintptr) (abi.Any, error) {
 // Apply calls a Function object with any number of packed values, borrowed, and
 // returns its result, owned. fn and what the values refer to must be kept alive.
 func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
+	return ApplyAs("the function", fn, values)
+}
+
+// ApplyAs is Apply for a function of which errors give the name.
+func ApplyAs(name string, fn uintptr, values []abi.Any) (abi.Any, error) {
 	h := ccall.Head{Fn: capi.SafeCall(fn), Handle: fn, N: uintptr(len(values)), Mode: ccall.Value}
 	if len(values) == 0 {
 		values = make([]abi.Any, 1) // a callee may look at the address
@@ -41,10 +46,13 @@ func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
 	h.Word = capi.Address(unsafe.SliceData(values))
 	ccall.Call(&h)
 	runtime.KeepAlive(values)
-	if h.RC != 0 {
-		return abi.Any{}, OfCall(h.RC, h.Err)
+	switch h.RC {
+	case 0:
+		return h.Res, nil
+	case ccall.Thrown:
+		return abi.Any{}, Thrown(name, h.Err)
 	}
-	return h.Res, nil
+	return abi.Any{}, OfCall(h.RC, h.Err)
 }
 
 // hostError is the return code of a function whose error the host language keeps, such as
