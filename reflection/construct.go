@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -236,7 +236,7 @@ func (c *Constructor) Call(args ...any) (*tvmffi.Object, error) {
 		}
 	}
 	if len(kwargs) > 0 {
-		separator, err := core.Kwargs()
+		separator, err := calls.Kwargs()
 		if err != nil {
 			return nil, err
 		}

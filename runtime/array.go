@@ -4,8 +4,8 @@ import (
 	"iter"
 	"runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -24,7 +24,7 @@ type Array[T any] struct {
 
 var (
 	typeArray     = fields.Type{Key: "ffi.Array"}
-	arrayContains = core.Func{Name: "ffi.ArrayContains"}
+	arrayContains = calls.Func{Name: "ffi.ArrayContains"}
 )
 
 // TVMFFIType identifies the type to the runtime.
@@ -93,7 +93,7 @@ func NewArray[T any](items ...T) (*Array[T], error) {
 // as empty. It returns an error if an array was released.
 func Concat[T any](arrays ...*Array[T]) (a *Array[T], err error) {
 	defer codec.Catch(&err)
-	t, err := codec.Packed(&codec.NewArray, 0, func(p *core.Pack) error {
+	t, err := codec.Packed(&codec.NewArray, 0, func(p *calls.Pack) error {
 		for _, a := range arrays {
 			if a == nil {
 				continue
@@ -161,8 +161,8 @@ func (a *Array[T]) CopyTo(dst []T) (int, error) { return codec.CopyTo(codec.Ref(
 // differ. Objects other than strings and bytes are equal only to themselves.
 func (a *Array[T]) Contains(x T) (bool, error) { return contains(&arrayContains, codec.Ref(a), x) }
 
-func contains[T any](f *core.Func, o *objects.Object, x T) (bool, error) {
-	var c core.Call8
+func contains[T any](f *calls.Func, o *objects.Object, x T) (bool, error) {
+	var c calls.Call8
 	c.Begin(f, 2)
 	c.Self(0, o)
 	codec.PackArgument(&c.Call, 1, x)

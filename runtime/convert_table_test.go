@@ -48,7 +48,7 @@ func argument[T any](t *testing.T, v abi.Any) (got abi.Any, ok bool) {
 }
 
 // TestConvertTable compares the four pieces of code that convert scalars, for every
-// pair of types: core.Convert, the codecs, exported functions and the setters in
+// pair of types: values.Convert, the codecs, exported functions and the setters in
 // assembly.
 func TestConvertTable(t *testing.T) {
 	runtimetest.Load(t)

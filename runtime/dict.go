@@ -3,8 +3,8 @@ package tvmffi
 import (
 	"iter"
 
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 )
 
@@ -17,9 +17,9 @@ type Dict[K comparable, V any] struct {
 }
 
 var (
-	dictSetItem = core.Func{Name: "ffi.DictSetItem"}
-	dictErase   = core.Func{Name: "ffi.DictErase"}
-	dictClear   = core.Func{Name: "ffi.DictClear"}
+	dictSetItem = calls.Func{Name: "ffi.DictSetItem"}
+	dictErase   = calls.Func{Name: "ffi.DictErase"}
+	dictClear   = calls.Func{Name: "ffi.DictClear"}
 )
 
 // TVMFFIType identifies the type to the runtime.
@@ -59,7 +59,7 @@ func (d *Dict[K, V]) Values() iter.Seq[V] { return codec.ValuesOf[V](&codec.Dict
 
 // Set stores a value under a key. It replaces the value of a key that exists.
 func (d *Dict[K, V]) Set(key K, value V) error {
-	var c core.Call16
+	var c calls.Call16
 	c.Begin(&dictSetItem, 3)
 	c.Self(0, codec.Ref(d))
 	codec.PackArgument(&c.Call, 1, key)
@@ -74,7 +74,7 @@ func (d *Dict[K, V]) Delete(key K) (was bool, err error) {
 	if codec.Ref(d).Handle() != 0 {
 		n = d.Len()
 	}
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&dictErase, 2)
 	c.Self(0, codec.Ref(d))
 	codec.PackArgument(&c.Call, 1, key)
@@ -86,7 +86,7 @@ func (d *Dict[K, V]) Delete(key K) (was bool, err error) {
 
 // Clear removes all entries.
 func (d *Dict[K, V]) Clear() error {
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&dictClear, 1)
 	c.Self(0, codec.Ref(d))
 	return c.Do()

@@ -8,9 +8,9 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
@@ -52,8 +52,8 @@ func Lookup(name string) (*Function, error) {
 }
 
 var (
-	removeGlobal = core.Func{Name: "ffi.FunctionRemoveGlobal"}
-	typeKeys     = core.Func{Name: "ffi.GetRegisteredTypeKeys"}
+	removeGlobal = calls.Func{Name: "ffi.FunctionRemoveGlobal"}
+	typeKeys     = calls.Func{Name: "ffi.GetRegisteredTypeKeys"}
 )
 
 // Functions returns the names of all global functions, sorted.
@@ -82,7 +82,7 @@ func TypeKeys() ([]string, error) {
 	}
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&typeKeys, 0)
 	if err := c.Do(); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func Unregister(name string) (bool, error) {
 	}
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&removeGlobal, 1)
 	c.String(0, name)
 	if err := c.Do(); err != nil {

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -40,7 +40,7 @@ func (f *Function) callPacked(args []any) (Any, error) {
 
 // callInFrame calls a function with up to 8 arguments in a frame on the stack.
 func callInFrame(fn *objects.Object, args []any) (Any, error) {
-	var c core.Call8
+	var c calls.Call8
 	c.BeginFunction(fn, len(args))
 	for i, arg := range args {
 		switch x := arg.(type) { // the frequent types need no codec
@@ -69,7 +69,7 @@ func callInFrame(fn *objects.Object, args []any) (Any, error) {
 }
 
 // putAny packs a value by its codec. It is a function of its own because x moves to the heap.
-func putAny(c *core.Call, i int, x any) {
+func putAny(c *calls.Call, i int, x any) {
 	if c.Prepare() {
 		t, err := codec.For[any]().Encode(unsafe.Pointer(&x))
 		c.Put(i, t, err)

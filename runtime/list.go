@@ -6,8 +6,8 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -23,17 +23,17 @@ type List[T any] struct {
 
 var (
 	typeList         = fields.Type{Key: "ffi.List"}
-	listAppend       = core.Func{Name: "ffi.ListAppend"}
-	listInsert       = core.Func{Name: "ffi.ListInsert"}
-	listSetItem      = core.Func{Name: "ffi.ListSetItem"}
-	listPop          = core.Func{Name: "ffi.ListPop"}
-	listErase        = core.Func{Name: "ffi.ListErase"}
-	listEraseRange   = core.Func{Name: "ffi.ListEraseRange"}
-	listReplaceSlice = core.Func{Name: "ffi.ListReplaceSlice"}
-	listReverse      = core.Func{Name: "ffi.ListReverse"}
-	listClear        = core.Func{Name: "ffi.ListClear"}
-	listReserve      = core.Func{Name: "ffi.ListReserve"}
-	listContains     = core.Func{Name: "ffi.ListContains"}
+	listAppend       = calls.Func{Name: "ffi.ListAppend"}
+	listInsert       = calls.Func{Name: "ffi.ListInsert"}
+	listSetItem      = calls.Func{Name: "ffi.ListSetItem"}
+	listPop          = calls.Func{Name: "ffi.ListPop"}
+	listErase        = calls.Func{Name: "ffi.ListErase"}
+	listEraseRange   = calls.Func{Name: "ffi.ListEraseRange"}
+	listReplaceSlice = calls.Func{Name: "ffi.ListReplaceSlice"}
+	listReverse      = calls.Func{Name: "ffi.ListReverse"}
+	listClear        = calls.Func{Name: "ffi.ListClear"}
+	listReserve      = calls.Func{Name: "ffi.ListReserve"}
+	listContains     = calls.Func{Name: "ffi.ListContains"}
 )
 
 // TVMFFIType identifies the type to the runtime.
@@ -84,7 +84,7 @@ func (l *List[T]) Contains(x T) (bool, error) { return contains(&listContains, c
 // Append adds items at the end.
 func (l *List[T]) Append(items ...T) error {
 	if len(items) == 1 {
-		var c core.Call8
+		var c calls.Call8
 		c.Begin(&listAppend, 2)
 		c.Self(0, codec.Ref(l))
 		codec.PackArgument(&c.Call, 1, items[0])
@@ -99,9 +99,9 @@ func (l *List[T]) Append(items ...T) error {
 
 // size returns the number of elements. If l has no object, it returns the error that a
 // call of f returns.
-func (l *List[T]) size(f *core.Func) (int, error) {
+func (l *List[T]) size(f *calls.Func) (int, error) {
 	if codec.Ref(l).Handle() == 0 {
-		var c core.Call1
+		var c calls.Call1
 		c.Begin(f, 1)
 		c.Self(0, codec.Ref(l))
 		return 0, c.Do()
@@ -119,7 +119,7 @@ func (l *List[T]) Insert(i int, x T) error {
 	if err := insertIndex(i, n); err != nil {
 		return err
 	}
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&listInsert, 3)
 	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
@@ -138,7 +138,7 @@ func insertIndex(i, n int) error {
 
 // Set replaces element i. The error is of kind ErrIndex if there is no such element.
 func (l *List[T]) Set(i int, x T) error {
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&listSetItem, 3)
 	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
@@ -161,7 +161,7 @@ func (l *List[T]) Pop() (T, error) {
 // PopAt is like [List.Pop] for element i. The error is of kind ErrIndex if there is no such
 // element.
 func (l *List[T]) PopAt(i int) (x T, err error) {
-	var c core.Call2
+	var c calls.Call2
 	c.Begin(&listPop, 2)
 	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
@@ -174,7 +174,7 @@ func (l *List[T]) PopAt(i int) (x T, err error) {
 
 // Delete removes element i. The error is of kind ErrIndex if there is no such element.
 func (l *List[T]) Delete(i int) error {
-	var c core.Call2
+	var c calls.Call2
 	c.Begin(&listErase, 2)
 	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
@@ -184,7 +184,7 @@ func (l *List[T]) Delete(i int) error {
 // DeleteRange removes the elements i to j-1. The error is of kind ErrIndex if they do not
 // exist. An empty range removes nothing and is not an error.
 func (l *List[T]) DeleteRange(i, j int) error {
-	var c core.Call3
+	var c calls.Call3
 	c.Begin(&listEraseRange, 3)
 	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
@@ -212,7 +212,7 @@ func (l *List[T]) Replace(i, j int, items ...T) error {
 
 func (l *List[T]) replace(i, j int, items []T) error {
 	t, err := codec.EncodeBy(&codec.NewList, items, nil)
-	var c core.Call4
+	var c calls.Call4
 	c.Begin(&listReplaceSlice, 4)
 	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(i))
@@ -227,8 +227,8 @@ func (l *List[T]) Reverse() error { return l.do(&listReverse) }
 // Clear removes all elements.
 func (l *List[T]) Clear() error { return l.do(&listClear) }
 
-func (l *List[T]) do(f *core.Func) error {
-	var c core.Call1
+func (l *List[T]) do(f *calls.Func) error {
+	var c calls.Call1
 	c.Begin(f, 1)
 	c.Self(0, codec.Ref(l))
 	return c.Do()
@@ -246,7 +246,7 @@ func (l *List[T]) Reserve(n int) error {
 	if _, err := listReserve.Handle(); errors.Is(err, ErrAttribute) {
 		return nil
 	}
-	var c core.Call2
+	var c calls.Call2
 	c.Begin(&listReserve, 2)
 	c.Self(0, codec.Ref(l))
 	c.Int(1, int64(n))

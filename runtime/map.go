@@ -9,8 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/maptable"
@@ -101,7 +101,7 @@ func NewMap[K comparable, V any](pairs Pairs[K, V]) (*Map[K, V], error) {
 	return newMapOf[*Map[K, V]](&codec.Maps.Create, pairs.items)
 }
 
-func newMapOf[P any, K, V any](f *core.Func, items []Pair[K, V]) (P, error) {
+func newMapOf[P any, K, V any](f *calls.Func, items []Pair[K, V]) (P, error) {
 	t, err := encodePairs(f, items, nil)
 	if err != nil {
 		var none P
@@ -110,12 +110,12 @@ func newMapOf[P any, K, V any](f *core.Func, items []Pair[K, V]) (P, error) {
 	return codec.Wrap[P](objects.Own(uintptr(t.Value.Bits))), nil
 }
 
-func encodePairs[K, V any](f *core.Func, items []Pair[K, V], outer *codec.Nest) (values.AnyView, error) {
+func encodePairs[K, V any](f *calls.Func, items []Pair[K, V], outer *codec.Nest) (values.AnyView, error) {
 	inner, err := outer.Enter(reflect.TypeFor[[]Pair[K, V]](), unsafe.Pointer(unsafe.SliceData(items)), len(items))
 	if err != nil {
 		return values.AnyView{}, err
 	}
-	return codec.Packed(f, 2*len(items), func(p *core.Pack) error {
+	return codec.Packed(f, 2*len(items), func(p *calls.Pack) error {
 		for i := range items {
 			item := &items[i]
 			if err := codec.PackElement(p, item.Key, inner); err != nil {
@@ -171,7 +171,7 @@ func hasKey[K any](k *codec.MapKind, o *objects.Object, key K) bool {
 		runtime.KeepAlive(o)
 		return found
 	}
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&k.Count, 2)
 	c.Self(0, o)
 	codec.PackArgument(&c.Call, 1, key)

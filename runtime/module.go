@@ -3,9 +3,9 @@ package tvmffi
 import (
 	"path/filepath"
 
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
@@ -22,16 +22,16 @@ type Module struct {
 var (
 	typeModule         = fields.Type{Key: "ffi.Module"}
 	moduleImportsField = fields.Field{Owner: &typeModule, Name: "imports_"}
-	moduleSystemLib    = core.Func{Name: "ffi.SystemLib"}
-	moduleImplements   = core.Func{Name: "ffi.ModuleImplementsFunction"}
-	moduleKind         = core.Func{Name: "ffi.ModuleGetKind"}
-	moduleProperties   = core.Func{Name: "ffi.ModuleGetPropertyMask"}
-	moduleDoc          = core.Func{Name: "ffi.ModuleGetFunctionDoc"}
-	moduleImport       = core.Func{Name: "ffi.ModuleImportModule"}
-	moduleClearImports = core.Func{Name: "ffi.ModuleClearImports"}
-	moduleFormats      = core.Func{Name: "ffi.ModuleGetWriteFormats"}
-	moduleWrite        = core.Func{Name: "ffi.ModuleWriteToFile"}
-	moduleSource       = core.Func{Name: "ffi.ModuleInspectSource"}
+	moduleSystemLib    = calls.Func{Name: "ffi.SystemLib"}
+	moduleImplements   = calls.Func{Name: "ffi.ModuleImplementsFunction"}
+	moduleKind         = calls.Func{Name: "ffi.ModuleGetKind"}
+	moduleProperties   = calls.Func{Name: "ffi.ModuleGetPropertyMask"}
+	moduleDoc          = calls.Func{Name: "ffi.ModuleGetFunctionDoc"}
+	moduleImport       = calls.Func{Name: "ffi.ModuleImportModule"}
+	moduleClearImports = calls.Func{Name: "ffi.ModuleClearImports"}
+	moduleFormats      = calls.Func{Name: "ffi.ModuleGetWriteFormats"}
+	moduleWrite        = calls.Func{Name: "ffi.ModuleWriteToFile"}
+	moduleSource       = calls.Func{Name: "ffi.ModuleInspectSource"}
 )
 
 // TVMFFIType identifies the type to the runtime.
@@ -74,8 +74,8 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
 	before := libraries.Registered(full)
-	var c core.Call24
-	c.Begin(&core.ModuleLoadFromFile, 1)
+	var c calls.Call24
+	c.Begin(&calls.ModuleLoadFromFile, 1)
 	c.String(0, full)
 	m, err := moduleOf(&c.Call)
 	if err != nil {
@@ -99,14 +99,14 @@ func SystemLib(prefix string) (*Module, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&moduleSystemLib, 1)
 	c.String(0, prefix)
 	return moduleOf(&c.Call)
 }
 
 // moduleOf makes the call c, whose result is a module.
-func moduleOf(c *core.Call) (*Module, error) {
+func moduleOf(c *calls.Call) (*Module, error) {
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ type moduleLookup struct{ own bool }
 func OwnFunctions() ModuleLookup { return func(l *moduleLookup) { l.own = true } }
 
 // about begins a call of f that asks about a function of the module.
-func (m *Module) about(c *core.Call12, f *core.Func, name string, options []ModuleLookup) {
+func (m *Module) about(c *calls.Call12, f *calls.Func, name string, options []ModuleLookup) {
 	var l moduleLookup
 	for _, option := range options {
 		option(&l)
@@ -141,8 +141,8 @@ func (m *Module) about(c *core.Call12, f *core.Func, name string, options []Modu
 // the reference. Keep the result if it is used often, because each call looks up the name.
 // The error is of kind ErrAttribute if there is no function of that name.
 func (m *Module) Function(name string, options ...ModuleLookup) (*Function, error) {
-	var c core.Call12
-	m.about(&c, &core.ModuleGetFunction, name, options)
+	var c calls.Call12
+	m.about(&c, &calls.ModuleGetFunction, name, options)
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (m *Module) Function(name string, options ...ModuleLookup) (*Function, erro
 
 // Has reports whether the module, or a module that it imports, has a function of that name.
 func (m *Module) Has(name string, options ...ModuleLookup) (bool, error) {
-	var c core.Call12
+	var c calls.Call12
 	m.about(&c, &moduleImplements, name, options)
 	if err := c.Do(); err != nil {
 		return false, err
@@ -166,7 +166,7 @@ func (m *Module) Has(name string, options ...ModuleLookup) (bool, error) {
 // FunctionMetadata returns the metadata of a function of the module or of a module that it
 // imports: a JSON text with the type schema. It is empty if the function has no metadata.
 func (m *Module) FunctionMetadata(name string, options ...ModuleLookup) (string, error) {
-	return m.str(&core.ModuleGetMetadata, name, options)
+	return m.str(&calls.ModuleGetMetadata, name, options)
 }
 
 // FunctionDoc returns the doc comment of a function of the module or of a module that it
@@ -177,8 +177,8 @@ func (m *Module) FunctionDoc(name string, options ...ModuleLookup) (string, erro
 
 // str calls f about a function of the module. It returns the string that f returns, or ""
 // for None.
-func (m *Module) str(f *core.Func, name string, options []ModuleLookup) (string, error) {
-	var c core.Call12
+func (m *Module) str(f *calls.Func, name string, options []ModuleLookup) (string, error) {
+	var c calls.Call12
 	m.about(&c, f, name, options)
 	str, isString, err := c.TryString()
 	if err == nil && !isString {
@@ -189,7 +189,7 @@ func (m *Module) str(f *core.Func, name string, options []ModuleLookup) (string,
 
 // Kind returns the kind of the module, such as "library".
 func (m *Module) Kind() (string, error) {
-	var c core.Call4
+	var c calls.Call4
 	c.Begin(&moduleKind, 1)
 	c.Self(0, codec.Ref(m))
 	return c.DoString()
@@ -214,7 +214,7 @@ func (p ModuleProperties) Has(q ModuleProperties) bool { return p&q == q }
 
 // Properties returns the properties of the module.
 func (m *Module) Properties() (ModuleProperties, error) {
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&moduleProperties, 1)
 	c.Self(0, codec.Ref(m))
 	if err := c.Do(); err != nil {
@@ -233,7 +233,7 @@ func (m *Module) Imports() (imports []*Module, err error) {
 // Import adds other to the imports of m, so that m also finds the functions of other. The
 // error is of kind ErrRuntime if the imports would form a cycle.
 func (m *Module) Import(other *Module) error {
-	var c core.Call2
+	var c calls.Call2
 	c.Begin(&moduleImport, 2)
 	c.Self(0, codec.Ref(m))
 	if other == nil {
@@ -245,7 +245,7 @@ func (m *Module) Import(other *Module) error {
 
 // ClearImports removes all imports of m.
 func (m *Module) ClearImports() error {
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&moduleClearImports, 1)
 	c.Self(0, codec.Ref(m))
 	return c.Do()
@@ -254,7 +254,7 @@ func (m *Module) ClearImports() error {
 // WriteFormats returns the formats in which [Module.WriteToFile] can write the module. A
 // shared library has none.
 func (m *Module) WriteFormats() ([]string, error) {
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&moduleFormats, 1)
 	c.Self(0, codec.Ref(m))
 	if err := c.Do(); err != nil {
@@ -269,7 +269,7 @@ func (m *Module) WriteToFile(path, format string) error {
 	if err != nil {
 		return err
 	}
-	var c core.Call24
+	var c calls.Call24
 	c.Begin(&moduleWrite, 3)
 	c.Self(0, codec.Ref(m))
 	c.String(1, full)
@@ -280,7 +280,7 @@ func (m *Module) WriteToFile(path, format string) error {
 // Source returns the source code of the module in the given format. If format is empty, the
 // module chooses one. A shared library has no source code.
 func (m *Module) Source(format string) (string, error) {
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&moduleSource, 2)
 	c.Self(0, codec.Ref(m))
 	c.String(1, format)

@@ -4,9 +4,9 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -77,7 +77,7 @@ func (o *Object) String() string {
 		}
 		return "None"
 	}
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&reprPrint, 1)
 	c.Object(0, s)
 	str, err := c.DoString()
@@ -87,7 +87,7 @@ func (o *Object) String() string {
 	return str
 }
 
-var reprPrint = core.Func{Name: "ffi.ReprPrint"}
+var reprPrint = calls.Func{Name: "ffi.ReprPrint"}
 
 // TypeKey returns the type key of the native object, such as "garden.Rose". It can be the
 // key of a type that derives from the Go type of x. TypeKey returns "None" for nil and for

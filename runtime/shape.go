@@ -6,9 +6,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -23,7 +23,7 @@ type Shape struct {
 
 var (
 	typeShape = fields.Type{Key: "ffi.Shape"}
-	newShape  = core.Func{Name: "ffi.Shape"}
+	newShape  = calls.Func{Name: "ffi.Shape"}
 )
 
 // TVMFFIType identifies the type to the runtime.

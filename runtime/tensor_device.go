@@ -6,8 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -15,10 +15,10 @@ import (
 // The device API of TVM copies memory that the host cannot address, such as memory of an RPC
 // session. Each function is looked up until a library has registered it, and then held.
 var (
-	copyFromBytes = core.Func{Name: "runtime.TVMTensorCopyFromBytes"}
-	copyToBytes   = core.Func{Name: "runtime.TVMTensorCopyToBytes"}
-	copyFromTo    = core.Func{Name: "runtime.TVMTensorCopyFromTo"}
-	allocate      = core.Func{Name: "runtime.TVMTensorAllocWithScope"}
+	copyFromBytes = calls.Func{Name: "runtime.TVMTensorCopyFromBytes"}
+	copyToBytes   = calls.Func{Name: "runtime.TVMTensorCopyToBytes"}
+	copyFromTo    = calls.Func{Name: "runtime.TVMTensorCopyFromTo"}
+	allocate      = calls.Func{Name: "runtime.TVMTensorAllocWithScope"}
 )
 
 // cellOf returns the DLTensor of a tensor whose memory is on the host, or on a device from
@@ -73,7 +73,7 @@ func (t *Tensor) store(c *abi.DLTensor, from []byte) error {
 	return t.exchange(&copyFromBytes, c, from)
 }
 
-func (t *Tensor) exchange(f *core.Func, c *abi.DLTensor, host []byte) error {
+func (t *Tensor) exchange(f *calls.Func, c *abi.DLTensor, host []byte) error {
 	if len(host) == 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (t *Tensor) exchange(f *core.Func, c *abi.DLTensor, host []byte) error {
 	// stacks, which move, nothing on the heap moves, and KeepAlive keeps host until C has
 	// returned. C does not keep the address: the device API waits for the copy.
 	codec.Heap(host)
-	var call core.Call3
+	var call calls.Call3
 	call.Begin(f, 3)
 	call.Object(0, codec.Ref(t))
 	call.Pointer(1, Pointer{uintptr(unsafe.Pointer(unsafe.SliceData(host)))})
@@ -98,7 +98,7 @@ func (t *Tensor) exchange(f *core.Func, c *abi.DLTensor, host []byte) error {
 }
 
 // deviceCall makes a call of the device API about t.
-func deviceCall(f *core.Func, call *core.Call, t *Tensor) error {
+func deviceCall(f *calls.Func, call *calls.Call, t *Tensor) error {
 	if err := f.Resolve(); err != nil {
 		return failure.Errorf(failure.KindValue, "tensor on %s: its memory is not on the host, and no loaded library has the function %s that copies it: load the runtime of TVM, libtvm_runtime, first", t.Device(), f.Name)
 	}
@@ -112,13 +112,13 @@ func deviceCall(f *core.Func, call *core.Call, t *Tensor) error {
 // session. There TVM 0.27 replaces the offset of the view by the offset of the part of the tensor
 // that it sends, and so would copy other elements. Copies on the device keep the offset, so
 // they bring the view to a tensor without one, and back.
-func (t *Tensor) exchangeView(f *core.Func, c *abi.DLTensor, host []byte) error {
+func (t *Tensor) exchangeView(f *calls.Func, c *abi.DLTensor, host []byte) error {
 	shape, err := NewShape(values.ShapeOf(c)...)
 	if err != nil {
 		return err
 	}
 	defer shape.Release()
-	var call core.Call4
+	var call calls.Call4
 	call.Begin(&allocate, 4)
 	call.Object(0, codec.Ref(shape))
 	call.DataType(1, DataType(c.DType))
@@ -167,7 +167,7 @@ func copyOnDevice(to, from *Tensor, target, source *abi.DLTensor) error {
 	if err != nil {
 		return err
 	}
-	var call core.Call2
+	var call calls.Call2
 	call.Begin(&copyFromTo, 2)
 	call.Object(0, codec.Ref(from))
 	call.Object(1, codec.Ref(to))

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -121,7 +121,7 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 		},
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
-		return codec.Packed(&codec.NewArray, len(items), func(args *core.Pack) error {
+		return codec.Packed(&codec.NewArray, len(items), func(args *calls.Pack) error {
 			for i, c := range items {
 				if err := codec.Pack(args, c, at(p, i), outer); err != nil {
 					return failure.Annotate("tuple element "+codec.Itoa(i), err)

@@ -43,8 +43,8 @@ var rooms = []room{
 	{dir: "internal/maptable", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/fields", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/defined", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/objects", "internal/registry"}, other: []string{purego}},
-	{dir: "internal/core", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/defined", "internal/failure", "internal/fields", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}, other: []string{purego}},
-	{dir: "internal/codec", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/core", "internal/failure", "internal/fields", "internal/maptable", "internal/objects", "internal/registry", "internal/values", "schema"}},
+	{dir: "internal/calls", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
+	{dir: "internal/codec", own: []string{"internal/abi", "internal/callbacks", "internal/calls", "internal/capi", "internal/failure", "internal/fields", "internal/maptable", "internal/objects", "internal/registry", "internal/values", "schema"}},
 	{dir: "internal/nearest"},
 	{dir: "internal/docstring"},
 	{dir: "internal/find", own: []string{"internal/elfheader", "internal/nearest"}},
@@ -124,7 +124,7 @@ var rooms = []room{
 
 // machine returns what a package above the machine may import: the machine itself, and more.
 func machine(more ...string) []string {
-	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/values", "internal/callbacks", "internal/environment", "internal/registry", "internal/libraries", "internal/maptable", "internal/fields", "internal/defined", "internal/core", "internal/codec"}, more...)
+	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/values", "internal/callbacks", "internal/environment", "internal/registry", "internal/libraries", "internal/maptable", "internal/fields", "internal/defined", "internal/calls", "internal/codec"}, more...)
 }
 
 // command returns the folders of packages below the command.
@@ -229,13 +229,13 @@ func TestImports_seesDefects(t *testing.T) {
 		dir, imports string
 		test, ok     bool
 	}{
-		{"runtime", self + "/internal/core", false, true},
+		{"runtime", self + "/internal/calls", false, true},
 		{"runtime", self + "/schema", false, true},
 		{"runtime", self + "/reflection", false, false},
 		{"runtime", self + "/internal/testkit/nativetest", false, false},
 		{"runtime", self + "/internal/testkit/nativetest", true, true},
 		{"runtime", self + "/gen", false, false},
-		{"internal/core", self + "/runtime", false, false},
+		{"internal/calls", self + "/runtime", false, false},
 		{"internal/abi", purego, false, false},
 		{"gen", self + "/runtime", false, false},
 		{"gen", jennifer, false, false},
@@ -253,7 +253,7 @@ func TestImports_seesDefects(t *testing.T) {
 		{"cmd/tvmffi-bind/internal/console", self + "/cmd/tvmffi-bind/internal/files", false, false},
 		{"cmd/tvmffi-bind/internal/project", self + "/gen", false, false},
 		{"generated/ffi", self + "/runtime/bindrt", false, true},
-		{"generated/ffi", self + "/internal/core", false, false},
+		{"generated/ffi", self + "/internal/calls", false, false},
 		{"generated/ffi", "unsafe", false, false},
 		{"generated/ffi", "runtime", false, false},
 		{"generated/ffi", "runtime", true, true},
@@ -303,7 +303,7 @@ func TestLinked(t *testing.T) {
 		never  []string
 		within []string // modules other than the standard library, all platforms
 	}{
-		{root: "./gen", need: jennifer, never: []string{purego, self + "/runtime", self + "/internal/core", self + "/cuda"}},
+		{root: "./gen", need: jennifer, never: []string{purego, self + "/runtime", self + "/internal/calls", self + "/cuda"}},
 		{root: "./runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel"}, within: []string{purego + "/...", "golang.org/x/sys/...", "github.com/x448/float16"}},
 		// Every library made of a Go package links it: regexp alone would add 300 kB.
 		{root: "./runtime/exportrt", need: purego, never: []string{"regexp", "text/template", "net/http"}},

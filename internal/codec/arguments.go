@@ -6,7 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -34,7 +34,7 @@ func ReadArgument(a *callbacks.Args, i int, t reflect.Type, at unsafe.Pointer) e
 }
 
 // PackArgument packs argument i of a call.
-func PackArgument[T any](c *core.Call, i int, x T) {
+func PackArgument[T any](c *calls.Call, i int, x T) {
 	switch p := any(&x).(type) {
 	case *int64:
 		c.Int(i, *p)
@@ -49,7 +49,7 @@ func PackArgument[T any](c *core.Call, i int, x T) {
 	}
 }
 
-func putArgument[T any](c *core.Call, i int, x T) {
+func putArgument[T any](c *calls.Call, i int, x T) {
 	t, err := Encode(x)
 	if err == nil {
 		err = t.CheckEscape()

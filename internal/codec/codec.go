@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -36,7 +36,7 @@ type Codec struct {
 	Direct directPack
 	// Empty makes the container that nil stands for where a value is not optional; nil for
 	// other types.
-	Empty *core.Func
+	Empty *calls.Func
 	// Abandon releases the objects in a value that was read in part before an error. It is
 	// nil if they follow from the kind of the type.
 	Abandon func(v reflect.Value)

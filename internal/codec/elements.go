@@ -7,8 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -18,7 +18,7 @@ import (
 // elements are read. Numbers, bools and strings go without the codecs.
 
 // PackElement adds x to the arguments of a call.
-func PackElement[T any](p *core.Pack, x T, outer *Nest) error {
+func PackElement[T any](p *calls.Pack, x T, outer *Nest) error {
 	switch v := any(&x).(type) {
 	case *int64:
 		p.Int(*v)
@@ -34,13 +34,13 @@ func PackElement[T any](p *core.Pack, x T, outer *Nest) error {
 	return nil
 }
 
-func putElement[T any](p *core.Pack, x T, outer *Nest) error {
+func putElement[T any](p *calls.Pack, x T, outer *Nest) error {
 	return Pack(p, For[T](), unsafe.Pointer(&x), outer)
 }
 
 // Pack adds the value at x to the arguments of a call. Strings go as they are: the
 // library makes objects of them.
-func Pack(p *core.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
+func Pack(p *calls.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 	switch c.Direct {
 	case directString:
 		return p.String(*(*string)(x))
@@ -99,7 +99,7 @@ func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (value
 	}
 	all = make([]abi.Any, len(items))
 	fill(all, items)
-	return Packed(&NewArray, len(items), func(p *core.Pack) error {
+	return Packed(&NewArray, len(items), func(p *calls.Pack) error {
 		for _, v := range all {
 			p.Any(v)
 		}
@@ -130,8 +130,8 @@ func fillBools(all []abi.Any, items []bool) {
 
 // stringArray makes an Array of strings in one crossing: the library makes the
 // String objects.
-func stringArray(f *core.Func, items []string) (values.AnyView, error) {
-	return Packed(f, len(items), func(p *core.Pack) error {
+func stringArray(f *calls.Func, items []string) (values.AnyView, error) {
+	return Packed(f, len(items), func(p *calls.Pack) error {
 		for i, s := range items {
 			if err := p.String(s); err != nil {
 				return failure.Annotate("element "+Itoa(i), err)
@@ -164,10 +164,10 @@ func EncodeArray[E any](items []E, outer *Nest) (values.AnyView, error) {
 }
 
 // EncodeBy makes a container of the items by calling f.
-func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (values.AnyView, error) {
+func EncodeBy[E any](f *calls.Func, items []E, outer *Nest) (values.AnyView, error) {
 	switch s := any(&items).(type) {
 	case *[]int64:
-		return Packed(f, len(*s), func(p *core.Pack) error {
+		return Packed(f, len(*s), func(p *calls.Pack) error {
 			for _, x := range *s {
 				p.Int(x)
 			}
@@ -179,13 +179,13 @@ func EncodeBy[E any](f *core.Func, items []E, outer *Nest) (values.AnyView, erro
 	return encodeItems(f, items, outer)
 }
 
-func encodeItems[E any](f *core.Func, items []E, outer *Nest) (values.AnyView, error) {
+func encodeItems[E any](f *calls.Func, items []E, outer *Nest) (values.AnyView, error) {
 	inner, err := outer.Enter(reflect.TypeFor[[]E](), unsafe.Pointer(unsafe.SliceData(items)), len(items))
 	if err != nil {
 		return values.AnyView{}, err
 	}
 	c := For[E]()
-	return Packed(f, len(items), func(p *core.Pack) error {
+	return Packed(f, len(items), func(p *calls.Pack) error {
 		for i := range items {
 			if err := Pack(p, c, unsafe.Pointer(&items[i]), inner); err != nil {
 				return failure.Annotate("element "+Itoa(i), err)
@@ -196,12 +196,12 @@ func encodeItems[E any](f *core.Func, items []E, outer *Nest) (values.AnyView, e
 }
 
 // Packed makes a container by calling f with what fill adds.
-func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (values.AnyView, error) {
+func Packed(f *calls.Func, n int, fill func(p *calls.Pack) error) (values.AnyView, error) {
 	fn, err := f.Handle()
 	if err != nil {
 		return values.AnyView{}, err
 	}
-	p := core.NewPack(n)
+	p := calls.NewPack(n)
 	defer p.Close()
 	if err := fill(p); err != nil {
 		return values.AnyView{}, err
@@ -212,7 +212,7 @@ func Packed(f *core.Func, n int, fill func(p *core.Pack) error) (values.AnyView,
 
 // Apply calls a Function object with n packed values.
 func Apply(fn uintptr, n int, item func(i int) (values.AnyView, error)) (abi.Any, error) {
-	p := core.NewPack(n)
+	p := calls.NewPack(n)
 	defer p.Close()
 	for i := range n {
 		t, err := item(i)
@@ -435,8 +435,8 @@ func joinStrings(all []abi.Any) string {
 }
 
 var (
-	NewArray = core.Func{Name: "ffi.Array"}
-	NewList  = core.Func{Name: "ffi.List"}
+	NewArray = calls.Func{Name: "ffi.Array"}
+	NewList  = calls.Func{Name: "ffi.List"}
 )
 
 // Heap makes the compiler put the elements of s on the heap, which does not

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -101,7 +101,7 @@ func encodeSlice(p reflect.Value, outer *Nest) (values.AnyView, error) {
 		}
 	}
 	item := Of(t.Elem())
-	return Packed(&NewArray, v.Len(), func(args *core.Pack) error {
+	return Packed(&NewArray, v.Len(), func(args *calls.Pack) error {
 		for i := range v.Len() {
 			if err := Pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
 				return failure.Annotate("element "+Itoa(i), err)
@@ -215,7 +215,7 @@ func encodeMap(m reflect.Value, outer *Nest) (values.AnyView, error) {
 	}
 	sorted := sortedEntries(m)
 	keys, values := Of(t.Key()), Of(t.Elem())
-	return Packed(&Maps.Create, 2*len(sorted), func(args *core.Pack) error {
+	return Packed(&Maps.Create, 2*len(sorted), func(args *calls.Pack) error {
 		for _, e := range sorted {
 			key, value := reflect.New(t.Key()), reflect.New(t.Elem())
 			key.Elem().Set(e.Key)

@@ -6,22 +6,22 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // LibraryFunc is a function that not every version of libtvm_ffi has.
 type LibraryFunc struct {
-	core.Func
+	calls.Func
 	// since is the first supported version that has it.
 	since string
 }
 
 // NewLibraryFunc describes a global function and the version that has it first.
 func NewLibraryFunc(name, since string) *LibraryFunc {
-	return &LibraryFunc{Func: core.Func{Name: name}, since: since}
+	return &LibraryFunc{Func: calls.Func{Name: name}, since: since}
 }
 
 // Need returns nil if the loaded library has the function.

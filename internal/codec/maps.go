@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/maptable"
@@ -20,15 +20,15 @@ import (
 type MapKind struct {
 	Name                                string
 	Class                               fields.Type
-	Create, size, find, Count, iterator core.Func
+	Create, size, find, Count, iterator calls.Func
 	// shared says that the map may change while it is read.
 	shared bool
 }
 
 // Maps is the kind of Map objects.
 var Maps = MapKind{
-	Name: "Map", Class: fields.Type{Key: "ffi.Map"}, Create: core.Func{Name: "ffi.Map"}, size: core.Func{Name: "ffi.MapSize"},
-	find: core.Func{Name: "ffi.MapGetItemOrMissing"}, Count: core.Func{Name: "ffi.MapCount"}, iterator: core.Func{Name: "ffi.MapForwardIterFunctor"},
+	Name: "Map", Class: fields.Type{Key: "ffi.Map"}, Create: calls.Func{Name: "ffi.Map"}, size: calls.Func{Name: "ffi.MapSize"},
+	find: calls.Func{Name: "ffi.MapGetItemOrMissing"}, Count: calls.Func{Name: "ffi.MapCount"}, iterator: calls.Func{Name: "ffi.MapForwardIterFunctor"},
 }
 
 // As views x as a B, which T must be.
@@ -41,7 +41,7 @@ func (k *MapKind) Len(o *objects.Object) int {
 		runtime.KeepAlive(o)
 		return n
 	}
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&k.size, 1)
 	c.Self(0, o)
 	if err := c.Do(); err != nil {
@@ -61,7 +61,7 @@ func missing() (uintptr, error) {
 	if m := missingObject.Load(); m != 0 {
 		return m, nil
 	}
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&getMissing, 0)
 	if err := c.Do(); err != nil {
 		return 0, err
@@ -75,7 +75,7 @@ func missing() (uintptr, error) {
 
 var missingObject atomic.Uintptr
 
-var getMissing = core.Func{Name: "ffi.GetInvalidObject"}
+var getMissing = calls.Func{Name: "ffi.GetInvalidObject"}
 
 // TableKey returns the key by which a table is read in Go, if it is a text or a
 // scalar.
@@ -168,7 +168,7 @@ func (k *MapKind) readThrough(o *objects.Object, each func(e *abi.MapEntry, left
 	if n == 0 {
 		return
 	}
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&k.iterator, 1)
 	c.Self(0, o)
 	if err := c.Do(); err != nil {
@@ -302,7 +302,7 @@ func HashableKey[K any](key K) error { return hashable(reflect.ValueOf(&key).Ele
 
 // Ask looks a key up through the library; the value is owned.
 func Ask[K any](k *MapKind, o *objects.Object, key K) (abi.Any, bool) {
-	var c core.Call8
+	var c calls.Call8
 	c.Begin(&k.find, 2)
 	c.Self(0, o)
 	PackArgument(&c.Call, 1, key)
@@ -325,7 +325,7 @@ func Ask[K any](k *MapKind, o *objects.Object, key K) (abi.Any, bool) {
 
 // Dicts is the kind of Dict objects, which may change.
 var Dicts = MapKind{
-	Name: "Dict", Class: fields.Type{Key: "ffi.Dict"}, Create: core.Func{Name: "ffi.Dict"}, size: core.Func{Name: "ffi.DictSize"},
-	find: core.Func{Name: "ffi.DictGetItemOrMissing"}, Count: core.Func{Name: "ffi.DictCount"}, iterator: core.Func{Name: "ffi.DictForwardIterFunctor"},
+	Name: "Dict", Class: fields.Type{Key: "ffi.Dict"}, Create: calls.Func{Name: "ffi.Dict"}, size: calls.Func{Name: "ffi.DictSize"},
+	find: calls.Func{Name: "ffi.DictGetItemOrMissing"}, Count: calls.Func{Name: "ffi.DictCount"}, iterator: calls.Func{Name: "ffi.DictForwardIterFunctor"},
 	shared: true,
 }

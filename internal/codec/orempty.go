@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"unsafe"
 
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
@@ -20,7 +20,7 @@ func orEmptyCodec(of *Codec, t reflect.Type) *Codec {
 	c := &Codec{Name: of.Name, Absent: of.Absent, Decode: of.Decode}
 	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 		if of.Empty != nil && isNil(reflect.NewAt(t, p).Elem()) {
-			return Packed(of.Empty, 0, func(*core.Pack) error { return nil })
+			return Packed(of.Empty, 0, func(*calls.Pack) error { return nil })
 		}
 		return EncodeIn(of, p, outer)
 	})

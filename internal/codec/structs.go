@@ -8,8 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -87,7 +87,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 		},
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
-		return Packed(&Maps.Create, 2*len(fields), func(args *core.Pack) error {
+		return Packed(&Maps.Create, 2*len(fields), func(args *calls.Pack) error {
 			for _, f := range fields {
 				at := unsafe.Add(p, f.offset)
 				if f.optional && reflect.NewAt(f.kind, at).Elem().IsZero() {

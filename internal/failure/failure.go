@@ -376,7 +376,7 @@ var machinery = []string{
 	"github.com/tvmffi-go/tvmffi/internal/maptable.",
 	"github.com/tvmffi-go/tvmffi/internal/fields.",
 	"github.com/tvmffi-go/tvmffi/internal/defined.",
-	"github.com/tvmffi-go/tvmffi/internal/core.",
+	"github.com/tvmffi-go/tvmffi/internal/calls.",
 	"github.com/tvmffi-go/tvmffi/internal/codec.",
 	"github.com/tvmffi-go/tvmffi/runtime.",
 	"github.com/tvmffi-go/tvmffi/runtime/batch.",

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/maptable"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
@@ -21,13 +21,13 @@ func load(t *testing.T) {
 }
 
 // pairs makes a Map or Dict of keys, whose values are their indices.
-func pairs(t testing.TB, f *core.Func, add func(p *core.Pack, i int), n int) uintptr {
+func pairs(t testing.TB, f *calls.Func, add func(p *calls.Pack, i int), n int) uintptr {
 	t.Helper()
 	fn, err := f.Handle()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := core.NewPack(2 * n)
+	p := calls.NewPack(2 * n)
 	defer p.Close()
 	for i := range n {
 		add(p, i)
@@ -56,13 +56,13 @@ func TestMapTable(t *testing.T) {
 		return fmt.Sprint(i, string(b))
 	}
 	for _, name := range []string{"ffi.Map", "ffi.Dict"} {
-		create := &core.Func{Name: name}
+		create := &calls.Func{Name: name}
 		for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 100, 1000, 20000} {
 			texts := make([]string, n)
 			for i := range texts {
 				texts[i] = text(i)
 			}
-			byText := pairs(t, create, func(p *core.Pack, i int) {
+			byText := pairs(t, create, func(p *calls.Pack, i int) {
 				if err := p.String(texts[i]); err != nil {
 					t.Fatal(err)
 				}
@@ -72,7 +72,7 @@ func TestMapTable(t *testing.T) {
 				ints[i] = int64(random.Uint64()) >> random.IntN(64) &^ 0xffff << 1
 				ints[i] += int64(i)
 			}
-			byInt := pairs(t, create, func(p *core.Pack, i int) { p.Int(ints[i]) }, n)
+			byInt := pairs(t, create, func(p *calls.Pack, i int) { p.Int(ints[i]) }, n)
 			for what, table := range map[string]struct {
 				handle uintptr
 				key    func(i int) maptable.Key
@@ -111,7 +111,7 @@ func TestMapKeysThatLookAlike(t *testing.T) {
 		maptable.ScalarKey(abi.TypeInt, 1), maptable.ScalarKey(abi.TypeBool, 1), maptable.ScalarKey(abi.TypeInt, 0),
 		maptable.ScalarKey(abi.TypeBool, 0), maptable.StringKey("1"), maptable.StringKey(""),
 	}
-	m := pairs(t, &core.Func{Name: "ffi.Map"}, func(p *core.Pack, i int) {
+	m := pairs(t, &calls.Func{Name: "ffi.Map"}, func(p *calls.Pack, i int) {
 		switch i {
 		case 0, 2:
 			p.Int(int64(1 - i/2))

@@ -17,9 +17,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -45,7 +45,7 @@ import (
 // must not use it at once.
 type Batch struct {
 	_       objects.NoCopy
-	vector  core.Batch
+	vector  calls.Batch
 	keep    []any
 	owned   []abi.Any
 	str     []byte       // memory for string arguments

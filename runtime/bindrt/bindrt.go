@@ -20,9 +20,9 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/find"
@@ -44,7 +44,7 @@ type (
 	// Library is the set of files behind a generated package.
 	Library = libraries.Library
 	// Func is a function.
-	Func = core.Func
+	Func = calls.Func
 	// Type is an object type.
 	Type = fields.Type
 	// Field is a field of an object type.
@@ -56,18 +56,18 @@ type (
 // The frames of calls. The number is the size of the block in 16-byte units: one for
 // each argument, and the rest for strings.
 type (
-	Call   = core.Call   // the part that all frames share
-	Call1  = core.Call1  // 1 unit
-	Call2  = core.Call2  // 2 units
-	Call3  = core.Call3  // 3 units
-	Call4  = core.Call4  // 4 units
-	Call6  = core.Call6  // 6 units
-	Call8  = core.Call8  // 8 units
-	Call12 = core.Call12 // 12 units
-	Call16 = core.Call16 // 16 units
-	Call24 = core.Call24 // 24 units
-	Call32 = core.Call32 // 32 units
-	CallN  = core.CallN  // up to 128 arguments
+	Call   = calls.Call   // the part that all frames share
+	Call1  = calls.Call1  // 1 unit
+	Call2  = calls.Call2  // 2 units
+	Call3  = calls.Call3  // 3 units
+	Call4  = calls.Call4  // 4 units
+	Call6  = calls.Call6  // 6 units
+	Call8  = calls.Call8  // 8 units
+	Call12 = calls.Call12 // 12 units
+	Call16 = calls.Call16 // 16 units
+	Call24 = calls.Call24 // 24 units
+	Call32 = calls.Call32 // 32 units
+	CallN  = calls.CallN  // up to 128 arguments
 )
 
 // Ref returns the state behind a pointer to an object type; nil stays nil.
@@ -325,5 +325,5 @@ func LoadChecked(l *Library, options []tvmffi.LoadOption, items ...any) error {
 	if err := Load(l, options...); err != nil {
 		return err
 	}
-	return core.Check(l, items...)
+	return calls.Check(l, items...)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -168,7 +168,7 @@ func (c *construction) setDefaults() error {
 
 // missingKeywords returns the object that stands before keyword arguments.
 func missingKeywords() (uintptr, error) {
-	v, err := core.Kwargs()
+	v, err := calls.Kwargs()
 	codec.Release(v) // the library holds it
 	return uintptr(v.Bits), err
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -176,7 +176,7 @@ func keywords(a *bindrt.Args) int {
 }
 
 // kwargs returns KWARGS, which the library keeps.
-var kwargs = sync.OnceValues(core.Kwargs)
+var kwargs = sync.OnceValues(calls.Kwargs)
 
 // parameters lists the names of parameters for an error.
 func parameters(names []string) string {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -30,10 +30,10 @@ var (
 	pathDepth      = fields.Field{Owner: &typeAccessPath, Name: "depth"}
 	stepKind       = fields.Field{Owner: &typeAccessStep, Name: "kind"}
 	stepKey        = fields.Field{Owner: &typeAccessStep, Name: "key"}
-	pathEqual      = core.Func{Owner: &typeAccessPath, Name: "_path_equal"}
-	pathIsPrefix   = core.Func{Owner: &typeAccessPath, Name: "_is_prefix_of"}
-	rootPath       = core.Func{Owner: &typeAccessPath, Name: "_root"}
-	extendPath     = []core.Func{
+	pathEqual      = calls.Func{Owner: &typeAccessPath, Name: "_path_equal"}
+	pathIsPrefix   = calls.Func{Owner: &typeAccessPath, Name: "_is_prefix_of"}
+	rootPath       = calls.Func{Owner: &typeAccessPath, Name: "_root"}
+	extendPath     = []calls.Func{
 		{Owner: &typeAccessPath, Name: "_attr"}, {Owner: &typeAccessPath, Name: "_array_item"}, {Owner: &typeAccessPath, Name: "_map_item"},
 		{Owner: &typeAccessPath, Name: "_attr_missing"}, {Owner: &typeAccessPath, Name: "_array_item_missing"}, {Owner: &typeAccessPath, Name: "_map_item_missing"},
 	}
@@ -85,7 +85,7 @@ func (s AccessStep) String() string {
 
 // NewAccessPath makes the path of the steps.
 func NewAccessPath(steps ...AccessStep) (*AccessPath, error) {
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(&rootPath, 0)
 	if err := c.Do(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func NewAccessPath(steps ...AccessStep) (*AccessPath, error) {
 			path.Release()
 			return nil, failure.Errorf(failure.KindValue, "there is no kind of step %d", s.Kind)
 		}
-		var c core.Call8
+		var c calls.Call8
 		c.Begin(&extendPath[s.Kind], 2)
 		c.Self(0, path)
 		codec.PackArgument(&c.Call, 1, s.Key)
@@ -247,13 +247,13 @@ func (p *AccessPath) Equal(q *AccessPath) bool { return p.compare(&pathEqual, q)
 // IsPrefixOf reports whether q begins with the steps of p.
 func (p *AccessPath) IsPrefixOf(q *AccessPath) bool { return p.compare(&pathIsPrefix, q) }
 
-func (p *AccessPath) compare(method *core.Func, q *AccessPath) bool {
+func (p *AccessPath) compare(method *calls.Func, q *AccessPath) bool {
 	for _, path := range []*AccessPath{p, q} {
 		for _, s := range path.Steps() { // the library does not check what they are
 			s.Key.Release()
 		}
 	}
-	var c core.Call2
+	var c calls.Call2
 	c.Begin(method, 2)
 	c.Self(0, codec.Ref(p))
 	c.Self(1, codec.Ref(q))

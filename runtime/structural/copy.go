@@ -7,9 +7,9 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -65,7 +65,7 @@ func shallowCopy(o *objects.Object) (abi.Any, error) {
 	case abi.TypeArray, abi.TypeMap, abi.TypeShape, abi.TypeStr, abi.TypeBytes, abi.TypeBigInt:
 		return values.Owned(v)
 	case abi.TypeList:
-		t, err := codec.Packed(&codec.NewList, 0, func(p *core.Pack) error {
+		t, err := codec.Packed(&codec.NewList, 0, func(p *calls.Pack) error {
 			all, _ := codec.Elements(v)
 			for _, x := range all {
 				p.Any(x)
@@ -85,7 +85,7 @@ func shallowCopy(o *objects.Object) (abi.Any, error) {
 
 func copyDict(v abi.Any) (out abi.Any, err error) {
 	defer codec.Catch(&err)
-	t, err := codec.Packed(&codec.Dicts.Create, 0, func(args *core.Pack) error {
+	t, err := codec.Packed(&codec.Dicts.Create, 0, func(args *calls.Pack) error {
 		codec.Parts(v, func(p codec.Part) bool {
 			for _, x := range []abi.Any{p.Key, p.Value} { // the entries end with the step
 				args.Put(values.AnyView{Value: objects.Share(x), Owned: true})

@@ -31,7 +31,7 @@ const (
 
 var (
 	// What makes calls: the machine and its users. TestSteps finds a package that is missing.
-	calls = words{"./internal/callbacks", "./internal/capi", "./internal/ccall", "./internal/codec", "./internal/core", "./internal/environment", "./internal/failure", "./internal/fields",
+	calls = words{"./internal/callbacks", "./internal/calls", "./internal/capi", "./internal/ccall", "./internal/codec", "./internal/defined", "./internal/environment", "./internal/failure", "./internal/fields",
 		"./internal/libraries", "./internal/maptable", "./internal/objects", "./internal/registry", "./internal/values", "./runtime/..."}
 	loads  = append(slices.Clone(calls), "./internal/dynlib")
 	native = append(slices.Clone(loads), "./reflection", "./generated/ffi/...", "./generated/testing/...", "./cuda/...", "./tvm/...") // what calls C

@@ -1,13 +1,13 @@
-package core_test
+package calls_test
 
 import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
@@ -40,7 +40,7 @@ func inPlace(t *testing.T) {
 	}
 }
 
-func fn(name string) *core.Func { return &core.Func{Name: "calls." + name} }
+func fn(name string) *calls.Func { return &calls.Func{Name: "calls." + name} }
 
 var (
 	fnAddOne   = fn("add_one")
@@ -67,7 +67,7 @@ var (
 var typeBox = fields.Type{Key: "calls.Box"}
 
 func addOne(x int64) (int64, error) {
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(fnAddOne, 1)
 	c.Int(0, x)
 	return c.DoInt()
@@ -75,21 +75,21 @@ func addOne(x int64) (int64, error) {
 
 // echoText has room for texts of up to 63 bytes in its block.
 func echoText(s string) (string, error) {
-	var c core.Call6
+	var c calls.Call6
 	c.Begin(fnString, 1)
 	c.String(0, s)
 	return c.DoString()
 }
 
 func echoBytes(b []byte) ([]byte, error) {
-	var c core.Call2
+	var c calls.Call2
 	c.Begin(fnBytes, 1)
 	c.Bytes(0, b)
 	return c.DoBytes()
 }
 
 func concat(a, b string) (string, error) {
-	var c core.Call12
+	var c calls.Call12
 	c.Begin(fnConcat, 2)
 	c.String(0, a)
 	c.String(1, b)
@@ -97,14 +97,14 @@ func concat(a, b string) (string, error) {
 }
 
 func newBox(n int64) (*objects.Object, error) {
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(fnBox, 1)
 	c.Int(0, n)
 	return c.DoObject(&typeBox)
 }
 
 func fail(kind, message string) error {
-	var c core.Call12
+	var c calls.Call12
 	c.Begin(fnFail, 2)
 	c.String(0, kind)
 	c.String(1, message)
@@ -127,8 +127,8 @@ func callback(t testing.TB, f func(x int64) (int64, error)) *objects.Object {
 }
 
 // call2 calls f(o, n), which returns an int.
-func call2(f *core.Func, o *objects.Object, n int64) (int64, error) {
-	var c core.Call2
+func call2(f *calls.Func, o *objects.Object, n int64) (int64, error) {
+	var c calls.Call2
 	c.Begin(f, 2)
 	c.Object(0, o)
 	c.Int(1, n)
@@ -136,11 +136,11 @@ func call2(f *core.Func, o *objects.Object, n int64) (int64, error) {
 }
 
 // repeat sums f(0) to f(n-1); where says on which thread.
-func repeat(where *core.Func, f *objects.Object, n int64) (int64, error) { return call2(where, f, n) }
+func repeat(where *calls.Func, f *objects.Object, n int64) (int64, error) { return call2(where, f, n) }
 
 func live(t testing.TB) int64 {
 	t.Helper()
-	var c core.Call1
+	var c calls.Call1
 	c.Begin(fnLive, 0)
 	if err := c.Do(); err != nil {
 		t.Fatal(err)

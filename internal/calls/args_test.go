@@ -1,4 +1,4 @@
-package core_test
+package calls_test
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -58,19 +58,19 @@ func TestTextLengths(t *testing.T) {
 		}
 
 		// The result is as long as the block, or one byte longer.
-		var c core.Call1
+		var c calls.Call1
 		c.Begin(fnText, 1)
 		c.Int(0, int64(n))
 		got, err = c.DoString()
 		check("result", got, strings.Repeat("x", n), err)
 
-		var heap core.CallN
+		var heap calls.CallN
 		heap.Begin(fnConcat, 2)
 		heap.String(0, s)
 		heap.String(1, s)
 		got, err = heap.DoString()
 		check("CallN", got, s+s, err)
-		var heapBytes core.CallN
+		var heapBytes calls.CallN
 		heapBytes.Begin(fnBytes, 1)
 		heapBytes.Bytes(0, []byte(s))
 		b, err = heapBytes.DoBytes()
@@ -103,7 +103,7 @@ func TestFrames(t *testing.T) {
 		return err
 	}))
 	defer join.Release()
-	run := func(name string, c *core.Call) {
+	run := func(name string, c *calls.Call) {
 		t.Helper()
 		for i, s := range texts {
 			c.String(i, s)
@@ -113,25 +113,25 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	n := len(texts)
-	var c6 core.Call6
+	var c6 calls.Call6
 	c6.BeginFunction(join, n)
 	run("6", &c6.Call)
-	var c8 core.Call8
+	var c8 calls.Call8
 	c8.BeginFunction(join, n)
 	run("8", &c8.Call)
-	var c12 core.Call12
+	var c12 calls.Call12
 	c12.BeginFunction(join, n)
 	run("12", &c12.Call)
-	var c16 core.Call16
+	var c16 calls.Call16
 	c16.BeginFunction(join, n)
 	run("16", &c16.Call)
-	var c24 core.Call24
+	var c24 calls.Call24
 	c24.BeginFunction(join, n)
 	run("24", &c24.Call)
-	var c32 core.Call32
+	var c32 calls.Call32
 	c32.BeginFunction(join, n)
 	run("32", &c32.Call)
-	var cn core.CallN
+	var cn calls.CallN
 	cn.BeginFunction(join, n)
 	run("N", &cn.Call)
 }
@@ -139,7 +139,7 @@ func TestFrames(t *testing.T) {
 func TestManyArguments(t *testing.T) {
 	load(t)
 	for _, n := range []int{0, 1, 31, 32, 33, 64, 100, 127, 128} {
-		var c core.CallN
+		var c calls.CallN
 		c.Begin(fnSum, n)
 		for i := range n {
 			c.Int(i, int64(i))
@@ -153,7 +153,7 @@ func TestManyArguments(t *testing.T) {
 		}
 	}
 	for _, n := range []int{129, 1000} {
-		var over core.CallN
+		var over calls.CallN
 		over.Begin(fnSum, n)
 		for i := range n {
 			over.Put(i, values.AnyView{Value: abi.Any{TypeIndex: abi.TypeInt, Bits: 1}}, nil)
@@ -166,7 +166,7 @@ func TestManyArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var nameless core.CallN
+	var nameless calls.CallN
 	nameless.BeginFunction(objects.Static(handleOfSum), 129)
 	if err := nameless.Do(); err == nil || !strings.HasPrefix(err.Error(), "TypeError: a Function object, which has no name: a call with 129 arguments, 128 is the limit: ") {
 		t.Error(err)
@@ -180,7 +180,7 @@ func TestManyArguments(t *testing.T) {
 			t.Errorf("%d values: %v, %v", n, v, err)
 		}
 	}
-	var c core.Call32
+	var c calls.Call32
 	c.Begin(fnSum32, 32)
 	for i := range 32 {
 		c.Int(i, int64(i)<<20)
@@ -205,7 +205,7 @@ func TestManyArguments(t *testing.T) {
 		return nil
 	}))
 	defer f.Release()
-	var m core.CallN
+	var m calls.CallN
 	m.BeginFunction(f, 80)
 	for i := range 40 {
 		m.String(2*i, fmt.Sprint("the text with the number ", i))
@@ -238,7 +238,7 @@ func TestUnpackedArgumentsAreNone(t *testing.T) {
 	defer f.Release()
 	for range 10 {
 		deep(10)
-		var c core.Call8
+		var c calls.Call8
 		c.BeginFunction(f, 8)
 		c.None(2)
 		c.Object(3, nil)
@@ -264,7 +264,7 @@ func TestPaddingIsZero(t *testing.T) {
 		return nil
 	}))
 	defer f.Release()
-	var c core.Call12
+	var c calls.Call12
 	c.BeginFunction(f, 9)
 	c.Bool(0, true)
 	c.Int(1, -1)
@@ -325,7 +325,7 @@ func TestObjectHeader(t *testing.T) {
 // compiler does with -d=checkptr=2 and without optimisation.
 func framesEscape() bool {
 	return testing.AllocsPerRun(10, func() {
-		var c core.Call1
+		var c calls.Call1
 		c.Begin(fnAddOne, 1)
 		c.Int(0, 1)
 		if c.Do() != nil {
@@ -367,7 +367,7 @@ func TestAllocations(t *testing.T) {
 	}{
 		{"int", 0, func() { _, err := addOne(1); check(err) }},
 		{"float", 0, func() {
-			var c core.Call2
+			var c calls.Call2
 			c.Begin(fnScale, 2)
 			c.Float(0, 1)
 			c.Float(1, 2)
@@ -376,7 +376,7 @@ func TestAllocations(t *testing.T) {
 			check(err)
 		}},
 		{"bool", 0, func() {
-			var c core.Call1
+			var c calls.Call1
 			c.Begin(fnNegate, 1)
 			c.Bool(0, true)
 			check(c.Do())
@@ -384,7 +384,7 @@ func TestAllocations(t *testing.T) {
 			check(err)
 		}},
 		{"short string in", 0, func() {
-			var c core.Call6
+			var c calls.Call6
 			c.Begin(fnLength, 1)
 			c.String(0, "short")
 			check(c.Do())
@@ -392,7 +392,7 @@ func TestAllocations(t *testing.T) {
 			check(err)
 		}},
 		{"string of 32 bytes in", 0, func() {
-			var c core.Call6
+			var c calls.Call6
 			c.Begin(fnLength, 1)
 			c.String(0, "0123456789abcdef0123456789abcdef")
 			check(c.Do())
@@ -400,7 +400,7 @@ func TestAllocations(t *testing.T) {
 			check(err)
 		}},
 		{"three objects", 0, func() {
-			var c core.Call3
+			var c calls.Call3
 			c.Begin(fnNop3, 3)
 			for i := range 3 {
 				c.Object(i, box)
@@ -408,7 +408,7 @@ func TestAllocations(t *testing.T) {
 			check(c.Do())
 		}},
 		{"three tensors", 0, func() {
-			var c core.Call3
+			var c calls.Call3
 			c.Begin(fnTensors, 3)
 			for i := range 3 {
 				c.Object(i, state)

@@ -1,4 +1,4 @@
-package core_test
+package calls_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
-	"github.com/tvmffi-go/tvmffi/internal/core"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -48,18 +48,18 @@ func TestResults(t *testing.T) {
 	}
 	for _, m := range []struct {
 		what, want string
-		do         func(c *core.Call) error
+		do         func(c *calls.Call) error
 		ok         []string
 	}{
-		{"bool", "a bool", func(c *core.Call) error { _, err := c.DoBool(); return err }, []string{"bool"}},
-		{"int", "an int", func(c *core.Call) error { _, err := c.DoInt(); return err }, []string{"int"}},
-		{"float", "a float", func(c *core.Call) error { _, err := c.DoFloat(); return err }, []string{"bool", "float", "int"}},
-		{"DataType", "a DataType", func(c *core.Call) error { _, err := c.DoDataType(); return err }, []string{"dtype"}},
-		{"Device", "a Device", func(c *core.Call) error { _, err := c.DoDevice(); return err }, []string{"device"}},
-		{"void*", "a pointer", func(c *core.Call) error { _, err := c.DoPointer(); return err }, []string{"none", "pointer"}},
-		{"ffi.String", "a string", func(c *core.Call) error { _, err := c.DoString(); return err }, []string{"small", "string"}},
-		{"ffi.Bytes", "bytes", func(c *core.Call) error { _, err := c.DoBytes(); return err }, []string{"bytes", "few"}},
-		{"calls.Box", "a calls.Box", func(c *core.Call) error {
+		{"bool", "a bool", func(c *calls.Call) error { _, err := c.DoBool(); return err }, []string{"bool"}},
+		{"int", "an int", func(c *calls.Call) error { _, err := c.DoInt(); return err }, []string{"int"}},
+		{"float", "a float", func(c *calls.Call) error { _, err := c.DoFloat(); return err }, []string{"bool", "float", "int"}},
+		{"DataType", "a DataType", func(c *calls.Call) error { _, err := c.DoDataType(); return err }, []string{"dtype"}},
+		{"Device", "a Device", func(c *calls.Call) error { _, err := c.DoDevice(); return err }, []string{"device"}},
+		{"void*", "a pointer", func(c *calls.Call) error { _, err := c.DoPointer(); return err }, []string{"none", "pointer"}},
+		{"ffi.String", "a string", func(c *calls.Call) error { _, err := c.DoString(); return err }, []string{"small", "string"}},
+		{"ffi.Bytes", "bytes", func(c *calls.Call) error { _, err := c.DoBytes(); return err }, []string{"bytes", "few"}},
+		{"calls.Box", "a calls.Box", func(c *calls.Call) error {
 			o, err := c.DoObject(&typeBox)
 			if o != nil {
 				o.Release()
@@ -73,7 +73,7 @@ func TestResults(t *testing.T) {
 				a.Return(make())
 				return nil
 			}))
-			var c core.Call6
+			var c calls.Call6
 			c.BeginFunction(fn, 0)
 			err := m.do(&c.Call)
 			fn.Release()

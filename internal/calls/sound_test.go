@@ -1,4 +1,4 @@
-package core_test
+package calls_test
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -90,7 +90,7 @@ func TestTextResultAfterMove(t *testing.T) {
 			return err
 		}))
 		got := fresh(func() string {
-			var c core.Call6
+			var c calls.Call6
 			c.BeginFunction(f, 1)
 			c.String(0, "an argument of more than seven bytes")
 			s, err := c.DoString()
@@ -181,7 +181,7 @@ func TestErrorAndPanicInCallbacks(t *testing.T) {
 	panics := callback(t, func(int64) (int64, error) { panic("oops") })
 	derefs := callback(t, func(int64) (int64, error) { var p *int64; return *p, nil })
 	for range 300 {
-		for _, where := range []*core.Func{fnRepeat, fnOnThread} {
+		for _, where := range []*calls.Func{fnRepeat, fnOnThread} {
 			if _, err := repeat(where, fails, 2); !errors.Is(err, own) {
 				t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ func TestCallbackReleasedWhileItRuns(t *testing.T) {
 		})
 		handle := f.Detach()
 		f = objects.Static(handle) // which drops nothing
-		var c core.Call2
+		var c calls.Call2
 		c.BeginFunction(f, 1)
 		c.Int(0, 1)
 		if err := c.Do(); !errors.Is(err, own) {
@@ -287,7 +287,7 @@ func TestCallbacksOnThreads(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 5 {
-				var c core.Call3
+				var c calls.Call3
 				c.Begin(fnThreads, 3)
 				c.Object(0, grow)
 				c.Int(1, 100)
@@ -356,7 +356,7 @@ func TestUnderGCStress(t *testing.T) {
 					t.Error(err)
 				}
 				// Objects whose wrappers are garbage during the call.
-				var c core.Call3
+				var c calls.Call3
 				c.Begin(fnNop3, 3)
 				for i := range 3 {
 					b, err := newBox(int64(i))

@@ -1,4 +1,4 @@
-package core_test
+package calls_test
 
 import (
 	"runtime"

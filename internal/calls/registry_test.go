@@ -1,4 +1,4 @@
-package core_test
+package calls_test
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/core"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
@@ -138,7 +138,7 @@ func TestSearchesHoldTheRegistry(t *testing.T) {
 	}
 	for what, search := range map[string]func() error{
 		"Field.Info":   func() error { _, err := (&fields.Field{Owner: &list, Name: "i64"}).Info(); return err },
-		"Func.Resolve": func() error { _ = (&core.Func{Owner: &list, Name: "no_such_method"}).Resolve(); return nil },
+		"Func.Resolve": func() error { _ = (&calls.Func{Owner: &list, Name: "no_such_method"}).Resolve(); return nil },
 		"FieldOf": func() error {
 			if fields.Of(box.TypeIndex, "i64") == nil {
 				return fmt.Errorf("no field")
@@ -171,7 +171,7 @@ func TestSearchesHoldTheRegistry(t *testing.T) {
 // function that somebody else is just looking for.
 func TestResolveUnderTheRegistry(t *testing.T) {
 	load(t)
-	f := core.Func{Name: "ffi.Array"}
+	f := calls.Func{Name: "ffi.Array"}
 	other, done := make(chan error, 1), make(chan error, 1)
 	go func() {
 		capi.Registry.Lock()
