@@ -83,7 +83,7 @@ var rooms = []room{
 	{dir: "gen/internal/classify", own: []string{"gen/internal/plan", "cuda/spec", "internal/docstring", "internal/nearest", "schema", "schema/hints"}},
 	{dir: "gen/internal/place", own: []string{"gen/internal/plan", "gen/internal/classify", "schema"}},
 	{dir: "gen/internal/types", own: []string{"gen/internal/plan", "gen/internal/classify", "gen/internal/place", "cuda/spec", "schema", "schema/hints"}},
-	{dir: "gen/internal/members", own: []string{"gen/internal/plan", "gen/internal/classify", "gen/internal/types", "schema"}},
+	{dir: "gen/internal/members", own: []string{"gen/internal/plan", "gen/internal/classify", "gen/internal/place", "gen/internal/types", "schema"}},
 	{dir: "gen/internal/names", own: []string{"gen/internal/plan", "gen/internal/types"}},
 	{dir: "gen/internal/docs", own: []string{"gen/internal/plan"}},
 	{dir: "gen/internal/load", own: []string{"internal/nearest"}, other: []string{"golang.org/x/mod/modfile", "golang.org/x/tools/go/packages"}},
