@@ -186,9 +186,7 @@ func busy(t *testing.T, d cuda.Device) (end func()) {
 // that, to begin a capture. The copy waits for neither: the device may wait for what the
 // program does after it.
 func TestCopyBesideWaits(t *testing.T) {
-	f := load(t)
-	f.seed(1)
-	defer f.unseed()
+	load(t)
 	o := newOnes(t, 0)
 	st := newStream(t, 0)
 	end := busy(t, 0)

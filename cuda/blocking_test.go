@@ -56,10 +56,8 @@ func (s *stuck) inTime(what string, f func() error) {
 // everything else meanwhile. The copy must hold no lock that they need.
 func TestFullQueue(t *testing.T) {
 	f := load(t)
-	f.seed(1)
-	defer f.unseed()
 	const d = cuda.Device(0)
-	o := newOnes(t, d)
+	o, p, q := newOnes(t, d), newOnes(t, d), newOnes(t, d)
 	free := newStream(t, d)
 	captured, joined := newStream(t, d, cuda.Blocking()), newStream(t, d, cuda.Blocking())
 	event := must[*cuda.Event](t)(d.NewEvent())
@@ -83,13 +81,13 @@ func TestFullQueue(t *testing.T) {
 		st, err := d.NewStream(cuda.Blocking())
 		return errors.Join(err, st.Close())
 	})
-	s.inTime("a launch", func() error { return errors.Join(o.on(free), free.Synchronize(), free.Keep(1)) })
-	s.inTime("Capture", graph(free, func() error { return o.on(free) }))
+	s.inTime("a launch", func() error { return errors.Join(p.on(free), free.Synchronize(), free.Keep(1)) })
+	s.inTime("Capture", graph(free, func() error { return p.on(free) }))
 	s.inTime("Capture of a stream that copies wait for", graph(captured, func() error {
-		return errors.Join(o.on(captured), event.Record(captured), joined.Wait(event), o.on(joined), event.Record(joined), captured.Wait(event))
+		return errors.Join(q.on(captured), event.Record(captured), joined.Wait(event), q.on(joined), event.Record(joined), captured.Wait(event))
 	}))
-	s.inTime("Close of a stream with work", func() error { return errors.Join(o.on(joined), joined.Close()) })
-	s.inTime("a copy on another stream", func() error { return cuda.CopyInAt(o.a, 0, []float32{1, 2, 3, 4}, free) })
+	s.inTime("Close of a stream with work", func() error { return errors.Join(q.on(joined), joined.Close()) })
+	s.inTime("a copy on another stream", func() error { return cuda.CopyInAt(p.a, 0, []float32{1, 2, 3, 4}, free) })
 	s.inTime("Close of the stream", s.st.Close)
 	select {
 	case err := <-copied:
@@ -106,9 +104,7 @@ func TestFullQueue(t *testing.T) {
 // TestCopyBesideCopy copies inside WithStream of a stream that waits, and beside that as usual. The
 // second copy need not wait for that stream.
 func TestCopyBesideCopy(t *testing.T) {
-	f := load(t)
-	f.seed(1)
-	defer f.unseed()
+	load(t)
 	loadTVMFFI(t)
 	o := newOnes(t, 0)
 	s := newStuck(t, 0)
@@ -124,9 +120,7 @@ func TestCopyBesideCopy(t *testing.T) {
 
 // TestImageBesideClose uses an image on one device while Close waits for the other one.
 func TestImageBesideClose(t *testing.T) {
-	f := load(t)
-	f.seed(1)
-	defer f.unseed()
+	load(t)
 	im := cuda.NewImage([]byte(ptx))
 	for d := range cuda.Device(2) {
 		must[*cuda.Kernel](t)(im.Kernel(d, "add_one"))

@@ -125,6 +125,8 @@ func TestBesideCapture(t *testing.T) {
 		def := must[*cuda.Stream](t)(d.DefaultStream())
 		fork := must[*cuda.Event](t)(d.NewEvent())
 		defer fork.Close()
+		plain := must[*cuda.Event](t)(d.NewEvent())
+		defer plain.Close()
 		slice := make([]float32, 4)
 		usual := map[string]func() error{
 			"a launch":    func() error { return p.on(second) },
@@ -152,8 +154,8 @@ func TestBesideCapture(t *testing.T) {
 			"CopyIn":          func() error { return cuda.CopyIn(p.b, slice) },
 			"CopyOut":         func() error { return cuda.CopyOut(slice, p.b) },
 			"CopyInAt":        func() error { return cuda.CopyInAt(p.b, 0, slice, def) },
-			"Record":          func() error { return fork.Record(def) },
-			"Wait":            func() error { return def.Wait(fork) },
+			"Record":          func() error { return plain.Record(def) },
+			"Wait":            func() error { return def.Wait(plain) },
 			"Call":            func() error { _, err := def.Call(func() error { return nil }); return err },
 			"AllocAsync":      func() error { m, err := d.AllocAsync(16, nil); return errors.Join(err, m.FreeAsync(def)) },
 			"its Synchronize": def.Synchronize,

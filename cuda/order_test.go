@@ -2,7 +2,6 @@ package cuda_test
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -46,42 +45,27 @@ func newStream(t *testing.T, d cuda.Device, options ...cuda.StreamOption) *cuda.
 	return st
 }
 
-// eachSeed runs a test with ten orders of the queued work.
-func (f *fake) eachSeed(t *testing.T, test func(t *testing.T)) {
-	for seed := range 10 {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			f.t = t
-			f.seed(seed)
-			defer f.unseed()
-			test(t)
-		})
-	}
-	f.t = t
-}
-
 // TestCopiesAreComplete uses what CopyIn and AllocOf wrote on a stream that waits for
 // nothing, and never touches the default stream.
 func TestCopiesAreComplete(t *testing.T) {
 	f := load(t)
-	f.eachSeed(t, func(t *testing.T) {
-		f.calls()
-		o := newOnes(t, 1)
-		st := newStream(t, 1)
-		ok(t, o.on(st))
-		ok(t, st.Synchronize())
-		wantFloats(t, o.b, 2, 3, 4, 5)
-		in := []float32{10, 20, 30, 40}
-		ok(t, cuda.CopyIn(o.a, in))
-		clear(in)
-		ok(t, o.on(st))
-		ok(t, st.Synchronize())
-		wantFloats(t, o.b, 11, 21, 31, 41)
-		for _, c := range f.calls() {
-			if strings.HasPrefix(c.name, "cuMemcpy") && !strings.Contains(c.name, "Async") || hasSuffix(c.args, " 0") && strings.HasPrefix(c.name, "cuMemcpy") {
-				t.Errorf("%s uses the default stream", c)
-			}
+	f.calls()
+	o := newOnes(t, 1)
+	st := newStream(t, 1)
+	ok(t, o.on(st))
+	ok(t, st.Synchronize())
+	wantFloats(t, o.b, 2, 3, 4, 5)
+	in := []float32{10, 20, 30, 40}
+	ok(t, cuda.CopyIn(o.a, in))
+	clear(in)
+	ok(t, o.on(st))
+	ok(t, st.Synchronize())
+	wantFloats(t, o.b, 11, 21, 31, 41)
+	for _, c := range f.calls() {
+		if strings.HasPrefix(c.name, "cuMemcpy") && !strings.Contains(c.name, "Async") || hasSuffix(c.args, " 0") && strings.HasPrefix(c.name, "cuMemcpy") {
+			t.Errorf("%s uses the default stream", c)
 		}
-	})
+	}
 }
 
 // TestCopiesComeAfter reads what was queued before without waiting for it, on all streams
@@ -92,26 +76,24 @@ func TestCopiesComeAfter(t *testing.T) {
 	o := newOnes(t, 1)
 	blocking, free := newStream(t, 1, cuda.Blocking()), newStream(t, 1)
 	def := must[*cuda.Stream](t)(cuda.Device(1).DefaultStream())
-	f.eachSeed(t, func(t *testing.T) {
-		for _, st := range []*cuda.Stream{blocking, def} {
-			ok(t, cuda.CopyIn(o.b, make([]float32, 4)))
-			ok(t, o.on(st))
-			wantFloats(t, o.b, 2, 3, 4, 5)
-			ok(t, o.on(st)) // reads what the copy overwrites
-			ok(t, cuda.CopyIn(o.a, []float32{5, 6, 7, 8}))
-			wantFloats(t, o.b, 2, 3, 4, 5)
-			ok(t, cuda.CopyIn(o.a, []float32{1, 2, 3, 4}))
-		}
-		ok(t, cuda.WithStream(free, func() error {
-			ok(t, cuda.CopyIn(o.b, make([]float32, 4)))
-			ok(t, o.on(nil))
-			wantFloats(t, o.b, 2, 3, 4, 5)
-			return nil
-		}))
-		m := must[*cuda.Memory](t)(cuda.Device(1).AllocAsync(16, blocking))
-		ok(t, cuda.CopyIn(m, []float32{1, 2, 3, 4}))
-		ok(t, m.FreeAsync(blocking))
-	})
+	for _, st := range []*cuda.Stream{blocking, def} {
+		ok(t, cuda.CopyIn(o.b, make([]float32, 4)))
+		ok(t, o.on(st))
+		wantFloats(t, o.b, 2, 3, 4, 5)
+		ok(t, o.on(st)) // reads what the copy overwrites
+		ok(t, cuda.CopyIn(o.a, []float32{5, 6, 7, 8}))
+		wantFloats(t, o.b, 2, 3, 4, 5)
+		ok(t, cuda.CopyIn(o.a, []float32{1, 2, 3, 4}))
+	}
+	ok(t, cuda.WithStream(free, func() error {
+		ok(t, cuda.CopyIn(o.b, make([]float32, 4)))
+		ok(t, o.on(nil))
+		wantFloats(t, o.b, 2, 3, 4, 5)
+		return nil
+	}))
+	m := must[*cuda.Memory](t)(cuda.Device(1).AllocAsync(16, blocking))
+	ok(t, cuda.CopyIn(m, []float32{1, 2, 3, 4}))
+	ok(t, m.FreeAsync(blocking))
 	ok(t, o.on(blocking))
 	f.failing("cuCtxGetCurrent", 3, 0)
 	wantError(t, blocking.Close(), cuda.ErrNotInitialized) // it is still open
@@ -123,8 +105,6 @@ func TestCopiesComeAfter(t *testing.T) {
 // TestCopyFails lets each call of a copy fail; the next copy works.
 func TestCopyFails(t *testing.T) {
 	f := load(t)
-	f.seed(1)
-	defer f.unseed()
 	o := newOnes(t, 0)
 	st := newStream(t, 0, cuda.Blocking())
 	for _, name := range []string{"cuStreamCreateWithPriority", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"} {
@@ -149,45 +129,43 @@ func TestCopyFails(t *testing.T) {
 // TestFreeWaits frees memory and modules while queued work uses them; the violations are
 // those that load looks for.
 func TestFreeWaits(t *testing.T) {
-	f := load(t)
-	f.eachSeed(t, func(t *testing.T) {
-		o := newOnes(t, 1)
-		st, other := newStream(t, 1), newStream(t, 1)
-		pool := must[*cuda.Pool](t)(cuda.Device(1).NewPool())
-		for _, alloc := range []func() (*cuda.Memory, error){
-			func() (*cuda.Memory, error) { return cuda.Device(1).AllocAsync(16, st) },
-			func() (*cuda.Memory, error) { return pool.Alloc(16, st) },
-			func() (*cuda.Memory, error) { return cuda.Device(1).Alloc(16) },
-			func() (*cuda.Memory, error) { return cuda.Device(1).AllocManaged(16) },
-		} {
-			m := must[*cuda.Memory](t)(alloc())
-			ready := must[*cuda.Event](t)(cuda.Device(1).NewEvent())
-			ok(t, ready.Record(st))
-			ok(t, other.Wait(ready))
-			ok(t, ones{o.k, o.a, m}.on(other)) // not the stream that it was allocated on
-			ok(t, m.Free())
-			ok(t, m.Free())
-			ok(t, ready.Close())
-		}
-
-		// The stream of the allocation is gone.
-		gone := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
-		m := must[*cuda.Memory](t)(cuda.Device(1).AllocAsync(16, gone))
-		n := must[*cuda.Memory](t)(pool.Alloc(16, gone))
-		ok(t, errors.Join(ones{o.k, o.a, m}.on(gone), ones{o.k, o.a, n}.on(gone)))
-		ok(t, gone.Close())
+	load(t)
+	o := newOnes(t, 1)
+	st, other := newStream(t, 1), newStream(t, 1)
+	pool := must[*cuda.Pool](t)(cuda.Device(1).NewPool())
+	for _, alloc := range []func() (*cuda.Memory, error){
+		func() (*cuda.Memory, error) { return cuda.Device(1).AllocAsync(16, st) },
+		func() (*cuda.Memory, error) { return pool.Alloc(16, st) },
+		func() (*cuda.Memory, error) { return cuda.Device(1).Alloc(16) },
+		func() (*cuda.Memory, error) { return cuda.Device(1).AllocManaged(16) },
+	} {
+		m := must[*cuda.Memory](t)(alloc())
+		ready := must[*cuda.Event](t)(cuda.Device(1).NewEvent())
+		ok(t, ready.Record(st))
+		ok(t, other.Wait(ready))
+		ok(t, ones{o.k, o.a, m}.on(other)) // not the stream that it was allocated on
 		ok(t, m.Free())
-		ok(t, n.FreeAsync(nil)) // after Free, which has waited
+		ok(t, m.Free())
+		ok(t, ready.Close())
+	}
 
-		h := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 4))
-		ok(t, cuda.CopyOutAsync(h, o.a, other))
-		ok(t, h.Free())
-		module := must[*cuda.Module](t)(cuda.Device(1).LoadModule([]byte(ptx)))
-		ok(t, ones{kernel(t, module, "add_one"), o.a, o.b}.on(other))
-		ok(t, module.Close())
-		ok(t, module.Close())
-		ok(t, pool.Close())
-	})
+	// The stream of the allocation is gone.
+	gone := must[*cuda.Stream](t)(cuda.Device(1).NewStream())
+	m := must[*cuda.Memory](t)(cuda.Device(1).AllocAsync(16, gone))
+	n := must[*cuda.Memory](t)(pool.Alloc(16, gone))
+	ok(t, errors.Join(ones{o.k, o.a, m}.on(gone), ones{o.k, o.a, n}.on(gone)))
+	ok(t, gone.Close())
+	ok(t, m.Free())
+	ok(t, n.FreeAsync(nil)) // after Free, which has waited
+
+	h := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 4))
+	ok(t, cuda.CopyOutAsync(h, o.a, other))
+	ok(t, h.Free())
+	module := must[*cuda.Module](t)(cuda.Device(1).LoadModule([]byte(ptx)))
+	ok(t, ones{kernel(t, module, "add_one"), o.a, o.b}.on(other))
+	ok(t, module.Close())
+	ok(t, module.Close())
+	ok(t, pool.Close())
 }
 
 // TestFreeFails lets the wait of Free fail: nothing is freed, and the next Free works.
@@ -340,9 +318,7 @@ func TestSticky(t *testing.T) {
 
 // TestEventsOfNoRecord uses events that were never recorded, or are not done.
 func TestEventsOfNoRecord(t *testing.T) {
-	f := load(t)
-	f.seed(1)
-	defer f.unseed()
+	load(t)
 	a := must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
 	defer a.Close()
 	b := must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
@@ -391,8 +367,6 @@ func heldTensor(t *testing.T, m *cuda.Memory) (*tvmffi.Tensor, func() bool) {
 // TestKeep releases tensors that queued work uses.
 func TestKeep(t *testing.T) {
 	f := load(t)
-	f.seed(1) // the work runs when it is waited for
-	defer f.unseed()
 	loadTVMFFI(t)
 	o := newOnes(t, 0)
 	st := newStream(t, 0)
@@ -456,8 +430,6 @@ func TestKeep(t *testing.T) {
 // TestKeepOfLostDevice lets values go when the device is lost.
 func TestKeepOfLostDevice(t *testing.T) {
 	f := load(t)
-	f.seed(1)
-	defer f.unseed()
 	m := must[*cuda.Module](t)(cuda.Device(0).LoadModule([]byte(ptx)))
 	mem := must[*cuda.Memory](t)(cuda.Device(0).Alloc(16))
 	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
@@ -499,19 +471,17 @@ func TestCloseOfCaptured(t *testing.T) {
 // whether the work is done. Copies come after it all the same.
 func TestCloseInCapture(t *testing.T) {
 	f := load(t)
-	f.eachSeed(t, func(t *testing.T) {
-		o := newOnes(t, 1)
-		st, other := newStream(t, 1, cuda.Blocking()), newStream(t, 1, cuda.Blocking())
-		graph, err := st.Capture(func() error {
-			f.calls()
-			err := errors.Join(o.on(other), other.Close())
-			if asked := only(f.calls(), "cuStreamQuery"); len(asked) != 0 {
-				t.Errorf("%v inside Capture", asked)
-			}
-			return err
-		})
-		ok(t, err)
-		wantFloats(t, o.b, 2, 3, 4, 5)
-		ok(t, graph.Close())
+	o := newOnes(t, 1)
+	st, other := newStream(t, 1, cuda.Blocking()), newStream(t, 1, cuda.Blocking())
+	graph, err := st.Capture(func() error {
+		f.calls()
+		err := errors.Join(o.on(other), other.Close())
+		if asked := only(f.calls(), "cuStreamQuery"); len(asked) != 0 {
+			t.Errorf("%v inside Capture", asked)
+		}
+		return err
 	})
+	ok(t, err)
+	wantFloats(t, o.b, 2, 3, 4, 5)
+	ok(t, graph.Close())
 }

@@ -238,6 +238,7 @@ func questions() (err error) {
 			return err
 		},
 		func() error { return cuda.Fill(z, uint16(1), nil) },
+		d.Synchronize,
 		func() error { return cuda.Copy(y, x, nil) },
 		func() error { return z.FreeAsync(nil) },
 		func() error { return to.Record(nil) },

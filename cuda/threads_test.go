@@ -112,7 +112,10 @@ func copiesAndClose() error {
 		for i > 0 && !ended.Load() {
 			st, err := d.NewStream(cuda.Blocking())
 			if err == nil {
-				err = errors.Join(cuda.Fill(m, uint8(1), st), st.Close())
+				err = errors.Join(cuda.Fill(m, uint8(1), st), m.FreeAsync(st), st.Close())
+			}
+			if err == nil {
+				m, err = d.Alloc(n)
 			}
 			if err != nil {
 				return err

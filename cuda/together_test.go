@@ -15,26 +15,27 @@ import (
 )
 
 // TestTogether lets goroutines call functions of Go on streams, capture, copy, free, keep and close at the
-// same time on one device, with short queues, in 100 orders. None waits for another forever, and the
+// same time on one device, with short queues, ten times. None waits for another forever, and the
 // work uses nothing that has ended.
 func TestTogether(t *testing.T) {
 	f := load(t)
-	defer f.unseed()
 	defer f.Queue(0)
 	const d = cuda.Device(0)
-	o := newOnes(t, d)
-	for seed := range seeds {
-		f.seed(seed)
+	var own [6]ones
+	for i := range own {
+		own[i] = newOnes(t, d)
+	}
+	for seed := range 10 {
 		f.Queue(2 + seed%7)
 		f.t = t
 		results := make(chan error)
 		list := []func() error{
-			func() error { return callsTogether(o, seed) },
-			func() error { return callsTogether(o, seed+1) },
-			func() error { return capturesTogether(o) },
-			func() error { return capturesTogether(o) },
-			func() error { return freesTogether(o) },
-			func() error { return closesTogether(o) },
+			func() error { return callsTogether(own[0], seed) },
+			func() error { return callsTogether(own[1], seed+1) },
+			func() error { return capturesTogether(own[2]) },
+			func() error { return capturesTogether(own[3]) },
+			func() error { return freesTogether(own[4]) },
+			func() error { return closesTogether(own[5]) },
 			func() error { return waitsTogether(d) },
 		}
 		for i, g := range list {
@@ -134,7 +135,7 @@ func capturesTogether(o ones) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(graph.Launch(st), graph.Close(), o.on(joined)); err != nil {
+		if err := errors.Join(graph.Launch(st), graph.Close(), event.Record(st), joined.Wait(event), o.on(joined), event.Record(joined), st.Wait(event)); err != nil {
 			return err
 		}
 		<-call.Done()
@@ -185,7 +186,11 @@ func closesTogether(o ones) error {
 		if _, err := st.Call(func() error { return nil }); err != nil {
 			return err
 		}
-		if err := errors.Join(ones{k, o.a, o.b}.on(st), st.Close()); err != nil {
+		m, err := d.AllocAsync(16, st)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(ones{k, o.a, m}.on(st), m.FreeAsync(st), st.Close()); err != nil {
 			return err
 		}
 		if n%2 == 1 {

@@ -60,7 +60,8 @@ func TestEnvironmentStream(t *testing.T) {
 		if env(0) != 0 {
 			t.Error("the other device has a stream too")
 		}
-		ok(t, cuda.WithStream(b, func() error { fillsOn(b); return nil }))
+		ok(t, a.Synchronize())
+		ok(t, cuda.WithStream(b, func() error { fillsOn(b); return b.Synchronize() }))
 		fillsOn(a)
 		done := make(chan uintptr)
 		go func() { done <- env(1) }()
@@ -169,4 +170,5 @@ func TestTensors(t *testing.T) {
 		t.Errorf("the tensor is %s, want it on cuda_managed:0", y)
 	}
 	ok(t, k.Launch(c, y, managed, 6)) // all devices can use it
+	ok(t, cuda.Device(1).Synchronize())
 }

@@ -142,7 +142,7 @@ func TestLaunch(t *testing.T) {
 	cmd := nativetest.Command(t.Context(), nativetest.Self())
 	cmd.Stdin = strings.NewReader("") // there may be no /dev/null
 	cmd.Env = append(os.Environ(), childLibrary+"="+file, "TVMFFI_CUDA_LIBRARY="+nativetest.FakeCUDA(t), "TVMFFI_LIBRARY="+nativetest.Library(t),
-		"FAKECUDA_LOG="+logFile, "FAKECUDA_ABORT=1", "FAKECUDA_SEED=1")
+		"FAKECUDA_LOG="+logFile, "FAKECUDA_ABORT=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -1,15 +1,8 @@
 // Work of the fake driver: tasks, their order, streams, events and captures.
 //
-// A call that queues work makes a task. A task runs when something waits for it, or earlier if the seed says so, but
-// never before the tasks that it must come after. So a program that forgot to wait sees old memory, and one that
-// freed memory too early uses poisoned memory. The seeds:
-//
-//   0            each task runs as soon as it may, which is an infinitely fast device
-//   1            a task runs only when something waits for it, the oldest first
-//   4, 8, 12..   the same, but the newest first
-//   5, 9, 13..   when something waits, what nobody waits for runs too; the streams have ranks that the seed chooses
-//   2, 6, 10..   when something waits, everything runs in any order
-//   3, 7, 11..   some work runs at each call, in any order
+// A call that queues work makes a task. A task runs when something waits for it, the oldest first, and never before the
+// tasks that it must come after. So a program that forgot to wait sees old memory, and one that freed memory too early
+// uses poisoned memory. Clocks (state.h) find what a lucky order would hide.
 #pragma once
 
 #include "state.h"
@@ -20,10 +13,10 @@ struct Task {
   std::string what;
   int device = 0;
   bool blocking = false, legacy = false;  // the kind of its stream
-  unsigned rank = 0, stream = 0;          // of its stream, and its number
+  unsigned stream = 0;                    // the number of its stream
+  Time time;
   std::vector<std::shared_ptr<Task>> after;
   std::function<void()> work;
-  std::function<bool()> ready;  // empty: as soon as the tasks before are done
   bool host = false;            // a function of the host: it runs without the lock
   bool driven = false;          // it also runs if nothing waits for it, after a while
   enum { waiting, running, done } state = waiting;
@@ -36,39 +29,27 @@ using TaskRef = std::shared_ptr<Task>;
 std::list<TaskRef> pending;  // in the order in which they were queued
 std::condition_variable changed;
 
-std::mt19937 random_numbers;
-unsigned seed = [] {
-  const char* s = std::getenv("FAKECUDA_SEED");
-  unsigned n = s ? static_cast<unsigned>(std::atoi(s)) : 1;
-  random_numbers.seed(n);
-  return n;
-}();
-unsigned below(size_t n) { return static_cast<unsigned>(random_numbers() % n); }
-
-enum class Order { eager, oldest, newest, ranks, any, early };
-Order order() {
-  const Order random[] = {Order::newest, Order::ranks, Order::any, Order::early};
-  return seed == 0 ? Order::eager : seed == 1 ? Order::oldest : random[seed % 4];
-}
-
 bool runnable(const Task& t) {
   if (t.state != Task::waiting) return false;
   for (auto& a : t.after)
     if (a->state != Task::done) return false;
-  return !t.ready || t.ready();
+  return true;
 }
 
 void run(TaskRef t) {
   t->state = Task::running;
   if (t->work && devices[t->device].sticky == 0) {
     if (t->host) {
+      host_waited(t->time);  // the program may learn that the work before is done
       auto lock = held;
       lock->unlock();
       std::thread([t] { in_host_function = true; t->work(); }).join();  // functions of the host run on a thread of the driver
       lock->lock();
       held = lock;
     } else {
+      now = &t->time;
       t->work();
+      now = nullptr;
     }
   }
   t->state = Task::done;
@@ -91,51 +72,23 @@ void collect(const TaskRef& t, unsigned long long mark) {
   }
 }
 
-// Chooses one of several tasks that may run now, which are in the order in which they were queued.
-TaskRef choose(const std::vector<TaskRef>& now) {
-  switch (order()) {
-    case Order::eager:
-    case Order::oldest: return now.front();
-    case Order::newest: return now.back();
-    case Order::ranks:
-      if (below(8)) return *std::min_element(now.begin(), now.end(), [](auto& a, auto& b) { return a->rank < b->rank; });
-      [[fallthrough]];
-    default: return now[below(now.size())];
-  }
-}
-
-// Runs tasks until one is done, or without patience until it needs a value that is not there. What else runs meanwhile is
-// chosen by the seed.
-void force(const TaskRef& target, bool patient = true) {
-  auto start = std::chrono::steady_clock::now();
+// Runs a task and what it comes after.
+void force(const TaskRef& target) {
   while (target && target->state != Task::done) {
     const auto needed = ++marks;
     collect(target, needed);
-    std::vector<TaskRef> now, others;
-    bool busy = false, waits = false;
+    TaskRef next;
+    bool busy = false;
     for (auto& t : pending) {
-      bool need = t->mark == needed;
-      busy |= need && t->state == Task::running;
-      waits |= need && t->state == Task::waiting && t->ready;
-      if (t->host && !need) continue;
-      if (runnable(*t)) (need ? now : others).push_back(t);
+      if (t->mark != needed) continue;
+      busy |= t->state == Task::running;
+      if (!next && runnable(*t)) next = t;
     }
-    if (order() >= Order::ranks) now.insert(now.end(), others.begin(), others.end());
-    if (!now.empty()) {
-      run(choose(now));
-      start = std::chrono::steady_clock::now();
-      continue;
-    }
-    if (!busy && !waits) return;  // its device is lost
-    if (waits && !patient) return;
-    if (waits && std::chrono::steady_clock::now() - start > std::chrono::seconds(10)) {
-      violation("%s waits for a value that nobody writes", target->what.c_str());
-      devices[target->device].sticky = kLaunchTimeout;
-      for (auto& t : pending) t->ready = nullptr;
-      continue;
-    }
-    changed.wait_for(*held, std::chrono::milliseconds(1));
+    if (next) run(next);
+    else if (busy) changed.wait_for(*held, std::chrono::milliseconds(1));
+    else return;  // its device is lost
   }
+  if (target) host_waited(target->time);
 }
 
 void force_all(int dev) {  // -1 for all devices
@@ -143,32 +96,22 @@ void force_all(int dev) {  // -1 for all devices
     TaskRef last;
     for (auto& t : pending)
       if (dev < 0 || t->device == dev) last = t;
-    if (!last) return;
+    if (!last) break;
     force(last);
     if (last->state != Task::done) return;
   }
+  for (int d = 0; d < 2; ++d)
+    if (dev < 0 || d == dev) host_waited(device_time[d]);
 }
 
-// Some work happens at any time.
-void tick() {
-  if (order() != Order::early) return;
-  for (unsigned n = below(4); n > 1; --n) {
-    std::vector<TaskRef> now;
-    for (auto& t : pending)
-      if (!t->host && runnable(*t)) now.push_back(t);
-    if (now.empty()) return;
-    run(now[below(now.size())]);
-  }
-}
-
-// Runs what the program may expect without waiting: functions of the host, and values that are written for it.
+// Runs the functions of the host that nobody waits for.
 std::atomic<bool> exiting{false}, driving{false};
 void drive() {
   while (!exiting) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     LOCK;
     auto now = std::chrono::steady_clock::now();
-    const auto needed = ++marks;  // by any of them: the first may wait for a value that a later one writes
+    const auto needed = ++marks;
     for (auto& t : pending)
       if (t->driven && t->state == Task::waiting && now - t->since > std::chrono::milliseconds(2)) collect(t, needed);
     std::vector<TaskRef> ready;
@@ -192,7 +135,6 @@ struct Capture {
   Graph* graph;
   unsigned long long id;
 };
-unsigned made = 0;  // streams
 struct Stream {
   int device;
   unsigned flags;
@@ -259,9 +201,18 @@ TaskRef task(std::string what, std::function<void()> work) {
 
 // Adds a task that has its predecessors.
 void start(Stream* st, TaskRef t) {
+  bool next = last_of[st->number] == 0;
+  for (auto& a : t->after) {
+    t->time.join(a->time);
+    next |= a->time.line == st->number && a->time.tick == last_of[st->number];
+  }
+  if (st->legacy) t->time.join(blocking_time[st->device]);
+  if (st->waits_for_default() && default_streams[st->device].last) t->time.join(default_streams[st->device].last->time);
+  t->time.begin(next ? st->number : ++made, st->number);
+  device_time[st->device].join(t->time);
+  if (st->waits_for_default()) blocking_time[st->device].join(t->time);
   t->device = st->device;
   t->blocking = st->waits_for_default();
-  t->rank = st->number * 2654435761u ^ seed * 2246822519u;
   t->legacy = st->legacy;
   t->stream = st->number;
   t->since = std::chrono::steady_clock::now();
@@ -305,7 +256,6 @@ void submit(Stream* st, TaskRef t) {
   }
   st->last = t;
   start(st, t);
-  if (seed == 0 && runnable(*t) && !t->host) run(t);
   while (pending.size() > 1024) {  // all streams together
     TaskRef first = pending.front();
     force(first);

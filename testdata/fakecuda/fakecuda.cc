@@ -1,14 +1,14 @@
 // A driver without a GPU, for tests: it has the functions of libcuda.so.1 that package cuda calls, with two devices
-// whose memory is memory of the host. It punishes what a real device does not forgive: work is queued and runs late, in
-// an order that a seed chooses (engine.h); freed memory is poisoned, and each use of freed, unwritten or foreign memory
-// is a violation that fails the test (state.h). Each call is logged with its OS thread and arguments; any call can be
-// made to fail. It checks what the real driver checks about contexts, handles, captures and sizes.
+// whose memory is memory of the host. It punishes what a real device does not forgive: work is queued and runs late
+// (engine.h); freed memory is poisoned; each use of freed, unwritten or foreign memory, and each pair of uses without an
+// order between them, is a violation that fails the test (state.h). Each call is logged with its OS thread and
+// arguments; any call can be made to fail. It checks what the real driver checks about contexts, handles, captures and
+// sizes.
 //
 // PTX and cubins, also in fatbins (fatbin.h), are read as far as variables, and names, parameters and sizes of kernels go
 // (kernels.h says what kernels do).
 //
-// The environment: FAKECUDA_SEED chooses the order (1 without it), FAKECUDA_ABORT=1 ends the process at the first violation,
-// FAKECUDA_VERSION is the CUDA version of the driver, such as 12020, FAKECUDA_INIT the result of cuInit, FAKECUDA_DEVICES the
+// The environment: FAKECUDA_ABORT=1 ends the process at the first violation, FAKECUDA_VERSION is the CUDA version of the driver, such as 12020, FAKECUDA_INIT the result of cuInit, FAKECUDA_DEVICES the
 // number of devices, FAKECUDA_QUEUE how much work a stream takes before the next call that queues work there blocks (0, the
 // default, is any number), FAKECUDA_LOG a file that gets the log too, FAKECUDA_SLEEP, such as cuStreamSynchronize=100, a
 // function and the milliseconds that it sleeps, and FAKECUDA_MIG a device that is an instance of MIG. Linked with
@@ -41,12 +41,6 @@ EXPORT size_t fakecuda_violations(char* out, size_t n) {
     violations.clear();
   }
   return all.size();
-}
-// Chooses the order in which work runs from now on.
-EXPORT void fakecuda_seed(unsigned n) {
-  LOCK;
-  seed = n;
-  random_numbers.seed(n);
 }
 // How much work fits into the queue of one stream from now on, 0 for any number.
 EXPORT void fakecuda_queue(size_t n) { queue_length = n; }

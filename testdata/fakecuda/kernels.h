@@ -62,13 +62,16 @@ const Model* model_of(const std::string& name, const Arguments& args) {
   return &m->second;
 }
 
-// What a kernel without a model uses is not known, but it has no use for an address in freed memory.
-void check_freed(const std::string& name, const Arguments& args) {
+// What a kernel without a model does is not known. It may use what its parameters point to, and has no use for an address
+// in freed memory.
+void check_parameters(const std::string& name, const Arguments& args) {
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].size() != 8) continue;
     uintptr_t p = argument<uint64_t>(args, i);
+    auto b = around(blocks, p, 1);
+    if (b != blocks.end()) judge(b->second, p, b->first + b->second.size - p, "kernel " + name, true, true);
     auto g = around(graves, p, 1);
-    if (g == graves.end() || around(blocks, p, 1) != blocks.end()) continue;
+    if (g == graves.end() || b != blocks.end()) continue;
     violation("kernel %s receives %zx, which was freed by %s: %zu bytes at %zx", name.c_str(), p, g->second.ended, g->second.size, g->first);
   }
 }
@@ -79,7 +82,7 @@ void run(const Function* f, const std::string& name, int dev, const Arguments& a
     return;
   }
   if (const Model* m = model_of(name, args)) m->run(dev, args, threads);
-  else check_freed(name, args);
+  else check_parameters(name, args);
 }
 
 // Reads the arguments that the array of pointers holds, and logs them as bytes.

@@ -14,7 +14,7 @@ EXPORT int cuMemFree_v2(uintptr_t p) {
   CALL("%zx", p); CONTEXT(); UNSAFE();
   auto b = blocks.find(p);
   if (b != blocks.end() && !b->second.pool && b->second.kind != Kind::host) {
-    force_all(-1);
+    force_all(b->second.device);
     if (devices[dev].sticky) return devices[dev].sticky;
   }
   return release(p, false, "cuMemFree");
@@ -47,7 +47,9 @@ int allocate_ordered(uintptr_t* p, size_t n, int dev, Pool* pool, Stream* st) {
   blocks[address].promised = true;
   Node node = work("an allocation", [=] {
     auto b = blocks.find(address);
-    if (b != blocks.end()) b->second.promised = false;
+    if (b == blocks.end()) return;
+    b->second.promised = false;
+    judge(b->second, address, n, "an allocation", true, false);
   });
   int rc = queue(st, node);
   if (rc) bury(address, "an allocation that failed");
@@ -63,6 +65,7 @@ EXPORT int cuMemFreeAsync(uintptr_t p, void* s) {
     auto b = blocks.find(p);
     if (b == blocks.end()) return;
     if (b->second.promised) violation("memory at %zx is freed before its allocation in stream order", p);
+    judge(b->second, p, b->second.size, "cuMemFreeAsync", true, false);
     bury(p, "cuMemFreeAsync");
   });
   int rc = queue(st, node);

@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -127,6 +126,51 @@ struct Ranges {
   }
 };
 
+// ---- time
+
+// A Time says which work comes before other work. Work on one stream is on one line of time, and so is each branch of a
+// graph that is not the first. Its clock has, for each line, the last tick that comes before. What the host has waited
+// for comes before all that it queues from then on, on any thread: what threads tell each other is not seen here.
+unsigned made = 0;  // lines, and so streams
+std::map<unsigned, unsigned> last_of;  // the last tick of each line
+using Clock = std::map<unsigned, unsigned>;
+std::shared_ptr<const Clock> host_time = std::make_shared<Clock>();
+struct Time {
+  Clock clock;
+  std::shared_ptr<const Clock> host;  // when the work was queued
+  unsigned line = 0, tick = 0, stream = 0;
+  void join(const Time& o) {
+    for (auto& c : o.clock) join(c.first, c.second);
+    if (o.line) join(o.line, o.tick);
+  }
+  void join(unsigned l, unsigned t) {
+    auto h = host_time->find(l);
+    if (h == host_time->end() || h->second < t) clock[l] = std::max(clock[l], t);
+  }
+  void begin(unsigned l, unsigned s) {
+    line = l;
+    stream = s;
+    tick = ++last_of[l];
+    host = host_time;
+  }
+  bool after(unsigned l, unsigned t) const {
+    auto find = [&](const Clock& c) { auto f = c.find(l); return f != c.end() && f->second >= t; };
+    return (line == l && tick >= t) || find(clock) || (host && find(*host));
+  }
+};
+Time device_time[2], blocking_time[2];  // of all work of a device, and of that of streams that its default stream waits for
+Time* now = nullptr;                    // of the work that runs, null for the host
+
+void host_waited(const Time& t) {
+  auto next = std::make_shared<Clock>(*host_time);
+  for (auto& c : t.clock) (*next)[c.first] = std::max((*next)[c.first], c.second);
+  if (t.line) (*next)[t.line] = std::max((*next)[t.line], t.tick);
+  host_time = next;
+}
+
+// Use is what work has done with a range of memory. A guess is that of a kernel of which only the parameters are known.
+struct Use { uintptr_t from, to; unsigned line, tick, stream; bool write, guess; std::string who; };
+
 enum class Kind { device, host, managed, variable };
 // Block is memory of the driver.
 struct Block {
@@ -139,6 +183,7 @@ struct Block {
   const char* ended = nullptr;  // the function that freed it
   bool alias = false;     // another address of memory of the host
   Ranges written;
+  std::vector<Use> uses;  // the last write of each byte, and the reads since
 };
 std::map<uintptr_t, Block> blocks;
 std::map<uintptr_t, Block> graves;  // freed, still mapped, filled with 0xDD
@@ -234,9 +279,11 @@ void bury(uintptr_t p, const char* how) {
   }
 }
 
+void judge(Block& b, uintptr_t p, size_t n, const std::string& who, bool write, bool guess);
 int release(uintptr_t p, bool host, const char* how) {
   auto b = blocks.find(p);
   if (b == blocks.end() || registered.count(p) || (b->second.kind == Kind::host) != host || b->second.kind == Kind::variable || b->second.ending) return kInvalidValue;
+  judge(b->second, p, b->second.size, how, true, false);
   bury(p, how);
   return kOk;
 }
@@ -270,6 +317,24 @@ bool reachable(int dev, const Block& b) {
   return false;
 }
 
+// Compares a use of memory with those before: two that have no order are a mistake, unless both read or both are guesses.
+void judge(Block& b, uintptr_t p, size_t n, const std::string& who, bool write, bool guess) {
+  Time host;
+  host.host = host_time;
+  const Time& at = now ? *now : host;
+  std::vector<Use> left;
+  for (auto& u : b.uses) {
+    const bool overlap = u.from < p + n && p < u.to, ordered = at.after(u.line, u.tick);
+    if (overlap && !ordered && (u.write || write) && !(u.guess && guess))
+      violation("%s on stream %u %s %zu bytes at %zx, and %s on stream %u %s them without an order: let one wait for an event of the other, or synchronise", u.who.c_str(), u.stream,
+                u.guess ? "may use" : u.write ? "writes" : "reads", n, p, who.c_str(), at.stream, guess ? "may use" : write ? "writes" : "reads");
+    const bool covered = p <= u.from && u.to <= p + n;
+    if (!(covered && (ordered || u.line == at.line) && (write || !u.write))) left.push_back(u);
+  }
+  b.uses = std::move(left);
+  if (now) b.uses.push_back({p, p + n, at.line, at.tick, at.stream, write, guess, who});
+}
+
 // Checks that work may use a range, at the moment when it runs. dev is the device whose kernel does it, -1 for a
 // copy of the driver. Otherwise the program has made a mistake, and the memory must not be touched if the result is false.
 bool use(const std::string& who, uintptr_t p, size_t n, int dev, bool write) {
@@ -293,14 +358,13 @@ bool use(const std::string& who, uintptr_t p, size_t n, int dev, bool write) {
     devices[std::max(dev, 0)].sticky = kIllegalAddress;
     return false;
   }
+  judge(b->second, p, n, who, write, false);
   if (write) b->second.written.add(p, p + n);
   else if (!b->second.written.has(p, p + n)) violation("%s reads %zu bytes at %zx that nothing has written", who.c_str(), n, p);
   return true;
 }
 
 // ---- calls
-
-void tick();
 
 // Whether this thread runs a function of the host, which must not call the driver.
 thread_local bool in_host_function = false;
@@ -335,7 +399,6 @@ __attribute__((format(printf, 2, 3))) int enter(const char* name, const char* fo
     violation("a function of the host calls %s", name);
     return kNotPermitted;
   }
-  tick();
   auto f = failures.find(name);
   if (f != failures.end()) {
     if (f->second.skip > 0) {

@@ -46,15 +46,18 @@ EXPORT int cuStreamDestroy_v2(void* s) {
 EXPORT int cuStreamSynchronize(void* s) { CALL("%llx", num(s)); CONTEXT(); STREAM(s); return wait(st); }
 
 // Whether work is done. Asking runs a part of it, so that a loop of questions ends.
+unsigned asked = 0;
 int ask(const TaskRef& t, int dev) {
-  if (!t || t->state == Task::done) return devices[dev].sticky;
-  if (below(3) == 0) {
+  if (!t) return devices[dev].sticky;
+  if (t->state != Task::done && ++asked % 3 == 0) {
     const auto needed = ++marks;
     collect(t, needed);
     for (auto p : std::vector<TaskRef>(pending.begin(), pending.end()))
       if (p->mark == needed && runnable(*p)) { run(p); break; }
   }
-  return t->state == Task::done ? devices[dev].sticky : kNotReady;
+  if (t->state != Task::done) return kNotReady;
+  host_waited(t->time);
+  return devices[dev].sticky;
 }
 EXPORT int cuStreamQuery(void* s) {
   CALL("%llx", num(s)); CONTEXT(); STREAM(s);
@@ -87,7 +90,7 @@ EXPORT int cuStreamWaitEvent(void* s, void* e, unsigned flags) {
   if (st->capture) return ev->recorded || ev->record ? spoil(st->capture, kCaptureIsolation) : kOk;
   if (int rc = implicit(st)) return rc;
   auto mark = task("a wait for an event", nullptr);
-  if (ev->record && ev->record->state != Task::done) mark->after.push_back(ev->record);
+  if (ev->record) mark->after.push_back(ev->record);
   submit(st, mark);
   return kOk;
 }

@@ -148,23 +148,6 @@ func examples(j *job) {
 	j.testPackages(words{"./examples/..."})
 }
 
-// seeds runs the tests of package cuda in 20 of 100 orders of work, other ones for each commit.
-// TestMistakes and TestTogether have orders of their own, and TestNoParser builds a program.
-func seeds(j *job) {
-	var commits int
-	_, err := fmt.Sscan(j.text("git", "rev-list", "--count", "HEAD")[0], &commits)
-	j.must(err)
-	for _, dir := range []string{"cuda", "cuda/kernelrt", "cuda/internal/gputest"} {
-		j.dir = dir
-		program := filepath.Join(j.scratch, path.Base(dir)+".test")
-		j.sh("go", "test", "-c", "-o", program, ".")
-		for i := range 20 {
-			j.args = words{"CGO_ENABLED=0", fmt.Sprintf("FAKECUDA_SEED=%d", (commits*20+i)%100)}
-			j.quietly(program, "-test.short", "-test.skip=TestMistakes|TestTogether|TestNoParser")
-		}
-	}
-}
-
 // fuzz gives each target a number of inputs and not a time: at the end of a time go test sometimes fails with
 // "context deadline exceeded" and no input. A failing input is left in testdata/fuzz of its package.
 func fuzz(j *job) {

@@ -77,7 +77,6 @@ var steps = []step{
 	{name: "nobind-debug", group: "modes", about: "threads of C++ without a place in the scheduler; handles that remember who made them", on: calls,
 		args: words{"CGO_ENABLED=0", "-tags=tvmffi_nobind,tvmffi_debug"}},
 	{name: "wheel-0.1.9", group: "modes", about: "the oldest libtvm_ffi", on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.9"}},
-	{name: "seeds", group: "modes", about: "the driver without a GPU runs work in 20 orders", on: words{"./cuda/..."}, args: words{"CGO_ENABLED=0"}, do: seeds},
 	// What is not kept alive ends at each call; malloc and the collector overwrite what they free.
 	{name: "liveness", group: "modes", about: "nothing ends before its last use", on: alive, args: words{"CGO_ENABLED=0", "GODEBUG=clobberfree=1",
 		"GLIBC_TUNABLES=glibc.malloc.perturb=165:glibc.malloc.tcache_count=0", "-tags=tvmffi_liveness", "-run=TestLiveness"}},

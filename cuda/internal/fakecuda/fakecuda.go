@@ -12,7 +12,7 @@ import (
 
 // Driver is the driver of this process. Its methods may be called from any goroutine.
 type Driver struct {
-	log, violations, clear, fail, live, seed, queue uintptr
+	log, violations, clear, fail, live, queue uintptr
 }
 
 // Open finds the functions for tests in the file of the driver.
@@ -23,7 +23,7 @@ func Open(path string) (*Driver, error) {
 	}
 	d := &Driver{}
 	for name, to := range map[string]*uintptr{"fakecuda_log": &d.log, "fakecuda_violations": &d.violations, "fakecuda_clear": &d.clear,
-		"fakecuda_fail": &d.fail, "fakecuda_live": &d.live, "fakecuda_seed": &d.seed, "fakecuda_queue": &d.queue} {
+		"fakecuda_fail": &d.fail, "fakecuda_live": &d.live, "fakecuda_queue": &d.queue} {
 		if *to, err = h.Symbol(name); err != nil {
 			return nil, err
 		}
@@ -54,9 +54,6 @@ func (d *Driver) Fail(name string, code, skip int) {
 	c := append([]byte(name), 0)
 	purego.SyscallN(d.fail, uintptr(unsafe.Pointer(&c[0])), uintptr(code), uintptr(skip), 1)
 }
-
-// Seed chooses the order in which work runs from now on.
-func (d *Driver) Seed(n int) { purego.SyscallN(d.seed, uintptr(n)) }
 
 // Queue says how much work fits into the queue of one stream from now on: a call that queues more blocks until there
 // is room. 0 is any number, as at the start.
