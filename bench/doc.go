@@ -13,11 +13,7 @@
 //	generator.go    the generator
 //	startup.go      what importing a generated package costs
 //	launch.go       launches of kernels
-//	pack.go         a folder with all that runs on a GPU: what is in it, and the programs
-//	packimages.go   the images in it, for many architectures
-//	packexamples.go the example in it that the CuTe DSL compiles
-//	packnvcc.go     the examples in it that nvcc compiles: FlashInfer and CUTLASS
-//	packreadme.go   the text in it for readers
+//	pack.go         a folder with the tests that run on a GPU
 //	engines.go      XGrammar and TVM: rows, targets and tables
 //	enginefiles.go  their libraries and peers
 //	enginedata.go   the vocabulary, the schema and the document of XGrammar

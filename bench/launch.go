@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/tvmffi-go/tvmffi/bench/gpupack"
 )
 
 // launchRows are the rows of the launches, which need a CUDA driver and so are not
@@ -67,19 +64,11 @@ func (t *tree) launchBuilt(ctx context.Context) (f launchFiles, err error) {
 	return f, err
 }
 
-// The names in a packed folder.
-func launchPacked(dir string) launchFiles {
-	at := func(name string) string { return filepath.Join(dir, name) }
-	return launchFiles{cpp: at(gpupack.PeerName), ours: at("bin/ours"), python: cmp.Or(os.Getenv("PYTHON"), "python3"), script: at("bin/launch.py"),
-		library: at(gpupack.LibraryName), image: at("bin/launch.ptx")}
-}
-
 // start starts peers; CuPy may be missing.
 func (f launchFiles) start(ctx context.Context, names ...string) (*team, error) {
 	all := &team{goals: launchGoals}
 	for _, name := range names {
-		loader := strings.Fields(os.Getenv(gpupack.LoaderVariable))
-		args := map[string][]string{"cpp": append(loader, f.cpp), "ours": append(loader, f.ours), "cupy": {f.python, f.script}}[name]
+		args := map[string][]string{"cpp": {f.cpp}, "ours": {f.ours}, "cupy": {f.python, f.script}}[name]
 		if name == "cupy" {
 			if f.missing == "" {
 				if _, err := command(ctx, "", nil, f.python, "-c", "import cupy; cupy.cuda.Device(0).use()"); err != nil {
@@ -167,21 +156,18 @@ func (t *tree) cupy(ctx context.Context) (string, error) {
 	return "python3", nil
 }
 
-// launches measures the launches with built peers, or those of a packed folder, and
-// returns the report. The error lists the missed targets, if they are judged.
-func launches(ctx context.Context, runs int, packed string, judge bool) (string, error) {
-	files := launchPacked(packed)
-	if packed == "" {
-		t, err := newTree(ctx)
-		if err != nil {
-			return "", err
-		}
-		if files, err = t.launchBuilt(ctx); err != nil {
-			return "", err
-		}
-		if files.python, err = t.cupy(ctx); err != nil {
-			files.missing = lastLine(err.Error())
-		}
+// launches measures the launches and returns the report. The error lists the missed targets.
+func launches(ctx context.Context, runs int) (string, error) {
+	t, err := newTree(ctx)
+	if err != nil {
+		return "", err
+	}
+	files, err := t.launchBuilt(ctx)
+	if err != nil {
+		return "", err
+	}
+	if files.python, err = t.cupy(ctx); err != nil {
+		files.missing = lastLine(err.Error())
 	}
 	all, err := files.start(ctx, "cpp", "ours", "cupy")
 	if err != nil {
@@ -201,10 +187,6 @@ func launches(ctx context.Context, runs int, packed string, judge bool) (string,
 		fmt.Fprintf(&b, "No column for %s.\n\n", missing)
 	}
 	verdicts, missed := m.launchVerdicts()
-	if !judge {
-		b.WriteString("The targets are not judged: the times are not those of a GPU.\n")
-		return b.String(), nil
-	}
 	b.WriteString(verdicts)
 	if len(missed) > 0 {
 		return b.String(), errors.New("missed: " + strings.Join(missed, "; "))

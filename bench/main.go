@@ -24,14 +24,7 @@ type options struct {
 	gen     bool
 	engines bool
 	launch  bool
-	peers   string
-	judge   bool
 	pack    string
-	parts   string
-	images  string
-	source  string
-
-	libraries bool
 }
 
 func main() {
@@ -45,14 +38,8 @@ func main() {
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
 	flag.BoolVar(&o.gen, "gen", false, "measure the generator instead; fails if a target is missed")
 	flag.BoolVar(&o.engines, "engines", false, "measure XGrammar, the Relax VM, RPC and Disco instead; fails if a target is missed")
-	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed; bench/gpu does this")
-	flag.StringVar(&o.peers, "peers", "", "with -launch, the folder that -pack has made")
-	flag.BoolVar(&o.judge, "judge", true, "with -launch, fail if a target is missed; false is for a driver without a GPU")
-	flag.StringVar(&o.pack, "pack", "", "make a folder with all that runs on a GPU and do nothing else; bench/gpu -pack does this")
-	flag.StringVar(&o.parts, "parts", "", "with -pack, only these parts, separated by commas: "+strings.Join(packParts, ", "))
-	flag.BoolVar(&o.libraries, "libraries", false, "with -pack, also the parts with kernels of libraries: "+strings.Join(libraryParts, ", ")+"; their compilers have 2 GB")
-	flag.StringVar(&o.images, "images", "", "compile -source for all architectures into this folder and do nothing else; -pack does this")
-	flag.StringVar(&o.source, "source", "", "with -images, the file in CUDA C++")
+	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed")
+	flag.StringVar(&o.pack, "pack", "", "make a folder with tests for a machine with a GPU and do nothing else; bench/gpu -pack does this")
 	flag.Parse()
 	if o.times < 1 || o.times > 1 && !o.check {
 		fmt.Fprintln(os.Stderr, "bench: -times needs -check and a number of 1 or more")
@@ -68,12 +55,9 @@ func main() {
 
 func run(ctx context.Context, o options) error {
 	if o.launch {
-		report, err := launches(ctx, o.runs, o.peers, o.judge)
+		report, err := launches(ctx, o.runs)
 		fmt.Print(report)
 		return err
-	}
-	if o.images != "" {
-		return compileAll(o.source, o.images)
 	}
 	t, err := newTree(ctx)
 	if err != nil {
@@ -91,7 +75,7 @@ func run(ctx context.Context, o options) error {
 	case o.engines:
 		return t.engines(ctx, o)
 	case o.pack != "":
-		return t.pack(ctx, o.pack, o.parts, o.libraries)
+		return t.pack(ctx, o.pack)
 	}
 	return t.full(ctx, o)
 }

@@ -99,7 +99,7 @@ var steps = []step{
 		on: append(slices.Clone(engines), "./runtime", "./generated"), do: withTVM},
 	{name: "cute", group: "journeys", about: "kernels of the CuTe DSL", on: words{"./cuda/spec/check"}, args: words{"-tags=cute", "-run=TestCute"}},
 	{name: "orcjit", group: "journeys", about: "C++ by the JIT of LLVM; 16 MB once", on: words{"./examples/orcjit"}, args: words{"CGO_ENABLED=0", "-tags=orcjit"}},
-	{name: "gpupack", group: "journeys", about: "a pack for a machine with a GPU; 230 MB once", on: words{"./bench"}, args: words{"-tags=gpupack", "-run=TestGPUPack"}},
+	{name: "gpupack", group: "journeys", about: "a pack for a machine with a GPU; 450 MB once", on: words{"./bench"}, args: words{"-tags=gpupack", "-run=TestGPUPack"}},
 	{name: "load", group: "journeys", about: "64 clients of the server, with the race detector", on: words{"./examples/xgrammar_server"},
 		args: words{"TVMFFI_TEST_LOAD=20s", "-race", "-run=TestLoad"}},
 	{name: "wheels", group: "journeys", about: "wheels for other platforms; the one for arm64 runs under qemu", night: true,

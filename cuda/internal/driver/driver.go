@@ -66,7 +66,7 @@ func candidates() []string {
 		return []string{"nvcuda.dll"}
 	case "linux":
 		// The second one is where WSL keeps the driver of Windows.
-		return []string{"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
+		return []string{"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/local/nvidia/lib/libcuda.so.1"}
 	}
 	return nil
 }

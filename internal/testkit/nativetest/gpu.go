@@ -70,7 +70,7 @@ func Images(t testing.TB) string {
 	}
 	dir := os.Getenv("TVMFFI_TEST_IMAGES")
 	if dir == "" {
-		t.Fatal("nativetest: TVMFFI_TEST_PACK is set and TVMFFI_TEST_IMAGES is not: start the program run of the pack")
+		t.Fatal("nativetest: TVMFFI_TEST_PACK is set and TVMFFI_TEST_IMAGES is not: start the script run of the pack")
 	}
 	return dir
 }
