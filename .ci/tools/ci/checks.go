@@ -131,9 +131,9 @@ func cross(j *job) {
 	}
 }
 
-// endToEnd tests the packages that have files with the tag e2e or checkers.
+// endToEnd tests the packages that have files with the tag e2e. The step examples has those of its module.
 func endToEnd(j *job) {
-	j.testPackages(folders(j.text("git", "grep", "--untracked", "-lwE", "^//go:build.*(e2e|checkers)", "--", "*_test.go")))
+	j.goTest(folders(j.text("git", "grep", "--untracked", "-lw", "^//go:build.*e2e", "--", "*_test.go", ":!examples"))...)
 }
 
 // examples generates the bindings that are too large to commit, and checks the module like the root.

@@ -63,9 +63,8 @@ var steps = []step{
 	{name: "cross", group: "static", about: "other platforms build, and pass vet", do: cross},
 	{name: "tools", group: "static", about: "the tests of .ci/tools", do: commands("go -C .ci/tools test ./...")},
 
-	{name: "e2e", group: "journeys", about: "tests with the tag e2e: tools, compilers, Python, Rust, CMake", args: words{"-tags=e2e,checkers"},
-		needs: cmake, do: endToEnd},
-	{name: "examples", group: "journeys", about: "the module of the examples: generate, vet, test", args: words{"-tags=bindings"}, needs: cmake, do: examples},
+	{name: "e2e", group: "journeys", about: "tests with the tag e2e: tools, compilers, Python, Rust", args: words{"-tags=e2e"}, do: endToEnd},
+	{name: "examples", group: "journeys", about: "the module of the examples: generate, vet, test", args: words{"-tags=bindings,checkers,e2e"}, needs: cmake, do: examples},
 
 	// Build modes: the same tests in another build or environment.
 	{name: "race", group: "modes", about: "the race detector, with cgo", on: native, args: words{"CGO_ENABLED=1", "-race"}},
