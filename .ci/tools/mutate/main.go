@@ -28,8 +28,6 @@ import (
 	"time"
 )
 
-const module = "github.com/tvmffi-go/tvmffi/"
-
 var (
 	work       = flag.String("work", os.TempDir(), "the folder for the build cache and the changed file")
 	n          = flag.Int("n", 30, "how many changes are judged for each package")
@@ -40,8 +38,8 @@ var (
 	equivalent = flag.String("equivalent", os.DevNull, "the file of changes that make no difference")
 )
 
-// Outcomes of a change.
-const caught, survived, broken = "caught", "survived", "does not compile"
+// The module that is judged, and the outcomes of a change.
+const module, caught, survived, broken = "github.com/tvmffi-go/tvmffi/", "caught", "survived", "does not compile"
 
 // must returns v, or ends the program if there is an error.
 func must[T any](v T, err error) T {
@@ -101,8 +99,8 @@ func readList(name string) (map[string]string, error) {
 
 // needed has the build tags of the packages that have few tests without them.
 var needed = map[string]string{
-	"tvm/": "tvm", "generated/tvm": "tvm", "cuda/spec/check": "cute,tvm", "examples/go_library": "checkers", "examples/cute_dsl": "cute",
-	"examples/orcjit": "orcjit", "examples/flashinfer": "flashinfer", "examples/cutlass_gemm": "flashinfer", "examples/tvm_": "tvm",
+	"tvm/": "tvm", "generated/tvm": "tvm", "examples/tvm_": "tvm", "cuda/spec/check": "cute,tvm", "examples/cute_dsl": "cute", "examples/orcjit": "orcjit",
+	"examples/go_library": "checkers", "examples/flashinfer": "flashinfer", "examples/cutlass_gemm": "flashinfer",
 }
 
 // pkg is a package as go list describes it.
@@ -148,8 +146,8 @@ func (p *pkg) mutants() (all []*mutant) {
 	return all
 }
 
-// findTesters finds the packages with tests for p: p itself, then those that import it. If none of
-// them has tests, those count that import it indirectly.
+// findTesters finds the packages with tests for p: p itself, then those that import it, the small
+// ones first. If none of them has tests, those count that import it indirectly.
 func (p *pkg) findTesters(ctx context.Context) {
 	var direct, indirect []*pkg
 	for _, q := range list(ctx, p.tags(), "./...") {
@@ -161,9 +159,11 @@ func (p *pkg) findTesters(ctx context.Context) {
 			indirect = append(indirect, q)
 		}
 	}
-	if p.testers = append([]*pkg{p}, direct...); len(direct) == 0 {
-		p.testers = append(p.testers, indirect...)
+	if len(direct) == 0 {
+		direct = indirect
 	}
+	slices.SortStableFunc(direct, func(a, b *pkg) int { return len(a.Deps) - len(b.Deps) })
+	p.testers = append([]*pkg{p}, direct...)
 }
 
 // try returns what the tests say to a mutant, and which of them failed.
