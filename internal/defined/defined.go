@@ -298,7 +298,7 @@ func (d *Type) Complete(automatic bool) (constructor bool, err error) {
 			return false, err
 		}
 		fn := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(out.First())}
-		err = d.AddAttribute(name, fn)
+		err = registry.RegisterAttribute(d.Info.TypeIndex, name, fn)
 		objects.DecRef(uintptr(fn.Bits))
 		if err != nil {
 			return false, err
@@ -325,16 +325,6 @@ func (d *Type) CompleteOpaque() error {
 	runtime.KeepAlive(metadata)
 	capi.KeepAlive(doc, d.Doc)
 	return err
-}
-
-// AddAttribute enters an attribute of the type; v stays with the caller.
-func (d *Type) AddAttribute(name string, v abi.Any) error {
-	return registry.RegisterAttribute(d.Info.TypeIndex, name, v)
-}
-
-// AddMethod enters a method.
-func (d *Type) AddMethod(m *registry.Method) error {
-	return registry.RegisterMethod(d.Info.TypeIndex, m)
 }
 
 // New makes an object whose fields are all zero, and returns its only reference.

@@ -25,7 +25,7 @@ func IndexOfKey(key string) (abi.TypeIndex, error) {
 	return abi.TypeIndex(*out), nil
 }
 
-// RegisterAttribute gives a type an attribute, forever.
+// RegisterAttribute gives a type an attribute, forever; v stays with the caller.
 func RegisterAttribute(index abi.TypeIndex, name string, v abi.Any) error {
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()

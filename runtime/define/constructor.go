@@ -39,10 +39,10 @@ func (d *definition) ownConstructor() error {
 	fn := objects.Own(callbacks.New(func(a *callbacks.Args) error { return d.construct(fields, a) }))
 	defer fn.Release()
 	v := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())}
-	if err := d.layout.AddAttribute(initName, v); err != nil {
+	if err := registry.RegisterAttribute(d.layout.Info.TypeIndex, initName, v); err != nil {
 		return err
 	}
-	return d.layout.AddMethod(&registry.Method{Name: initName, Metadata: `{"type_schema":"{\"type\":\"ffi.Function\"}"}`, Static: true, Function: fn})
+	return registry.RegisterMethod(d.layout.Info.TypeIndex, &registry.Method{Name: initName, Metadata: `{"type_schema":"{\"type\":\"ffi.Function\"}"}`, Static: true, Function: fn})
 }
 
 // construct makes an object of borrowed arguments, and returns it.

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
@@ -128,7 +129,7 @@ func (d *definition) addRefusals() error {
 			return failure.Errorf(failure.KindType, "an object of %s cannot be copied, pickled or written as JSON: only Go sees its fields", d.key)
 		}
 		fn := objects.Own(callbacks.New(refuse))
-		err := d.layout.AddAttribute(name, abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())})
+		err := registry.RegisterAttribute(d.layout.Info.TypeIndex, name, abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())})
 		fn.Release()
 		if err != nil {
 			return err

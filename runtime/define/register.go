@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/registry"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -286,13 +287,13 @@ func (d *definition) Enter() error {
 func (d *definition) enterMembers() error {
 	p := d.layout
 	for _, a := range p.attributes {
-		if err := p.AddAttribute(a.name, a.temp.Value); err != nil {
+		if err := registry.RegisterAttribute(p.Info.TypeIndex, a.name, a.temp.Value); err != nil {
 			return err
 		}
 		runtime.KeepAlive(a.temp.Keep)
 	}
 	for i := range p.methods {
-		if err := p.AddMethod(&p.methods[i]); err != nil {
+		if err := registry.RegisterMethod(p.Info.TypeIndex, &p.methods[i]); err != nil {
 			return err
 		}
 	}
