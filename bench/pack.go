@@ -43,7 +43,7 @@ func (t *tree) pack(ctx context.Context, dir string) error {
 		}
 	}
 	test := func(name, pkg string, flags ...string) error {
-		args := append([]string{"go", "test", "-c", "-trimpath", "-o", filepath.Join(dir, name)}, flags...)
+		args := append([]string{"go", "test", "-c", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, name)}, flags...)
 		_, err := command(ctx, filepath.Join(root, pkg), []string{"CGO_ENABLED=0"}, append(args, ".")...)
 		return err
 	}
@@ -139,6 +139,15 @@ func (t *tree) packCuTe(ctx context.Context, root, to string) error {
 		}
 		env := []string{"PYTHON=" + python, "CUTE_DSL_ARCH=" + arch}
 		if _, err := command(ctx, root, env, filepath.Join(root, "examples", "cute_dsl", "native", "build.sh"), dir, filepath.Join(dir, "kernels.json")); err != nil {
+			return err
+		}
+		// The kernels look for it beside them. It has 43 MB.
+		const runtimeName = "libcute_dsl_runtime.so"
+		err := os.Rename(filepath.Join(dir, runtimeName), filepath.Join(to, runtimeName))
+		if err == nil {
+			err = os.Symlink(filepath.Join("..", runtimeName), filepath.Join(dir, runtimeName))
+		}
+		if err != nil {
 			return err
 		}
 	}
