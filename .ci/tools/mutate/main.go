@@ -140,8 +140,7 @@ func (p *pkg) tags() string {
 // mutants returns the mutants of the files that this platform builds.
 func (p *pkg) mutants() (all []*mutant) {
 	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
-		src := must(os.ReadFile(filepath.Join(p.Dir, name)))
-		all = append(all, must(mutantsOf(strings.TrimPrefix(p.ImportPath, module)+"/"+name, src))...)
+		all = append(all, must(mutantsOf(strings.TrimPrefix(p.ImportPath, module)+"/"+name, must(os.ReadFile(filepath.Join(p.Dir, name)))))...)
 	}
 	return all
 }
