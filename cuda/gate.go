@@ -30,10 +30,11 @@ import (
 //	state.mu              the begin and the end of the primary context
 //
 // None of these calls waits for work, except that a call that queues work, or loads code, may wait
-// for room in the queue of its stream, or for the device. Nothing that ends such a wait needs one
-// of these locks: the program may wait for the device, copy, free, record, query and synchronise.
-// No lock is held while the program waits in wait, in a copy, or in a Synchronize, and none while
-// a function of the program runs.
+// for room in the queue of its stream, or for the device. The device ends such a wait by itself; no
+// lock is needed to wait for a stream, an event or the device, or to queue work on other streams.
+// No lock is held while the program waits in wait, in a copy, or in a Synchronize, and none while a
+// function of the program runs. So CopyOut cannot deadlock: it holds queues for reading while it
+// records an event, and nothing while it waits.
 type gate struct {
 	mu       sync.Mutex // guards the two numbers; held for no call of the driver
 	changed  sync.Cond  // one of them became 0
