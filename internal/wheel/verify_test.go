@@ -39,7 +39,7 @@ func TestVerify(t *testing.T) {
 		"altered":    {func(d Dir) error { return os.WriteFile(d.Path("a"), []byte("b"), 0o600) }, "is damaged: a has other content"},
 		"missing":    {func(d Dir) error { return os.Remove(d.Path("b")) }, "is damaged: b is missing"},
 		"no RECORD":  {func(d Dir) error { return os.Remove(d.Path("sample-1.0.dist-info/RECORD")) }, "is damaged: it has 0 files"},
-		"cut RECORD": {func(d Dir) error { return os.Truncate(d.Path("sample-1.0.dist-info/RECORD"), 50) }, "is damaged: the line "},
+		"cut RECORD": {func(d Dir) error { return os.Truncate(d.Path("sample-1.0.dist-info/RECORD"), 50) }, "is damaged: its lines are not of the form PATH,sha256=HASH,SIZE: record on line 2"},
 		"a link out": {func(d Dir) error {
 			return errors.Join(os.Remove(d.Path("a")), os.Symlink("/etc/passwd", d.Path("a")))
 		}, "is damaged: a cannot be read: "},

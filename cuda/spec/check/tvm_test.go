@@ -79,7 +79,7 @@ func TestTVMMessages(t *testing.T) {
 }
 
 // reported makes a checker of the description that a function reports when it gets more arguments than it takes.
-func reported(f *tvmffi.Function) (*check.Checker, error) {
+func reportedChecker(f *tvmffi.Function) (*check.Checker, error) {
 	_, err := f.Call(make([]any, 200)...)
 	if err == nil {
 		return nil, errors.New("the function takes 200 arguments")
@@ -96,7 +96,7 @@ func reported(f *tvmffi.Function) (*check.Checker, error) {
 func TestTVMReported(t *testing.T) {
 	m := tvmKernels(t)
 	for name, text := range tvmSpecs {
-		c, err := reported(tvmFunction(t, m, name))
+		c, err := reportedChecker(tvmFunction(t, m, name))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -126,7 +126,7 @@ func TestTVMMisaligned(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "SIGSEGV") {
 		t.Errorf("the child ended with %v, want SIGSEGV:\n%s", err, out)
 	}
-	c, err := reported(f)
+	c, err := reportedChecker(f)
 	if err != nil {
 		t.Fatal(err)
 	}
