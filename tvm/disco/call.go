@@ -17,8 +17,8 @@ type Callable interface{ callee() (any, string) }
 // Function is a global function of the workers.
 type Function struct{ name string }
 
-// Function returns the global function with the given name. The workers look it up at each call,
-// so that a name which a worker does not have fails that call alone.
+// Function returns the global function with the given name. The workers look it up at each call, so a
+// missing name fails only that call.
 func (s *Session) Function(name string) *Function { return &Function{name} }
 
 // Name returns the name.
@@ -26,8 +26,8 @@ func (f *Function) Name() string { return f.name }
 
 func (f *Function) callee() (any, string) { return f.name, f.name }
 
-// DRef stands for one value on each worker, mostly the result of a call. The workers keep the
-// values until the DRef is released, by Release or the garbage collector, or the session is closed.
+// DRef stands for one value on each worker, usually the result of a call. The workers keep the values
+// until the DRef is released, by Release or the garbage collector, or the session is closed.
 type DRef struct {
 	session *Session
 	handle  *generated.DRef
@@ -42,25 +42,25 @@ func newDRef(s *Session, r *generated.DRef, what string) *DRef {
 
 func (d *DRef) callee() (any, string) { return d.handle, d.what }
 
-// Release ends the values at the next use of the session. A second Release does nothing. On a nil
-// *DRef, Release does nothing.
+// Release ends the values at the next use of the session. A second Release does nothing, and neither
+// does Release of a nil *DRef.
 func (d *DRef) Release() {
 	if d != nil {
 		d.session.drop(d.handle)
 	}
 }
 
-// Call calls f on all workers and returns what stands for the results. It does not wait for them.
-// A failure shows in [DRef.Get] of the result and in the next [Session.Sync]; calls with that
-// result as an argument do not run, and have the same failure.
+// Call calls f on all workers and returns a DRef for the results. It does not wait for them. [DRef.Get]
+// of the result and the next [Session.Sync] return a failure; calls with that result as an argument do
+// not run, and fail in the same way.
 //
-// An argument is nil, a number, a bool, a string, a []byte, a DataType, a Device, a *tvmffi.Shape,
-// or a *DRef, for which each worker takes its own value. A tensor goes by [Session.CopyToWorker0],
+// An argument is nil, a number, a bool, a string, a []byte, a DataType, a Device, a *tvmffi.Shape, or a
+// *DRef, for which each worker takes its own value. To pass a tensor, use [Session.CopyToWorker0],
 // [Session.Broadcast] or [Session.Scatter]. A string or []byte of more than 32 kB goes from worker to
 // worker, as in a Broadcast.
 //
-// Call waits while a worker has a megabyte of calls before it. It returns a *[WorkerError] if a
-// worker has ended, [ErrClosed] after Close, and an error for an argument of another type.
+// Call waits while a megabyte of calls is queued for a worker. It returns a *[WorkerError] if a worker
+// has ended, [ErrClosed] after Close, and an error for an argument of another type.
 func (s *Session) Call(f Callable, args ...any) (*DRef, error) {
 	callee, name := f.callee()
 	for _, a := range args {
@@ -71,8 +71,8 @@ func (s *Session) Call(f Callable, args ...any) (*DRef, error) {
 	return s.invoke(name, callee, args...)
 }
 
-// maxInPlace is how long a string may be to go through the pipes and sockets of Disco. Those are
-// slow for what is longer, and a write to them that has to wait may be cut short by a signal.
+// maxInPlace is the longest string that goes through Disco's pipes and sockets. These are slow for
+// longer ones, and a signal may cut short a write that has to wait.
 const maxInPlace = 1 << 15
 
 // large returns the content of an argument that is long, and its kind.
@@ -159,12 +159,12 @@ func sendable(x any) error {
 
 // Get waits for the value on one worker and returns it. The caller owns it.
 //
-// From the processes of workers come numbers, strings, bytes, data types, devices, tensors in the
-// memory of the CPU, and objects with fields or items of these types. A worker that is a thread of
-// this process returns any value, without a copy. A failure of the call is a *[WorkerError].
+// A worker process returns numbers, strings, bytes, data types, devices, tensors in CPU memory, and
+// objects with fields or items of these types. A worker that is a thread of this process returns any
+// value, without a copy. A failure of the call is a *[WorkerError].
 //
-// If ctx ends first, Get returns an error that wraps its cause. The session works on when the
-// worker has answered; until then, others wait.
+// If ctx ends first, Get returns an error that wraps its cause. The session continues when the worker
+// has answered; until then, other calls wait.
 func (d *DRef) Get(ctx context.Context, worker int) (tvmffi.Any, error) {
 	s := d.session
 	if worker < 0 || worker >= s.workers {
@@ -204,9 +204,9 @@ func (s *Session) ask(ctx context.Context, command string, args []any, read func
 	return s.use(ctx, func() error { return s.because(read(d.handle)) })
 }
 
-// Sync waits until the workers have done all calls so far. It returns the failures since the last
-// Sync, joined, each a *[WorkerError]: errors.As finds the first one. The first sixteen of each
-// worker are kept. The text has what several workers report once, with their numbers.
+// Sync waits until the workers have done all calls so far. It returns the failures since the last Sync,
+// joined, each a *[WorkerError]: errors.As finds the first one. The first sixteen of each worker are
+// kept. The text has equal reports of several workers once, with their numbers.
 //
 // If ctx ends first, Sync returns an error that wraps its cause.
 func (s *Session) Sync(ctx context.Context) error {
@@ -253,9 +253,9 @@ func askAll[T any](ctx context.Context, s *Session, command string, read func(v 
 // Module is a module on each worker.
 type Module struct{ *DRef }
 
-// LoadVMModule loads a module that TVM has compiled, such as a Relax model, on all workers, each
-// from the file with this path on its own host. A Relax model is initialised for device, or for
-// the CPU if that is nil. A failure shows in [DRef.Get] and [Session.Sync].
+// LoadVMModule loads a module that TVM has compiled, such as a Relax model, on all workers, each from
+// the file with this path on its own host. A Relax model is initialised for device, or for the CPU if
+// that is nil. [DRef.Get] and [Session.Sync] return a failure.
 func (s *Session) LoadVMModule(path string, device *tvmffi.Device) (*Module, error) {
 	args := []any{path, nil}
 	if device != nil {

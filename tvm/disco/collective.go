@@ -9,8 +9,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// Reconnect makes new connections between the workers. After a collective operation has failed,
-// those of the session fail until Reconnect. It needs all workers.
+// Reconnect makes new connections between the workers. After a collective operation has failed, all
+// others of the session fail until Reconnect, which needs all workers.
 func (s *Session) Reconnect(ctx context.Context) error { return s.connect(ctx) }
 
 func (s *Session) connect(ctx context.Context) error {
@@ -90,8 +90,8 @@ func (s *Session) CopyToWorker0(host *tvmffi.Tensor, to *DRef) error {
 	return err
 }
 
-// CopyFromWorker0 copies the tensor on worker 0 to a tensor of this process, and waits for that.
-// Its error comes from this copy or from the call that made the tensor.
+// CopyFromWorker0 copies the tensor on worker 0 to a tensor of this process, and waits for the copy. It
+// also returns an error of the call that made the tensor.
 func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from *DRef) error {
 	number := lend(s.id, host)
 	d, err := s.command("take", number, from)
@@ -104,10 +104,10 @@ func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from
 	return err
 }
 
-// The collective operations below work on tensors in the memory of the CPU, on all workers at
-// once: all together if inGroup is false, and otherwise each group for itself, with its first
-// worker in place of worker 0. They do not wait, and fail in Sync. The numbers go from worker to
-// worker directly, and not through the controller. After a failure the tensor's contents are undefined.
+// The collective operations below work on tensors in CPU memory, on all workers at once: together if
+// inGroup is false, and otherwise in each group, with its first worker in place of worker 0. They do
+// not wait, and Sync returns their errors. The numbers go directly from worker to worker. After a
+// failure the tensor's contents are undefined.
 
 // Broadcast copies a tensor of this process to each worker, and returns those. It does not wait:
 // host must not be changed before the next Sync has returned.
@@ -172,9 +172,9 @@ func (s *Session) Allgather(from, to *DRef, inGroup bool) error {
 	return s.do("allgather", from, inGroup, to)
 }
 
-// Allreduce combines the tensors from of all workers, element by element, to the tensor to of
-// each, which may be from itself. All workers get the same bits: numbers are combined in the order
-// of the workers. Floats of 16 bits are computed in float32 and rounded once.
+// Allreduce combines the tensors from of all workers, element by element, to the tensor to of each,
+// which may be from itself. All workers get the same bits: numbers are combined in the order of the
+// workers. 16-bit floats are computed in float32 and rounded once.
 func (s *Session) Allreduce(from, to *DRef, op ReduceOp, inGroup bool) error {
 	return s.do("allreduce", from, int64(op), inGroup, to)
 }

@@ -1,5 +1,5 @@
-// Package disco runs calls on many workers at once: the threads of a process, processes of one
-// host, or processes of several hosts. It is a typed face of Disco, the distributed runtime of TVM.
+// Package disco runs calls on many workers at once: the threads of a process, processes of one host,
+// or processes of several hosts. It is a typed interface to Disco, TVM's distributed runtime.
 //
 //	func main() {
 //		disco.Main(func() error { // first: the workers are processes of this same program
@@ -21,32 +21,32 @@
 // # Errors
 //
 // A function that fails, or panics, in a worker fails that call alone. The error comes to the
-// controller as a [*WorkerError], which names the worker and the function, and has the kind and
-// the text of the error. A process that ends is an [*ExitError]; from then on the session can only
-// be closed. Other sessions go on.
+// controller as a [*WorkerError], which names the worker and the function, and has the kind and the
+// text of the error. If a process ends, the error is an [*ExitError], and the session can only be
+// closed. Other sessions go on.
 //
-// This holds for the methods of this package. The functions of generated/tvm/disco have no such
-// net: an error in worker 0, which is a thread of the controller, ends the process.
+// This holds for the methods of this package. With the functions of generated/tvm/disco, an error in
+// worker 0, a thread of the controller, ends the process.
 //
 // # Collective operations
 //
-// TVM has these for GPUs only. This package brings them for tensors in the memory of the CPU:
-// [Session.Broadcast], [Session.Scatter], [Session.GatherToWorker0], [Session.Allgather] and
-// [Session.Allreduce]. Modules that TVM has compiled find them too, where such a module asks for
-// runtime.disco.allreduce and the like, if Session.Call calls it. Workers of one host use unix
-// sockets without a file, those of several hosts TCP. Each pair of workers has one connection.
+// TVM has these for GPUs only. This package adds them for tensors in CPU memory: [Session.Broadcast],
+// [Session.Scatter], [Session.GatherToWorker0], [Session.Allgather] and [Session.Allreduce]. Modules
+// compiled by TVM find them too, as runtime.disco.allreduce and the like, if Session.Call calls the
+// module. Workers on one host use unix sockets without a file, on several hosts TCP. Each pair of
+// workers has one connection.
 //
 // # Hosts
 //
-// [Sockets] waits for nodes, which [Join] makes of other processes of the same program, mostly on
-// other hosts. Who takes part in a session may run any function of the program, and load files of
-// code. So a node must know the secret of the session, and a listener should not be reachable from
-// everywhere. Network traffic is not encrypted.
+// [Sockets] waits for nodes: other processes of the same program, usually on other hosts, that call
+// [Join]. A participant of a session may run any function of the program, and load code from files. So
+// a node must know the session's secret, and a listener should not be reachable from everywhere.
+// Network traffic is not encrypted.
 //
 // # What ends
 //
-// [Session.Close] ends everything that a session has begun. A worker exits when its
-// controller exits: at once if idle, otherwise within a second.
+// [Session.Close] ends everything that a session has started. A worker exits when its controller
+// exits: at once if idle, otherwise within a second.
 //
 // Disco needs libtvm_runtime_extra, and Linux without the build tag tvmffi_portable. Elsewhere the error is
 // errors.ErrUnsupported.

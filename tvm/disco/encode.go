@@ -31,8 +31,7 @@ func framed(kind byte, content []byte) []byte {
 	return append(b, content...)
 }
 
-// encode returns the form of a value in which a worker sends it. A value that has none becomes a
-// failure, which says so.
+// encode returns the form in which a worker sends a value. A value without one becomes a failure.
 func encode(v tvmffi.Any) any {
 	if f, ok := failureIn(v); ok {
 		return framed(inFailure, []byte(f.text()))

@@ -35,7 +35,7 @@ func (f failure) text() string {
 	return string(text)
 }
 
-// value is what the register gets that the result was meant for.
+// value is stored in the register in place of the result.
 func (f failure) value() *tvmffi.Error { return tvmffi.NewError(failureKind, f.text()) }
 
 // failureIn returns the failure that a value stands for.
@@ -56,9 +56,8 @@ func (f failure) of(worker int) *WorkerError {
 	return &WorkerError{Worker: worker, Function: f.Function, Err: &tvmffi.Error{Kind: f.Kind, Message: f.Message, Backtrace: f.Backtrace}}
 }
 
-// WorkerError is what went wrong in one worker. Err is a *tvmffi.Error with the kind and the text
-// of a function that failed, an *ExitError of a process that ended, or what went wrong with the
-// values of a call.
+// WorkerError is an error of one worker. Err is a *tvmffi.Error with the kind and the text of a failed
+// function, an *ExitError of a process that ended, or an error about the values of a call.
 type WorkerError struct {
 	// Worker is the number of the worker in its session.
 	Worker int
@@ -79,7 +78,7 @@ func (e *WorkerError) Error() string {
 // Unwrap returns Err.
 func (e *WorkerError) Unwrap() error { return e.Err }
 
-// failures are the errors that Sync returns. Its text has what several workers report once.
+// failures are the errors that Sync returns. Its text has equal reports of several workers once.
 type failures []error
 
 // Error has a line for each text, with the numbers of its workers.
@@ -120,7 +119,7 @@ func (all failures) Unwrap() []error { return all }
 type ExitError struct {
 	// Status is how it ended, such as "signal: killed".
 	Status string
-	// Output is the end of what the process has written to its standard error.
+	// Output is the end of the process's standard error.
 	Output string
 }
 
@@ -134,7 +133,7 @@ func (e *ExitError) Error() string {
 
 // These errors are found by errors.Is.
 var (
-	// ErrClosed is the error of everything that is done with a session after its Close.
+	// ErrClosed is the error of every use of a closed session.
 	ErrClosed = errors.New("the session is closed")
 	// ErrRefused is the error of a node whose secret differs from the controller's, or
 	// of a peer that does not speak the protocol of this package.

@@ -13,10 +13,10 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// group connects a worker with each other one, for collective operations on the CPU. All workers
-// of a session, or of a group of it, make the same operations in the same order, each on its own
-// thread. If an operation fails, the connections may hold parts of messages. So group ends them
-// all, which the others notice, and every later operation fails with the first error.
+// group connects a worker with all others, for collective operations on the CPU. All workers of a
+// session, or of a group of it, make the same operations in the same order, each on its own thread. If
+// an operation fails, the connections may hold parts of messages. So group ends them all, which the
+// others notice, and every later operation fails with the first error.
 type group struct {
 	rank, groups int
 	peers        []*peer // by rank; nil at rank
@@ -33,8 +33,8 @@ type peer struct {
 	partial atomic.Bool
 }
 
-// operation is the kind of a message. A worker that gets another one than it expects has made
-// other operations than its peer.
+// operation is the kind of a message. An unexpected one means that the two workers made different
+// operations.
 type operation uint32
 
 const (

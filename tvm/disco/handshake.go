@@ -25,7 +25,7 @@ const (
 	handshakeLimit = 5 * time.Second
 )
 
-// settings are what a node gets from the controller.
+// settings are the controller's settings for a node.
 type settings struct {
 	Session                         int64
 	Node, Nodes, PerNode, SilenceMS uint32
@@ -109,8 +109,7 @@ func apply(c net.Conn, secret string, workers int) (settings, error) {
 	return given, errors.Join(err, c.SetDeadline(time.Time{}))
 }
 
-// expectMagic reads b. It judges the magic first, so that a peer that sends less and waits is
-// found out by what it has sent.
+// expectMagic reads b. It checks the magic first, to detect a peer that sends less and waits.
 func expectMagic(c net.Conn, b []byte) error {
 	if _, err := io.ReadFull(c, b[:len(magic)]); err != nil {
 		return fmt.Errorf("%w: it does not introduce itself: %w", ErrRefused, err)

@@ -16,7 +16,7 @@ type NodeOptions struct {
 	// Workers is how many workers the node can have, 1 if it is 0. The controller says how many
 	// it needs.
 	Workers int
-	// Secret is the one of the controller.
+	// Secret is the controller's secret.
 	Secret string
 	// LocalAddress is the address of this host that the node uses. It matters if the host has several.
 	LocalAddress string
@@ -27,11 +27,10 @@ type NodeOptions struct {
 	CloseLimit time.Duration
 }
 
-// Join makes this process a node of the socket session whose controller listens on address. It
-// calls once, so the controller must be there. It returns nil when the controller has closed the
-// session, an error that wraps [ErrRefused] if the controller refuses this node, and another error
-// if the connection is lost or ctx ends. Its workers have ended by then. The controller prints
-// what their processes print.
+// Join makes this process a node of the socket session whose controller listens on address. It dials once,
+// so the controller must be listening. It returns nil when the controller has closed the session, an error
+// that wraps [ErrRefused] if the controller refuses this node, and another error if the connection is lost
+// or ctx ends. Its workers have ended by then. The controller prints the output of their processes.
 func Join(ctx context.Context, address string, o NodeOptions) error {
 	o.Workers = max(o.Workers, 1)
 	options := Options{Env: o.Env, CloseLimit: o.CloseLimit}.filled()
@@ -105,8 +104,8 @@ func work(l *link, given settings, o *Options) error {
 	return err
 }
 
-// finish waits for the end of the session of Disco and of its processes. When the link is gone,
-// they get some time, and are killed then.
+// finish waits for the end of Disco's session and its processes. If the link is lost, they get some time
+// before they are killed.
 func (h *host) finish(l *link, ended chan error, limit time.Duration) error {
 	all := make(chan error, 1)
 	go func() {

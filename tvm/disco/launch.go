@@ -37,8 +37,8 @@ var launches struct {
 	threads map[int]*host
 }
 
-// startHost starts n-1 processes for n workers. All are started before Disco makes the session,
-// because Disco would wait for its own thread forever if one could not be started then.
+// startHost starts n-1 processes for n workers. All are started before Disco makes the session, because
+// Disco would otherwise wait forever for one that cannot be started.
 func startHost(n, groups, first int, o *Options, out func(rank int, line string, fromStdout bool)) (*host, error) {
 	h := &host{first: first, ended: make(chan struct{})}
 	for i := 1; i < n; i++ {
@@ -59,7 +59,7 @@ func (h *host) kill() {
 	}
 }
 
-// release gives back what Disco has used, after the end of its session and of the processes, or
+// release closes the files that Disco has used, after the end of its session and of the processes, or
 // after kill.
 func (h *host) release() {
 	for _, p := range h.processes {

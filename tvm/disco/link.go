@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// link is the connection between the controller of a socket session and a node. It carries what
-// Disco writes, and beside it what Disco has no words for: output, processes that have ended, and
-// signs of life.
+// link is the connection between the controller of a socket session and a node. It carries Disco's
+// messages, and also output, ended processes and heartbeats, which Disco lacks.
 type link struct {
 	conn    net.Conn
 	silence time.Duration // how long the peer may be silent
@@ -113,7 +112,7 @@ func (l *link) send(kind byte, content []byte) error {
 	return nil
 }
 
-// beat shows the peer that this side is there.
+// beat sends heartbeats to the peer.
 func (l *link) beat() {
 	ticker := time.NewTicker(l.silence / 4)
 	defer ticker.Stop()
@@ -164,9 +163,9 @@ func (l *link) receive(handle func(kind byte, content []byte) error) {
 	}
 }
 
-// carry copies between Disco, at the other end of local, and the link, until both have ended.
-// Disco sees the end of the link as the end of its connection. But it can write as long as it
-// likes: an error then would end the process, in a destructor.
+// carry copies between Disco, at the other end of local, and the link, until both have ended. Disco
+// sees the end of the link as the end of its connection, but it may still write: an error would end the
+// process, in a destructor.
 func (l *link) carry(local *net.TCPConn, handle func(kind byte, content []byte) error) {
 	read := make(chan struct{})
 	go func() {

@@ -21,12 +21,12 @@ var setup struct {
 	ready bool
 }
 
-// Main makes this program fit for workers. It is called first in main, or in TestMain.
+// Main prepares this program for workers. Call it first in main, or in TestMain.
 //
-// In the process that a user starts, Main returns at once. In a process that a session has
-// started as a worker, it runs the worker and does not return. register registers the Go funcs
-// that the workers shall have, by [tvmffi.Register]; it runs once in each process, in the first
-// one when the first session is made. It may be nil.
+// In the process that a user starts, Main returns at once. In a process that a session has started as a
+// worker, it runs the worker and does not return. register registers the workers' Go funcs with
+// [tvmffi.Register]; it runs once in each process, in the user's process when the first session is
+// made. It may be nil.
 func Main(register func() error) {
 	setup.Lock()
 	setup.main, setup.user = true, register

@@ -15,12 +15,12 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// The workers of a session find each other in two steps, which are calls like others. In the
-// first one each worker begins to listen, and the controller gets the addresses. In the second
-// one each worker gets all addresses and connects to the workers below it. Whoever connects must
-// first send the token, which the controller has made and which only workers get.
+// The workers of a session find each other in two steps, which are calls like others. In the first one
+// each worker starts to listen, and the controller gets the addresses. In the second one each worker
+// gets all addresses and connects to the workers below it. Each connection must begin with the token,
+// which the controller makes and only workers get.
 
-// meeting is what a worker has between the two steps.
+// meeting is a worker's state between the two steps.
 type meeting struct {
 	listener net.Listener
 	token    string

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// process is a worker that is a process of its own: this program, started again.
+// process is a worker in its own process: this program, started again.
 type process struct {
 	rank int
 	cmd  *exec.Cmd
@@ -104,7 +104,7 @@ func closeAll(all ...io.Closer) {
 	}
 }
 
-// lines hands on what is written to it line by line, and keeps the end.
+// lines passes on its input line by line, and keeps the end.
 type lines struct {
 	line func(string)
 	mu   sync.Mutex
@@ -137,7 +137,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end hands on a last line that has no end.
+// end passes on a last line without a line break.
 func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

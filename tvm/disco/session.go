@@ -18,8 +18,8 @@ import (
 type Options struct {
 	// Groups is the number of groups that the workers form, 1 if it is 0. It divides their number.
 	Groups int
-	// Output gets what the processes of workers print, line by line, each with its worker before
-	// it. It is os.Stderr if it is nil. One line is written at a time.
+	// Output gets the output of worker processes, line by line, each with its worker before it. It is
+	// os.Stderr if it is nil. One line is written at a time.
 	Output io.Writer
 	// Env is added to the environment of the processes, as in exec.Cmd.
 	Env []string
@@ -29,10 +29,10 @@ type Options struct {
 	// CloseLimit bounds Close: a process that has not ended by then is killed. It is 5 seconds if
 	// it is 0.
 	CloseLimit time.Duration
-	// Secret is what a node must know to take part in a socket session. See Sockets.
+	// Secret is the secret that nodes of a socket session must know. See Sockets.
 	Secret string
-	// Silence is how long a node of a socket session may send nothing, not even signs of life. It
-	// is 10 seconds if it is 0, and otherwise 10 milliseconds to a day.
+	// Silence is how long a node of a socket session may send nothing, not even heartbeats. It is 10
+	// seconds if it is 0, and otherwise 10 milliseconds to a day.
 	Silence time.Duration
 }
 
@@ -57,8 +57,7 @@ func (o Options) filled() *Options {
 
 // Session is a controller with its workers. Worker 0 is always a thread of this process.
 //
-// Calls run on all workers, on each in the order in which they were made. Any goroutine may use
-// a Session; the order is that in which the goroutines come.
+// Calls run on all workers, on each in the order in which they were made. Any goroutine may use a Session.
 type Session struct {
 	id      int64
 	workers int
@@ -91,8 +90,8 @@ func Threads(ctx context.Context, n int, o Options) (*Session, error) {
 	return s.begin(ctx)
 }
 
-// Processes begins a session of n workers. Worker 0 is a thread of this process, each other one
-// a process of its own: this program, started again, which must call [Main]. ctx bounds the start.
+// Processes begins a session of n workers. Worker 0 is a thread of this process. Each other one is a
+// process: this program, started again, which must call [Main]. ctx bounds the start.
 func Processes(ctx context.Context, n int, o Options) (*Session, error) {
 	s, err := newSession(n, o)
 	if err != nil {
@@ -127,11 +126,11 @@ func newSession(n int, o Options) (*Session, error) {
 	return s, prepare()
 }
 
-// The limits of Options.Silence. A node gets it in milliseconds, and each side sends four signs of
-// life in that time.
+// The limits of Options.Silence. A node gets it in milliseconds, and each side sends four heartbeats in
+// that time.
 const minSilence, maxSilence = 10 * time.Millisecond, 24 * time.Hour
 
-// begin makes the connections between the workers, which shows too that all of them work.
+// begin connects the workers, which also shows that all of them work.
 func (s *Session) begin(ctx context.Context) (*Session, error) {
 	var err error
 	if s.call, err = generated.SessionGetGlobalFunc(s.handle, entry); err == nil {
@@ -245,8 +244,8 @@ func (s *Session) lost() error {
 	return errors.Join(all...)
 }
 
-// because returns the reason for an error of Disco. It is mostly that a worker has ended, which
-// shows a moment later.
+// because returns the reason for an error of Disco: usually that a worker has ended, which shows a moment
+// later.
 func (s *Session) because(err error) error {
 	if err == nil {
 		return nil
@@ -260,10 +259,10 @@ func (s *Session) because(err error) error {
 	return err
 }
 
-// Close ends the session: its workers end after the calls that they have got so far, and their
-// processes too. Close waits for that as long as Options say, kills the processes that still run
-// then, and returns an error that names them. The values of the workers are gone, and every other
-// method returns [ErrClosed]. A second Close returns what the first one did.
+// Close ends the session: its workers and their processes end after the calls made so far. Close waits for
+// Options.CloseLimit, then kills processes that still run, and returns an error that names them. The
+// workers' values are gone, and every other method returns [ErrClosed]. A second Close returns the same
+// error.
 //
 // A thread cannot be killed. If worker 0 is in a call that does not end, Close returns an error
 // in time, and the thread remains until the call ends.
@@ -310,8 +309,8 @@ func (s *Session) end() error {
 	return errors.Join(killed...)
 }
 
-// settle waits for the workers that are threads of this process, if they still work: what is
-// released while a callback runs may end later.
+// settle waits for the workers that are threads of this process, if they still work: an object released
+// while a callback runs may end later.
 func (s *Session) settle() {
 	threads := 1
 	if s.host == nil {
@@ -349,7 +348,7 @@ func (s *Session) waitForProcesses() {
 	}
 }
 
-// killAll kills what has not ended and returns an error for each.
+// killAll kills the processes that have not ended and returns an error for each.
 func (s *Session) killAll() (killed []error) {
 	limit := s.options.CloseLimit
 	if s.host != nil {

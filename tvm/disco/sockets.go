@@ -13,15 +13,14 @@ import (
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 )
 
-// Sockets begins a session on several hosts: this process and nodes-1 others, which call [Join],
-// with perNode workers each. It waits at the listener until the nodes have come, as long as ctx
-// allows; the caller closes the listener. The workers of this process have the lowest numbers,
-// then those of the nodes in the order in which they came. On each host the first worker is a
-// thread, and the others are processes.
+// Sockets begins a session on several hosts: this process and nodes-1 others, which call [Join], with
+// perNode workers each. It waits at the listener until the nodes have come, as long as ctx allows; the
+// caller closes the listener. The workers of this process have the lowest numbers, then those of the nodes
+// in the order of their arrival. On each host the first worker is a thread, and the others are processes.
 //
-// A peer that does not know Options.Secret, or sends something else, is refused, and Options.Output
-// gets a line about it. The secret may be empty only if the listener is on a loopback address.
-// Workers connect to the addresses that the controller sees, so that none may be translated on the way.
+// A peer that does not know Options.Secret, or sends something else, is refused, and Options.Output gets a
+// line about it. The secret may be empty only if the listener is on a loopback address. Workers connect to
+// the addresses that the controller sees, so address translation is not supported.
 //
 // A node is lost if its process or its connection ends, or if nothing comes from it for
 // Options.Silence. Then the session can only be closed.

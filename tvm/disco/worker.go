@@ -9,12 +9,12 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// entry is the global function that every worker runs in place of the one that is asked for.
-// An error that reaches C++ on a thread of a worker ends the process, so entry makes a value of it.
+// entry is the global function that every worker runs in place of the requested one. An error that
+// reaches C++ on a worker's thread ends the process, so entry turns it into a value.
 const entry = commandPrefix + "call"
 
-// worker is what one worker of one session knows. Only the thread of the worker uses it, apart
-// from group, whose connections may be closed by any goroutine.
+// worker is the state of one worker of one session. Only the thread of the worker uses it, apart from
+// group, whose connections may be closed by any goroutine.
 type worker struct {
 	id       workerID
 	failures []failure // since the controller asked last
@@ -169,7 +169,7 @@ func (w *worker) fail(f failure) any {
 	return f.value()
 }
 
-// maxFailures bounds what a worker keeps of failures for a controller that never asks.
+// maxFailures bounds the failures that a worker keeps for a controller that never asks.
 const maxFailures = 16
 
 func (w *worker) run(name string, function tvmffi.Any, args []tvmffi.Any) (any, error) {

@@ -17,7 +17,7 @@ import (
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
 )
 
-// childVariable holds, in the process of a session, what the server wants of it.
+// childVariable holds the server's settings for the process of a session.
 const childVariable = "TVMFFI_RPC_SESSION"
 
 // The descriptors of the process of a session.
@@ -36,10 +36,10 @@ type childTask struct {
 	MaxArchive int64
 }
 
-// ServeChild serves a session and ends the process, if a server of this program has started
-// the process for that. Otherwise it returns at once. A program whose server isolates sessions
-// in processes calls it first in main, after registering the functions that it offers and
-// loading libraries from places of its own: the process of a session does that too.
+// ServeChild serves a session and ends the process, if a server of this program has started the
+// process for that. Otherwise it returns at once. A program whose server isolates sessions in
+// processes calls it first in main, after registering its functions and loading its libraries:
+// the process of a session does that too.
 func ServeChild() {
 	childReady.Store(true)
 	text, ok := os.LookupEnv(childVariable)
@@ -81,7 +81,7 @@ func serveChild(text string) error {
 // errLeft is the cause of the end of a process whose client has left.
 var errLeft = errors.New("the client has left")
 
-// errBroken is the error of a session whose process was too slow to find out by itself.
+// errBroken is the error of a session whose process was too slow to notice the loss.
 var errBroken = errors.New("the connection to the client broke: it was reset, or the client has stopped reading")
 
 // inChild serves a session in a process of its own.
@@ -147,8 +147,8 @@ func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.C
 	return cmd, life, nil
 }
 
-// crashed reports whether a process ended by a fault of native code, which Go reports with the
-// exit status 2, and C++ by a signal.
+// crashed reports whether native code crashed the process, which Go reports as exit status 2, and
+// C++ as a signal.
 func crashed(err error) bool {
 	var e *exec.ExitError
 	if !errors.As(err, &e) {
@@ -158,7 +158,7 @@ func crashed(err error) bool {
 	return e.ExitCode() == 2 || strings.HasPrefix(state, "signal: ") && !strings.HasPrefix(state, "signal: killed")
 }
 
-// The client of a session that has left gets that long until its process is killed.
+// After its client has left, a session's process has this long to end before it is killed.
 const (
 	watchPeriod = 500 * time.Millisecond
 	watchGrace  = 4

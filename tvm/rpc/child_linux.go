@@ -14,9 +14,8 @@ func limitMemory(n int64) error {
 	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: uint64(n), Max: uint64(n)})
 }
 
-// endGroup waits until a process of ownGroup has ended, and kills what is left of its group: processes
-// that a kernel has started. The process is not waited for yet, so its number, which is the number of the
-// group, belongs to nobody else.
+// endGroup waits until a process of ownGroup has ended, and kills the rest of its group: processes that a
+// kernel has started. The process is not reaped yet, so its ID, which is the group's, cannot be reused.
 func endGroup(cmd *exec.Cmd) {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}

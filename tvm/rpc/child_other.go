@@ -17,5 +17,5 @@ func limitMemory(n int64) error {
 	return fmt.Errorf("MaxMemory on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-// endGroup does nothing: processes that a kernel has started stay after the session.
+// endGroup does nothing: processes that a kernel has started outlive the session.
 func endGroup(*exec.Cmd) {}

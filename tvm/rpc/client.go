@@ -16,22 +16,20 @@ import (
 type DialOptions struct {
 	// Key is the key of the server, "" for none.
 	Key string
-	// PeerTimeout is how long the machine of the server may be silent, or the server may take
-	// no bytes, until the session is lost. A call that computes for longer is not affected.
-	// 0 is 30 seconds. The loss may take three times as long, because the system looks at it in
-	// steps.
+	// PeerTimeout is how long the server's machine may be silent, or the server may read nothing,
+	// until the session is lost. Longer computations are not affected. 0 is 30 seconds. The loss
+	// may take three times as long, because the system checks at intervals.
 	PeerTimeout time.Duration
-	// SessionTimeout is after how long the server shall end the session, 0 for never.
+	// SessionTimeout is the time after which the server ends the session, 0 for never.
 	SessionTimeout time.Duration
 }
 
 // A Session is a connection to a server, whose functions it calls. Any goroutine may use it; the
 // server handles one call at a time, and the others wait. A process can hold 32 sessions.
 //
-// What a session returns (functions, modules, tensors) are objects of this process that stand
-// for objects of the server. Each Release sends a message to the server. So does the garbage
-// collector for what was not released: it then waits as long as another call runs. A program
-// therefore releases remote objects.
+// A session returns functions, modules and tensors that stand for objects of the server. Each
+// Release sends a message to the server. The garbage collector does the same for unreleased
+// objects, and waits while another call runs, so a program should release remote objects.
 type Session struct {
 	addr   string
 	module *tvmffi.Module
@@ -44,8 +42,8 @@ type Session struct {
 }
 
 // Dial connects to the server at addr, which is "host:port", and begins a session. It waits until
-// the server has room for one, so pass a ctx with a deadline. The ctx matters for Dial only.
-// The error is a [*ConnectionError]. The caller closes the session.
+// the server has room for one, so pass a ctx with a deadline. The ctx bounds Dial only. The error
+// is a [*ConnectionError]. The caller closes the session.
 func Dial(ctx context.Context, addr string, options DialOptions) (*Session, error) {
 	s, err := dial(ctx, addr, options)
 	if err != nil {
@@ -98,9 +96,9 @@ func dial(ctx context.Context, addr string, options DialOptions) (*Session, erro
 // Addr returns the address that was dialed.
 func (s *Session) Addr() string { return s.addr }
 
-// Close ends the session. A call that is running returns a [*ConnectionError]. The descriptor
-// of the connection stays until the functions and tensors of the session are released too, but
-// nothing is sent any more. A second Close does nothing. The result is always nil.
+// Close ends the session. A call that is running returns a [*ConnectionError]. The connection's
+// descriptor stays until the session's functions and tensors are released too, but nothing more
+// is sent. A second Close does nothing. The result is always nil.
 func (s *Session) Close() error {
 	if s.once.Swap(true) {
 		return nil
@@ -125,9 +123,9 @@ func (s *Session) broken() error {
 	return nil
 }
 
-// Do runs f, which makes calls that go to the server: of functions of tvmffi with tensors of
-// the session, for example, or of a function that a call has returned. While f runs, no other
-// call of the session runs, so f must not use methods of the session that take a context.
+// Do runs f, which calls the server: through functions of tvmffi with tensors of the session, for
+// example, or a function that a call has returned. While f runs, no other call of the session
+// runs, so f must not use methods of the session that take a context.
 //
 // If ctx ends, Do ends the connection, because the protocol cannot cancel a call, and f returns
 // at once. If the connection has ended, the error is a [*ConnectionError] and the session
@@ -162,8 +160,7 @@ func (s *Session) Do(ctx context.Context, f func() error) error {
 	return s.broken()
 }
 
-// short returns err without the words that TVM puts before the text of the server, which begin
-// with the kind for a second time.
+// short returns err without TVM's prefix to the server's text, which repeats the kind.
 func short(err error) error {
 	e, ok := err.(*tvmffi.Error)
 	if !ok {
@@ -180,8 +177,8 @@ func short(err error) error {
 // belongs to the session.
 func (s *Session) Module() *tvmffi.Module { return s.module }
 
-// stuck reports whether err says that the server took no bytes for the time it has. The rest
-// of the request is then still to be sent, so the next answer would belong to another call.
+// stuck reports whether err says that the server did not read in time. The rest of the request is
+// then unsent, so the next answer would belong to another call.
 func stuck(err error) bool {
 	return errors.Is(err, tvmffi.KindError("InternalError")) && strings.Contains(err.Error(), "SockChannel::")
 }

@@ -15,61 +15,61 @@ import (
 type Isolation int
 
 const (
-	// Process runs each session in a child process, which is this program again: main must
-	// call [ServeChild] first. A kernel that crashes ends its session only, and the end of a
-	// session frees everything that its client did not release.
+	// Process runs each session in a child process, which is this program again: main must call
+	// [ServeChild] first. A crash ends only its session, and the end of a session frees
+	// everything that its client did not release.
 	Process Isolation = iota
-	// InProcess runs each session on a thread of this process. It begins faster, and the
-	// functions of the session share the state of this program. A kernel that crashes ends
-	// the program, and the objects that a lost client did not release stay until it ends. On
-	// systems other than Linux it permits one session at a time.
+	// InProcess runs each session on a thread of this process. It starts faster, and the
+	// session's functions share the state of this program. A crash ends the program, and objects
+	// that a lost client did not release stay until then. On systems other than Linux it permits
+	// one session at a time.
 	InProcess
 )
 
-// A Config describes a [Server]. The zero value serves at a free port of the loopback interface.
+// A Config describes a [Server]. The zero value serves on a free port of the loopback interface.
 type Config struct {
-	// Addr is the address to listen at, "host:port". Without a host it is the loopback
-	// interface; port 0, the default, is a free one. Whoever reaches the address runs code on
-	// this machine, so another host than the loopback one must be named: "0.0.0.0:9090".
+	// Addr is the address to listen on, "host:port". Without a host it is the loopback interface;
+	// port 0, the default, is a free one. Anyone who can connect runs code on this machine, so
+	// other interfaces must be named: "0.0.0.0:9090".
 	Addr string
-	// Key is what clients must show, "" for none. It keeps wrong clients away, not hostile ones:
-	// it travels in clear text.
+	// Key is the key that clients must send, "" for none. It keeps wrong clients away, not
+	// hostile ones: it is sent in clear text.
 	Key string
-	// Isolation is where sessions run, by default in processes of their own.
+	// Isolation is where sessions run, by default each in its own process.
 	Isolation Isolation
 	// MaxSessions is how many sessions may run at once; further clients wait. 0 is one for each
 	// processor. With [InProcess] the limit is 32, together with the sessions that this process
 	// dials.
 	MaxSessions int
-	// MaxWaiting is how many further clients may wait, or be about to show their key; the server
+	// MaxWaiting is how many further clients may wait, or be about to send their key; the server
 	// closes the connections of others at once. 0 is 1024.
 	MaxWaiting int
-	// MaxArchive is how many bytes the files in an archive may have together that a client
-	// uploads and the server links. 0 is 1 GiB. An archive has at most 10,000 files.
+	// MaxArchive limits the total size, in bytes, of the files in an archive that the server
+	// links. 0 is 1 GiB. An archive has at most 10,000 files.
 	MaxArchive int64
-	// HandshakeTimeout is how long a client may take to show its key; 0 is 10 seconds.
+	// HandshakeTimeout is how long a client may take to send its key; 0 is 10 seconds.
 	HandshakeTimeout time.Duration
-	// PeerTimeout is how long the machine of a client may be silent, or a client may read
-	// nothing, until its session ends; 0 is 30 seconds. The end may take three times as long,
-	// because the system looks at it in steps.
+	// PeerTimeout is how long a client's machine may be silent, or a client may read nothing,
+	// until its session ends; 0 is 30 seconds. The end may take three times as long, because the
+	// system checks at intervals.
 	PeerTimeout time.Duration
-	// SessionTimeout is how long a session may last, 0 for any time. A client can ask for less.
+	// SessionTimeout is how long a session may last, 0 for no limit. A client can ask for less.
 	SessionTimeout time.Duration
-	// MaxMemory limits the address space of the process of a session, in bytes, 0 for no limit.
-	// It needs [Process] and Linux.
+	// MaxMemory limits the address space of a session's process, in bytes, 0 for no limit. It
+	// needs [Process] and Linux.
 	MaxMemory int64
-	// Dir is where the folders of the sessions are made, by default the folder for temporary
-	// files. The folder of a session is removed at its end.
+	// Dir is the parent of the sessions' folders, by default the folder for temporary files. A
+	// session's folder is removed when it ends.
 	Dir string
-	// Output receives what the processes of sessions print, by default os.Stderr.
+	// Output receives the output of session processes, by default os.Stderr.
 	Output io.Writer
-	// Logger receives what happens, by default slog.Default.
+	// Logger logs sessions and errors, by default slog.Default.
 	Logger *slog.Logger
-	// Tracker is the address of a tracker where the server offers itself under its Key, which
-	// must then be set. A client then needs the key that the tracker gives for each session.
+	// Tracker is the address of a tracker at which the server registers under its Key, which must
+	// then be set. A client then needs the key that the tracker gives for each session.
 	Tracker string
-	// Advertise is the host that the tracker gives to clients, by default the one that the
-	// tracker sees. The port is the server's.
+	// Advertise is the host that the tracker gives to clients, by default the one that it sees.
+	// The port is the server's.
 	Advertise string
 }
 

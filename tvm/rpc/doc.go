@@ -1,11 +1,11 @@
-// Package rpc runs functions on other machines by the RPC of TVM: a server, a client and a
-// tracker in Go, which also work with the ones of TVM's Python package. A server runs code for
-// anyone who can reach its port: see Security.
+// Package rpc runs functions on other machines by TVM's RPC: a server, a client and a tracker in
+// Go, which also work with TVM's Python package. A server runs code for anyone who can reach its
+// port: see Security.
 //
 // # Start here
 //
 // A machine that has a device runs a [Server]. Its main calls [ServeChild] first, because each
-// session runs in a process of its own, which is the same program:
+// session runs in its own process, which is the same program:
 //
 //	func main() {
 //		rpc.ServeChild()
@@ -15,7 +15,7 @@
 //	}
 //
 // A program on another machine dials it, uploads a library for the server's platform, and calls
-// the functions of that library with tensors that lie on the server:
+// its functions with tensors on the server:
 //
 //	session, err := rpc.Dial(ctx, "127.0.0.1:9090", rpc.DialOptions{})
 //	defer session.Close()
@@ -40,27 +40,27 @@
 //
 // # Where a session runs
 //
-// A session runs in a process of its own, because what a client uploads is native code: if it
-// crashes, the server and the other sessions go on, and the client gets an error. The end of the
-// process also frees what a client that vanished has not released. Starting it takes
-// 20 to 40 milliseconds for each session. [InProcess] takes one, for clients that are trusted.
+// A session runs in its own process, because a client uploads native code: if it crashes, the
+// server and the other sessions go on, and the client gets an error. The end of the process also
+// frees everything that a vanished client has not released. A session starts in 20 to 40
+// milliseconds, or in one with [InProcess], for trusted clients.
 //
 // # Security
 //
 // The protocol has neither encryption nor authentication: a key only keeps wrong clients away.
-// Who can connect can upload a library and run it with the rights of the server. So a server
-// listens at the loopback interface unless its Config names another address. Use a tunnel
-// (SSH, WireGuard) between machines, and a user without rights for the server. MaxWaiting,
-// MaxArchive and MaxMemory of a Config, and MaxConnections of a TrackerConfig, limit what
-// mistaken clients can use; they do not stop hostile ones.
+// Anyone who can connect can upload a library and run it with the server's rights. So a server
+// listens on the loopback interface unless its Config names another address. Use a tunnel (SSH,
+// WireGuard) between machines, and an unprivileged user for the server. MaxWaiting, MaxArchive
+// and MaxMemory of a Config, and MaxConnections of a TrackerConfig, limit mistaken clients; they
+// do not stop hostile ones.
 //
 // # Errors
 //
-// An error that code on the server raises is a *tvmffi.Error of kind "RPCError"; the session
-// goes on. [RemoteMessage] gives its text. If the connection cannot begin or ends, the error is
-// a [*ConnectionError]: a server or a session that ended is noticed at once, a machine that
-// vanished after the PeerTimeout of the options, and a context that ends ends the session. A
-// call without a deadline waits for as long as the function computes.
+// An error that code on the server raises is a *tvmffi.Error of kind "RPCError"; the session goes
+// on. [RemoteMessage] gives its text. If the connection fails, the error is a [*ConnectionError].
+// The end of a server or a session is noticed at once, a vanished machine after the PeerTimeout
+// of the options. The end of a call's context ends the session. A call without a deadline waits
+// as long as the function computes.
 //
 // # Files
 //

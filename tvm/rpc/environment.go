@@ -19,7 +19,7 @@ type folderTable struct {
 	dirs map[int]folder
 }
 
-// A folder is where the files of a session are, and how large the archives there may be.
+// A folder has the files of a session, and a limit for the archives there.
 type folder struct {
 	dir        string
 	maxArchive int64
@@ -70,7 +70,7 @@ func (t *folderTable) file(name string) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
-// registerEnvironment registers the functions that TVM leaves to the program around a server.
+// registerEnvironment registers the functions that TVM expects of a server's program.
 var registerEnvironment = sync.OnceValue(func() error {
 	override := tvmffi.Override()
 	return errors.Join(
@@ -81,7 +81,7 @@ var registerEnvironment = sync.OnceValue(func() error {
 	)
 })
 
-// workPath returns the path of a file of the session, and makes the folder that it is in.
+// workPath returns the path of a file of the session, and makes its folder.
 func workPath(name string) (string, error) {
 	file, err := folders.file(name)
 	if err != nil {

@@ -15,8 +15,7 @@ var (
 	ErrProtocol = errors.New("the peer does not speak the protocol of TVM")
 	// ErrClosed says that this side has closed the session, the server or the tracker.
 	ErrClosed = errors.New("closed")
-	// ErrLost says that the connection ended, or that the peer did not react for the time
-	// that the options give it.
+	// ErrLost says that the connection ended, or that the peer did not react in time.
 	ErrLost = errors.New("the connection is lost")
 	// ErrSessions says that this process has as many sessions as TVM's library can hold.
 	ErrSessions = fmt.Errorf("this process has %d sessions, the limit of TVM: close one, or release its functions and tensors", maxClientSessions)
@@ -25,12 +24,12 @@ var (
 // maxClientSessions is the size of the table of sessions in TVM's library.
 const maxClientSessions = 32
 
-// A ConnectionError says that a session or a connection to a tracker could not begin, or that
-// it ended. The session cannot be used afterwards: dial another one. The error wraps the cause:
-// [ErrLost], [ErrClosed], [ErrKey], [ErrProtocol], [ErrSessions], an error of package net, or
-// the error of the context.
+// A ConnectionError says that a session or a connection to a tracker could not start, or has
+// ended. The session cannot be used afterwards: dial another one. The error wraps the cause:
+// [ErrLost], [ErrClosed], [ErrKey], [ErrProtocol], [ErrSessions], an error of package net, or the
+// error of the context.
 type ConnectionError struct {
-	// Op is what was tried: "dial", "call", "request".
+	// Op is the operation: "dial", "call", "request".
 	Op string
 	// Addr is the address of the other side.
 	Addr string
@@ -44,12 +43,12 @@ func (e *ConnectionError) Error() string { return fmt.Sprintf("rpc: %s %s: %v", 
 // Unwrap returns the cause.
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// caught is what TVM puts before the text of a server.
+// caught is TVM's prefix for the text of a server.
 const caught = "Error caught from RPC call:\n"
 
 // RemoteMessage returns the message of an error that code on the server raised, and whether err
-// is one. Such an error is a *tvmffi.Error of kind "RPCError", whatever its kind on the server
-// was: the protocol carries the message alone.
+// is one. Such an error is a *tvmffi.Error of kind "RPCError": the protocol carries only the
+// message, not the kind on the server.
 func RemoteMessage(err error) (string, bool) {
 	var e *tvmffi.Error
 	if !errors.As(err, &e) || e.Kind != "RPCError" {

@@ -61,8 +61,8 @@ func (k *keys) all() (unused []string) {
 	return unused
 }
 
-// check compares the unused keys with those that the tracker still has. A key that a client
-// asked for and did not use for several checks is void, and there is room for another one.
+// check compares the unused keys with the tracker's. A key that a client asked for and did not
+// use for several checks is void, which makes room for another one.
 func (k *keys) check(pending []string) {
 	has := map[string]bool{}
 	for _, key := range pending {

@@ -20,11 +20,11 @@ import (
 // linkTimeout is how long the linker may take.
 const linkTimeout = 2 * time.Minute
 
-// linked returns a shared library of file. That is file itself unless it is an object file, or a
-// tar archive of some, as TVM exports where no linker is: the C++ compiler of this machine links
-// those.
+// linked returns a shared library of file. This is file itself unless it is an object file or a
+// tar archive of some, which TVM exports without a linker: the C++ compiler of this machine links
+// these.
 //
-// The files of the archive may have most bytes together.
+// The archive's files may have most bytes in total.
 func linked(file string, most int64) (string, error) {
 	objects := []string{file}
 	switch filepath.Ext(file) {
@@ -70,7 +70,7 @@ func findLinker() (string, error) {
 const maxArchiveFiles = 10_000
 
 // unpack writes the files of an archive into a folder, and returns their paths. It refuses an
-// archive whose files have more than most bytes together, before it has written more.
+// archive whose files have more than most bytes in total, before it has written more.
 func unpack(archive, dir string, most int64) (files []string, err error) {
 	f, err := os.Open(archive)
 	if err != nil {
@@ -109,7 +109,7 @@ func unpack(archive, dir string, most int64) (files []string, err error) {
 	}
 }
 
-// decompressed returns what r holds, which TVM's archives have compressed by gzip.
+// decompressed returns the contents of r, which TVM's archives compress with gzip.
 func decompressed(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	if head, err := b.Peek(2); err != nil || head[0] != 0x1f || head[1] != 0x8b {

@@ -19,7 +19,7 @@ const (
 	maxAnswers = 256
 )
 
-// A market brings offers of servers and requests of clients together.
+// A market matches servers' offers with clients' requests.
 type market struct {
 	mu     sync.Mutex
 	queues map[string]*queue
@@ -105,7 +105,7 @@ func (q *queue) match() {
 	}
 }
 
-// leave removes what a peer has offered and asked for.
+// leave removes the offers and requests of a peer.
 func (m *market) leave(p *peer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,7 +161,7 @@ func (m *market) pending(p *peer) []string {
 	return keys
 }
 
-// A peer is a connection to the tracker. The market guards what it has open.
+// A peer is a connection to the tracker. The market guards its offers and requests.
 type peer struct {
 	conn     *net.TCPConn
 	host     string

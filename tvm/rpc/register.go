@@ -13,8 +13,8 @@ const (
 	lastPause  = 5 * time.Second
 )
 
-// register offers the server at its tracker until the context ends. If the tracker is gone, it
-// comes back when the tracker does, with the same keys.
+// register offers the server at its tracker until the context ends. If the tracker ends and
+// returns, it registers again with the same keys.
 func (s *Server) register(ctx context.Context) {
 	wait := firstPause
 	for ctx.Err() == nil {

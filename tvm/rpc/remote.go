@@ -41,8 +41,8 @@ func (f *Function) Call(ctx context.Context, args ...any) (tvmffi.Any, error) {
 }
 
 // foreign returns an error about the first tensor that does not lie on the server. TVM refuses it
-// with an InternalError, which names neither the argument nor a way out. The tensors are alive,
-// because a call with a released one fails before it begins, with another kind.
+// with an InternalError, which names neither the argument nor a remedy. The tensors are alive,
+// because a call with a released one fails earlier.
 func (s *Session) foreign(args []any) error {
 	for i, arg := range args {
 		t, ok := arg.(*tvmffi.Tensor)
@@ -57,8 +57,7 @@ func (s *Session) foreign(args []any) error {
 	return nil
 }
 
-// Raw returns the function of tvmffi, to pass it on or to call it in [Session.Do]. It belongs
-// to f.
+// Raw returns the tvmffi function, to pass it on or to call it in [Session.Do]. It belongs to f.
 func (f *Function) Raw() *tvmffi.Function { return f.function }
 
 // Release releases the function on both sides.
@@ -70,7 +69,7 @@ type Module struct {
 	module  *tvmffi.Module
 }
 
-// Raw returns the module of tvmffi, for example as an argument of a call. It belongs to m.
+// Raw returns the tvmffi module, for example as an argument of a call. It belongs to m.
 func (m *Module) Raw() *tvmffi.Module { return m.module }
 
 // Release releases the module on both sides.
@@ -100,8 +99,8 @@ func (s *Session) function(ctx context.Context, m *tvmffi.Module, name string) (
 	return &Function{s, f}, nil
 }
 
-// Call calls a registered function of the server by its name. It is for functions that are
-// called once: [Session.Function] and [Function.Call] save two messages for each further call.
+// Call calls a registered function of the server by its name. For repeated calls,
+// [Session.Function] and [Function.Call] save two messages each.
 func (s *Session) Call(ctx context.Context, name string, args ...any) (tvmffi.Any, error) {
 	f, err := s.Function(ctx, name)
 	if err != nil {
@@ -147,7 +146,7 @@ func (s *Session) LoadModule(ctx context.Context, name string) (*Module, error) 
 	return &Module{s, m}, nil
 }
 
-// Device returns a device of the server as this process names it: the session counts too.
+// Device returns a device of the server as this process names it, with the session's number.
 func (s *Session) Device(device tvmffi.Device) tvmffi.Device {
 	device.Type += int32(s.index+1) * deviceStep
 	return device

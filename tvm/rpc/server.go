@@ -76,8 +76,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// Shutdown stops to accept clients and waits for the sessions that run. If ctx ends before
-// they do, Shutdown ends them and returns the cause.
+// Shutdown stops accepting clients and waits for running sessions. If ctx ends before they do,
+// Shutdown ends them and returns the cause.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.work.close()
 	s.listener.Close()
@@ -95,8 +95,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// Close stops to accept clients, ends all sessions and waits for their end. In a session of
-// [InProcess], a function that computes ends first.
+// Close stops accepting clients, ends all sessions and waits for their end. In a session of
+// [InProcess], a running function ends first.
 func (s *Server) Close() error {
 	s.end()
 	return s.Shutdown(context.Background())
@@ -212,8 +212,7 @@ func (s *Server) begin(conn *net.TCPConn) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// timeout returns how long a session may last: what the client asks for, if that is less than
-// what the server permits.
+// timeout returns how long a session may last: the lesser of the client's and the server's limit.
 func (s *Server) timeout(options []string) time.Duration {
 	d := s.config.SessionTimeout
 	for _, o := range options {

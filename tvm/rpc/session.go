@@ -15,7 +15,7 @@ import (
 // errTimeout is the cause of the end of a session that lasted too long.
 var errTimeout = errors.New("the session lasted too long")
 
-// session serves a client whose greeting is answered, and removes what it leaves behind.
+// session serves a client whose greeting is answered, and removes its files.
 func (s *Server) session(conn *net.TCPConn, timeout time.Duration) (err error) {
 	ctx := s.ended
 	if timeout > 0 {
@@ -50,9 +50,9 @@ func expire(socket *socket) {
 	sendException(socket, "RPCSessionTimeoutError: the session lasted longer than it may: pass a longer SessionTimeout to Dial and to the server")
 }
 
-// sendException sends an error as the answer to the call that runs, or to the next one. No
-// other code may write at the same time. The caller then ends the connection: a client that got
-// the error alone would take the session for one that goes on.
+// sendException sends an error as the answer to the call that runs, or to the next one. No other
+// code may write at the same time. The caller then ends the connection: with the error alone, a
+// client would assume that the session goes on.
 func sendException(socket *socket, message string) {
 	fd, err := socket.duplicate()
 	if err != nil {

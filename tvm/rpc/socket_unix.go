@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A socket is a descriptor of a connection that C++ uses too, through a descriptor of its own.
-// Go neither reads nor writes it: it ends the connection, and looks whether it has ended.
+// A socket is a descriptor of a connection that C++ also uses, through its own descriptor. Go does not read or write it,
+// but ends the connection and checks whether it has ended.
 type socket struct {
 	mu sync.Mutex
 	fd int // -1 after close
@@ -81,7 +81,7 @@ func (s *socket) abort() {
 	}
 }
 
-// broken reports whether the connection has ended by an error: the peer was reset, or took no bytes for too long.
+// broken reports whether the connection failed: the peer reset it, or read nothing for too long.
 func (s *socket) broken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,10 +116,9 @@ func (s *socket) close() {
 	}
 }
 
-// limit makes the system end the connection if the peer vanishes, or takes no bytes, for d. The
-// limit of a send is there for the systems without the other one, and because it is exact: on
-// Linux, a session with a limit of 1 s that stopped to read ended after 4 to 6 s without it, and
-// after 3 s with it.
+// limit makes the system end the connection if the peer vanishes, or reads nothing, for d. The send limit is for systems
+// without the other one, and more exact: on Linux, a session with a limit of 1 s that stopped reading ended after 3 s
+// with it, and after 4 to 6 s without it.
 func limit(conn *net.TCPConn, d time.Duration) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

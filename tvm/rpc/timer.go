@@ -14,31 +14,30 @@ import (
 
 // TimerOptions say how a function is measured. The zero value calls it once.
 type TimerOptions struct {
-	// Device is the device on which the function computes, by default the processor. The timer
-	// waits for it.
+	// Device is the device on which the function computes, by default the CPU. The timer waits
+	// for it.
 	Device tvmffi.Device
-	// Number is how often one measurement calls the function; 0 is once. The result of a
-	// measurement is the time divided by Number.
+	// Number is how often one measurement calls the function; 0 is once. Its result is the time
+	// divided by Number.
 	Number int
 	// Repeat is how many measurements there are; 0 is one.
 	Repeat int
-	// MinRepeat is how long one measurement takes at least, in whole milliseconds: Number grows
-	// until it does.
+	// MinRepeat is the minimum time of a measurement, in whole milliseconds: Number grows until
+	// it is reached.
 	MinRepeat time.Duration
-	// ZeroTimeLimit ends a MinRepeat after that many measurements of zero time; 0 is 100.
+	// ZeroTimeLimit ends a MinRepeat after this many measurements of zero time; 0 is 100.
 	ZeroTimeLimit int
 	// Cooldown is how long the server waits after each CooldownEvery measurements.
 	Cooldown      time.Duration
 	CooldownEvery int
-	// FlushCache is how many bytes of the cache of the processor each measurement clears
-	// before it begins.
+	// FlushCache is how many bytes of the CPU's cache to clear before each measurement.
 	FlushCache int64
 	// Prepare is the name of a registered function of the server that runs, with the arguments,
 	// before each measurement: for example "cache_flush_cpu_non_first_arg".
 	Prepare string
 }
 
-// A Timer measures a function on the server, without the time of the network.
+// A Timer measures a function on the server, without the network time.
 type Timer struct{ f *Function }
 
 // Timer returns a timer of a function of the module. The caller releases it.
@@ -99,7 +98,7 @@ func (t Times) Min() time.Duration {
 	return slices.Min(t)
 }
 
-// Median returns the time in the middle, 0 if there is none.
+// Median returns the median of the times, 0 if there is none.
 func (t Times) Median() time.Duration {
 	if len(t) == 0 {
 		return 0

@@ -10,21 +10,20 @@ import (
 	"time"
 )
 
-// A TrackerConfig describes a [Tracker]. The zero value serves at a free port of the loopback
+// A TrackerConfig describes a [Tracker]. The zero value serves on a free port of the loopback
 // interface.
 type TrackerConfig struct {
-	// Addr is the address to listen at, as in [Config]. Without a host it is the loopback
-	// interface.
+	// Addr is the address to listen on, as in [Config].
 	Addr string
 	// MaxConnections is how many servers and clients may be connected; the tracker closes the
 	// connections of others at once. 0 is 4096.
 	MaxConnections int
-	// Logger receives what happens, by default slog.Default.
+	// Logger logs connections and errors, by default slog.Default.
 	Logger *slog.Logger
 }
 
-// A Tracker knows which servers are free and gives them to clients. It does what the tracker of
-// TVM's Python package does, and serves Python's servers and clients too.
+// A Tracker knows which servers are free and gives them to clients. It works like the tracker of
+// TVM's Python package, and serves Python's servers and clients too.
 type Tracker struct {
 	listener *net.TCPListener
 	logger   *slog.Logger

@@ -19,19 +19,19 @@ type TrackerClient struct {
 	Options DialOptions
 }
 
-// A Place is a server that a tracker has given to one client, which can begin one session.
+// A Place is a server that a tracker has assigned to one client, for one session.
 type Place struct {
 	// Addr is the address of the server, "host:port".
 	Addr string
-	// Key is what the server wants to see. It becomes void if it is not used within seconds.
+	// Key is the key to send to the server. It becomes void if it is not used within seconds.
 	Key string
 }
 
-// Summary is what a tracker knows.
+// Summary lists the servers and clients of a tracker.
 type Summary struct {
-	// Queues are the keys for which servers or clients have come.
+	// Queues are the keys of servers and waiting clients.
 	Queues map[string]Queue `json:"queue_info"`
-	// Servers are the servers that are registered.
+	// Servers are the registered servers.
 	Servers []ServerInfo `json:"server_info"`
 }
 
@@ -49,13 +49,13 @@ type ServerInfo struct {
 	Addr [2]any `json:"addr"`
 }
 
-// attempts is how often a request is made before the caller gets its error.
+// attempts is how often Request tries before it returns the error.
 const attempts = 5
 
-// Request waits for a free server with the key and begins a session. Of the clients that wait,
-// the one with the highest priority is first. If the tracker or the server does not answer,
-// Request tries again, five times in all, unless the error is [ErrSessions]. The caller closes the session, which makes the server
-// free. The error is a [*ConnectionError].
+// Request waits for a free server with the key and begins a session. The waiting client with the
+// highest priority is first. If the tracker or the server does not answer, Request tries again,
+// five times in all, unless the error is [ErrSessions]. The caller closes the session, which
+// frees the server. The error is a [*ConnectionError].
 func (c *TrackerClient) Request(ctx context.Context, key string, priority int) (*Session, error) {
 	var err error
 	for i := range attempts {
@@ -79,7 +79,8 @@ func (c *TrackerClient) Request(ctx context.Context, key string, priority int) (
 	return nil, c.failed(ctx, "request of "+strconv.Quote(key)+" from", err)
 }
 
-// Place waits for a free server like [TrackerClient.Request], once, and begins no session.
+// Place waits for a free server like [TrackerClient.Request], but tries once and starts no
+// session.
 func (c *TrackerClient) Place(ctx context.Context, key string, priority int) (Place, error) {
 	place, err := c.request(ctx, key, priority)
 	if err != nil {
@@ -88,7 +89,7 @@ func (c *TrackerClient) Place(ctx context.Context, key string, priority int) (Pl
 	return place, nil
 }
 
-// Summary returns what the tracker knows.
+// Summary asks the tracker for its servers and waiting clients.
 func (c *TrackerClient) Summary(ctx context.Context) (Summary, error) {
 	var s Summary
 	err := c.ask(ctx, &s, trackerSummary)

@@ -24,7 +24,7 @@ const (
 	trackerPending    = 7
 )
 
-// trackerTimeout is how long a tracker may take to answer what it can answer at once.
+// trackerTimeout is how long a tracker may take for an immediate answer.
 const trackerTimeout = 10 * time.Second
 
 // encodeMessage returns a message as it is sent: its length, and JSON.
@@ -78,7 +78,7 @@ type trackerConn struct {
 	stop func() bool
 }
 
-// dialTracker connects to a tracker. All that the connection does ends when ctx does.
+// dialTracker connects to a tracker. The connection ends with ctx.
 func dialTracker(ctx context.Context, addr string) (*trackerConn, error) {
 	d := net.Dialer{Timeout: trackerTimeout}
 	c, err := d.DialContext(ctx, "tcp", addr)

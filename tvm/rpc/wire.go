@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// The numbers with which a connection of a session begins.
+// The numbers that begin a session's connection.
 const (
 	magic         int32 = 0xff271
 	codeDuplicate       = magic + 1
 	codeMismatch        = magic + 2
 )
 
-// What a peer may send before it has shown a key. Real peers stay far below.
+// Limits for peers that have not sent a key yet. Real peers stay far below.
 const (
 	maxKey    = 4 << 10
 	maxPacket = 1 << 20
@@ -29,7 +29,7 @@ func writeHello(w io.Writer, code int32, key string) error {
 	return err
 }
 
-// writeCode sends the code alone, as a server that refuses does.
+// writeCode sends only the code, to refuse a client.
 func writeCode(w io.Writer, code int32) error {
 	_, err := w.Write(binary.LittleEndian.AppendUint32(nil, uint32(code)))
 	return err
@@ -70,7 +70,7 @@ func readHello(r io.Reader) (string, error) {
 	return readText(r, maxKey)
 }
 
-// greet shows the key to a server and reads its answer.
+// greet sends the key to a server and reads its answer.
 func greet(conn io.ReadWriter, key string) error {
 	if err := writeHello(conn, magic, "client:"+key); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package vm runs models that the Relax compiler of TVM has exported, on its virtual machine.
-// It needs libtvm_runtime, and neither the compiler nor Python.
+// Package vm runs models exported by TVM's Relax compiler, on its virtual machine. It needs
+// libtvm_runtime, and neither the compiler nor Python.
 //
 //	exe, err := vm.Load("mlp.so")
 //	if err != nil { ... }
@@ -13,32 +13,31 @@
 //
 // # Functions
 //
-// An executable has the names and the types of the parameters of its functions, and
-// [Executable.Signatures] returns them. The program vmgen writes Go methods from them, with
-// these names, and with the types in the docs. [Function.Call] gives its arguments to one call.
-// [Function.SetInput], [Function.Invoke] and [Function.Output] keep arguments and results in
-// the machine, which copies the arguments to its first device.
+// [Executable.Signatures] returns the parameter names and types of an executable's functions. The
+// program vmgen writes Go methods from them, with these names, and with the types in the docs.
+// [Function.Call] passes its arguments to one call. [Function.SetInput], [Function.Invoke] and
+// [Function.Output] keep arguments and results in the machine, which copies the arguments to its
+// first device.
 //
 // # Ownership
 //
-// The program owns what this package returns: an [Executable] and a [Machine] until Release
-// and Close, and the result of a call until [tvmffi.Any.Release], or the collector, ends it. A
+// The program owns all results of this package: an [Executable] until Release, a [Machine] until
+// Close, and the result of a call until [tvmffi.Any.Release], or the collector, ends it. A
 // machine keeps its executable. A call borrows its arguments. SetInput keeps tensors that are
-// already on the device, without a copy, until the next SetInput of the function or until
-// Close: the program must not change them before Invoke has returned.
+// already on the device, without a copy, until the next SetInput of the function or until Close:
+// the program must not change them before Invoke has returned.
 //
 // # Goroutines
 //
-// Any goroutine may use all of it. A machine runs one call at a time, and others wait. Who
-// wants several at once makes several machines of one executable. A hook of
-// [Machine.SetInstrument] runs inside the call, so it must not use its machine.
+// Any goroutine may use this package. A machine runs one call at a time, and others wait. For
+// several at once, make several machines of one executable. A hook of [Machine.SetInstrument]
+// runs inside the call, so it must not use its machine.
 //
 // # Errors
 //
-// All errors are an [*Error], which names what was tried; errors.As finds the
-// [*tvmffi.Error] of the machine inside. A call with other types, shapes or devices than the
-// signature says fails, and the machine stays usable. A file must come from a trusted source:
-// it holds code.
+// All errors are an [*Error], which names the operation; errors.As finds the machine's
+// [*tvmffi.Error] inside. A call whose types, shapes or devices do not fit the signature fails,
+// and the machine stays usable. A file must come from a trusted source, because it contains code.
 //
 // # Files
 //

@@ -4,11 +4,11 @@ import "fmt"
 
 // Error is an error of this package.
 type Error struct {
-	// Op is what was tried, such as "load" or "call".
+	// Op is the operation, such as "load" or "call".
 	Op string
-	// Name is the file or the function that it was tried with.
+	// Name is the file or the function.
 	Name string
-	// Err is the cause. That of the virtual machine is a *tvmffi.Error.
+	// Err is the cause: a *tvmffi.Error if it comes from the virtual machine.
 	Err error
 }
 

@@ -17,10 +17,9 @@ type Executable struct {
 	name   string
 }
 
-// Load loads a model from a file, such as the shared library that export_library of TVM
-// writes. The options say where libtvm_runtime is; without them it is looked for as for
-// every generated package. The code in the file stays loaded until the process ends. The
-// caller owns the executable.
+// Load loads a model from a file, such as a shared library of TVM's export_library. The options
+// say where libtvm_runtime is; by default it is found as for every generated package. The code in
+// the file stays loaded until the process ends. The caller owns the executable.
 func Load(path string, options ...tvmffi.LoadOption) (*Executable, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fail("load", path, err)
@@ -41,8 +40,8 @@ func Load(path string, options ...tvmffi.LoadOption) (*Executable, error) {
 	return e, nil
 }
 
-// Of returns the executable that a module holds, such as one on the other side of an RPC
-// session. The caller owns the executable, which takes the module over if there is no error.
+// Of returns the executable in a module, such as one on the other side of an RPC session. The
+// caller owns the executable, which takes over the module if there is no error.
 func Of(module *tvmffi.Module) (*Executable, error) {
 	kind, err := module.Kind()
 	if err != nil {
@@ -72,8 +71,8 @@ func (e *Executable) Stats() (string, error) {
 	return text, fail("statistics of", e.name, err)
 }
 
-// Signatures returns what the executable says about each of its functions, sorted by name.
-// Kernels and functions of the runtime are not among them.
+// Signatures returns the signatures of the executable's functions, sorted by name, without
+// kernels and functions of the runtime.
 func (e *Executable) Signatures() ([]Signature, error) {
 	text, err := e.Text()
 	if err != nil {

@@ -51,7 +51,7 @@ func (m *Machine) Expect(name, signature string) (*Function, error) {
 	return f, nil
 }
 
-// Signature returns the names and the types of the parameters. The caller must not change it.
+// Signature returns the parameter names and types. The caller must not change it.
 func (f *Function) Signature() Signature { return f.signature }
 
 // Call calls the function, which borrows args: tensors on the first device of the machine,
@@ -111,9 +111,9 @@ func (f *Function) Invoke() error {
 	return fail("invoke", f.signature.Name, err)
 }
 
-// Output returns a tensor of the last [Function.Invoke]: all of its result without an index,
-// and with indices an element of a tuple, of a tuple in it, and so on. It fails for a tuple:
-// give one index more. The caller owns the tensor.
+// Output returns a tensor of the last [Function.Invoke]: the result itself, or with indices an
+// element of a tuple, of a nested tuple, and so on. It fails for a tuple: pass one more index.
+// The caller owns the tensor.
 func (f *Function) Output(index ...int) (*tvmffi.Tensor, error) {
 	v, err := f.machine.state("get_output", f.at(index)...)
 	if err != nil {
@@ -126,8 +126,8 @@ func (f *Function) Output(index ...int) (*tvmffi.Tensor, error) {
 	return x, fail("output of", f.signature.Name, err)
 }
 
-// OutputLen returns how many elements the result at an index has, which is as for
-// [Function.Output], or -1 if it is not a tuple.
+// OutputLen returns the length of the result at an index, as for [Function.Output], or -1 if it
+// is not a tuple.
 func (f *Function) OutputLen(index ...int) (int, error) {
 	v, err := f.machine.state("get_output_arity", f.at(index)...)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 // Event is a call of a kernel, or of a function of the runtime, that a machine makes.
 type Event struct {
-	// Function is the name of what is called, such as "matmul" or "vm.builtin.alloc_tensor".
+	// Function is the name of the kernel or function, such as "matmul" or
+	// "vm.builtin.alloc_tensor".
 	Function string
 	// Before says that the call follows. Otherwise it has returned, and Result is its result.
 	Before bool
@@ -25,9 +26,9 @@ type Action int
 const (
 	// Continue goes on.
 	Continue Action = 0
-	// Skip leaves the call out, and there is no Event after it. Its result is None, so only a
-	// kernel, which has no result, can be left out; what it would write keeps its old content.
-	// After a call Skip is Continue.
+	// Skip leaves the call out, without an Event after it. Its result is None, so only a kernel,
+	// which has no result, can be left out; its outputs keep their contents. After a call Skip is
+	// Continue.
 	Skip Action = 1
 )
 
@@ -66,11 +67,11 @@ func (h *hook) call(args []tvmffi.Any) (any, error) {
 	return int(action), err
 }
 
-// SetInstrument makes the machine call f before and after each call that it makes. An error of
-// f ends the call of the model, whose error wraps it. f runs in the goroutine of that call and
-// must not use the machine. A nil f takes the hook away; once there was one, each call of the
-// machine costs a little more until the machine is closed. A machine on the other side of an
-// RPC session refuses a hook.
+// SetInstrument makes the machine call f before and after each call that it makes. An error of f
+// ends the call of the model, whose error wraps it. f runs in the goroutine of that call and must
+// not use the machine. A nil f removes the hook; after the first hook, each call of the machine
+// costs a little more until the machine is closed. A machine on the other side of an RPC session
+// refuses a hook.
 func (m *Machine) SetInstrument(f func(Event) (Action, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

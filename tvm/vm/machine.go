@@ -9,7 +9,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// Allocator is how a machine gets memory for the tensors of a model.
+// Allocator is how a machine allocates tensors.
 type Allocator int
 
 // The allocators of TVM.
@@ -31,10 +31,10 @@ type Machine struct {
 	closed bool
 }
 
-// NewMachine makes a machine. Kernels run on the devices; without one, on the CPU. The
-// machine computes shapes on the CPU, which it adds at the end if another device is there.
-// For an executable on the other side of an RPC session, the devices belong to that side
-// or those of the session. The caller closes the machine.
+// NewMachine makes a machine. Kernels run on the devices; without one, on the CPU. The machine
+// computes shapes on the CPU, and adds it to the end of the devices if necessary. For an
+// executable on the other side of an RPC session, the devices are that side's, with or without
+// the session's number. The caller closes the machine.
 func (e *Executable) NewMachine(allocator Allocator, devices ...tvmffi.Device) (*Machine, error) {
 	if allocator != Naive && allocator != Pooled {
 		return nil, fail("start", e.name, fmt.Errorf("allocator %d is unknown: use vm.Naive or vm.Pooled", allocator))
@@ -70,8 +70,8 @@ func (e *Executable) NewMachine(allocator Allocator, devices ...tvmffi.Device) (
 	return &Machine{executable: own, module: module, found: map[string]*tvmffi.Function{}}, nil
 }
 
-// exists returns an error unless a device is there. The other side of an RPC session has
-// devices of its own; the machine reports them on first use.
+// exists returns an error unless a device exists. Devices on the other side of an RPC session are
+// checked on first use.
 func (e *Executable) exists(d tvmffi.Device) error {
 	if kind, err := e.module.Kind(); err != nil || kind == "rpc" {
 		return err
@@ -90,9 +90,8 @@ func (e *Executable) exists(d tvmffi.Device) error {
 // errClosed is the cause of an error after Close.
 var errClosed = errors.New("the machine is closed")
 
-// Close ends the machine and what it holds: the inputs and outputs of calls with state, and
-// the hook. It waits for a call that is under way. Results of calls stay valid. A second Close
-// does nothing.
+// Close ends the machine with the inputs and outputs of calls with state, and the hook. It waits
+// for a running call. Results of calls stay valid. A second Close does nothing.
 func (m *Machine) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 type Signature struct {
 	Name   string
 	Params []Param
-	// Result is the type of the result as Relax writes it, such as
-	// `R.Tensor((n, 3), dtype="float32")`. It is empty if the executable does not check it.
+	// Result is the result type as Relax writes it, such as `R.Tensor((n, 3), dtype="float32")`.
+	// It is empty if the executable does not check it.
 	Result string
 }
 

@@ -1,11 +1,11 @@
-// Vmgen writes a Go package with a method for each function of a model that the Relax compiler
-// of TVM has exported. The parameters of a method have the names that the model gives them,
-// and its doc has their types. The same model gives the same bytes.
+// Vmgen writes a Go package with a method for each function of a model exported by TVM's Relax
+// compiler. The parameters of a method have the model's names, and its doc has their types. The
+// same model gives the same bytes.
 //
 //	//go:generate go run github.com/tvmffi-go/tvmffi/tvm/vm/vmgen -o mlp/mlp.go mlp.so
 //
-// It needs libtvm_runtime, which it looks for as every generated package does. The package is
-// named after the folder of the file. Vmgen loads the model, so it runs code of the file.
+// It needs libtvm_runtime, which it finds like every generated package. The package is named
+// after the file's folder. Vmgen loads the model, so it runs code of the file.
 package main
 
 import (
