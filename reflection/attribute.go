@@ -13,7 +13,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// The names of the attributes of types that libtvm_ffi knows.
+// The names of the type attributes that libtvm_ffi knows.
 const (
 	AttrNew               = "__ffi_new__"                 // makes an empty object
 	AttrInit              = "__ffi_init__"                // the constructor
@@ -44,7 +44,7 @@ var knownAttributes = []string{
 }
 
 // Attribute returns the value of an attribute of the type and whether it has one.
-// Attributes are not inherited. An object has a reference of its own.
+// Attributes are not inherited. An object has its own reference.
 func (t *Type) Attribute(name string) (tvmffi.Any, bool) {
 	v, ok := objects.Attribute(t.info.TypeIndex, name)
 	if !ok {
@@ -53,9 +53,8 @@ func (t *Type) Attribute(name string) (tvmffi.Any, bool) {
 	return takeAny(v), true
 }
 
-// Attributes ranges over the attributes of the type that have one of the names
-// above; the library cannot list those that it does not know. Objects have a
-// reference of their own.
+// Attributes ranges over the type's attributes with one of the names above; the library
+// cannot list others. Objects have their own references.
 func (t *Type) Attributes() iter.Seq2[string, tvmffi.Any] {
 	return func(yield func(string, tvmffi.Any) bool) {
 		for _, name := range knownAttributes {
@@ -66,9 +65,9 @@ func (t *Type) Attributes() iter.Seq2[string, tvmffi.Any] {
 	}
 }
 
-// RegisterAttribute gives the type an attribute, of any name, for as long as the
-// process lives. One that the type has already is an error; to change a value
-// later, register a List or a Dict.
+// RegisterAttribute gives the type an attribute of any name until the process ends. It is
+// an error if the type already has it; to change a value later, register a List or a
+// Dict.
 func (t *Type) RegisterAttribute(name string, v any) error {
 	if name == "" {
 		return errorf(failure.KindValue, "the name of an attribute of %s is empty", t.key)
@@ -91,8 +90,8 @@ func (t *Type) RegisterAttribute(name string, v any) error {
 	return err
 }
 
-// Final reports whether nothing may be derived from the type. Older libraries do
-// not tell.
+// Final reports whether no type may derive from the type. It is false with older
+// libraries.
 func (t *Type) Final() bool {
 	v, ok := capi.TypeAttribute(t.info.TypeIndex, AttrTypeFinal)
 	return ok && v.TypeIndex == abi.TypeBool && v.Bits != 0

@@ -23,10 +23,10 @@ import (
 // follow the positional ones, as keyword arguments do in Python.
 type Kwargs map[string]any
 
-// New makes an object by its fields, without a constructor: each field of the type
-// and of its ancestors gets the value given, or its default. Read-only fields can
-// be set so, and only so. The error is of kind ErrType if a field without a
-// default is missing or a value is of the wrong type.
+// New makes an object by its fields, without a constructor: each field of the type and of
+// its ancestors gets the value given, or its default. This is the only way to set
+// read-only fields. The error is of kind ErrType if a field without a default is missing
+// or a value is of the wrong type.
 func (t *Type) New(fields Kwargs) (*tvmffi.Object, error) {
 	m := t.load()
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -96,13 +96,13 @@ func (f *Field) initialize(o *objects.Object, with Kwargs) error {
 	return errorf(kindOf(err), "%s: field '%s': %w", f.owner.key, f.name, err)
 }
 
-// Constructor is how objects of a type are made: a function that the library
-// declares, or one that it makes of the fields.
+// Constructor makes objects of a type: a function that the library declares, or one that
+// it derives from the fields.
 type Constructor struct {
 	// Owner is the type.
 	Owner *Type
-	// Automatic says that the library made it of the fields: then its parameters have
-	// names, and those with a default may be left out.
+	// Automatic says that the library derived it from the fields: then its parameters
+	// have names, and those with a default may be left out.
 	Automatic bool
 	// Params are the parameters; nil for a packed function.
 	Params []Param
@@ -114,7 +114,7 @@ type Constructor struct {
 type Param struct {
 	// Name is the name; empty if the constructor is declared.
 	Name string
-	// Type is the declared type; Any if the library does not say.
+	// Type is the declared type; Any if it is unknown.
 	Type schema.TypeSchema
 	// Optional says that there is a default.
 	Optional bool
@@ -201,9 +201,9 @@ func (c *Constructor) String() string {
 	return b.String() + ")"
 }
 
-// Construct makes an object by the constructor of the type: positional arguments,
-// and [Kwargs] as the last one for arguments by name. The library says what is
-// missing, unexpected, or of the wrong type.
+// Construct makes an object with the type's constructor: positional arguments, and
+// [Kwargs] as the last one for arguments by name. The library reports missing and
+// unexpected arguments, and wrong types.
 func (t *Type) Construct(args ...any) (*tvmffi.Object, error) {
 	c, err := t.Constructor()
 	if err != nil {
@@ -313,7 +313,7 @@ func (p *packing) check(o *objects.Object) error {
 	return nil
 }
 
-// close releases what the arguments needed.
+// close releases the packed arguments.
 func (p *packing) close() {
 	for _, t := range p.temps {
 		if t.Owned {

@@ -1,6 +1,6 @@
-// Package reflection describes and uses what the loaded TVM-FFI libraries offer,
-// when nothing was generated for it: types, objects, their fields and methods. It
-// is to those libraries what the package reflect is to Go.
+// Package reflection describes and uses types, objects, fields and methods of the loaded
+// TVM-FFI libraries without generated code. It is to these libraries what package reflect
+// is to Go.
 //
 // # Start here
 //
@@ -10,9 +10,9 @@
 //
 // # Types
 //
-// [TypeByKey], [TypeOf] and [Types] give a [Type]: its parent, its fields with those
-// of its ancestors, its methods, attributes, constructor, enum entries and
-// documentation. There is one *Type for each type, so == compares them.
+// [TypeByKey], [TypeOf] and [Types] return a [Type]: its parent, its fields with those of
+// its ancestors, its methods, attributes, constructor, enum entries and documentation.
+// There is one *Type for each type, so == compares them.
 //
 // # Objects
 //
@@ -28,29 +28,28 @@
 // type, with arguments by position and by name; [Type.New] sets the fields one by
 // one, read-only ones too.
 //
-// What the library would do silently is an error: a number that is too wide for
-// its field changes nothing.
+// A number that is too wide for its field is an error; the library would truncate it
+// silently.
 //
 // # Graphs
 //
-// [Walk] ranges over all that can be reached from an object, through fields and
-// containers, with the [Path] of each value, such as <root>.layers[2]["bias"]. It
-// ends where there are cycles, and it does not run on the goroutine's stack.
-// [Value.Fields] ranges over the fields of one object, as the attribute visitor of
-// TVM does.
+// [Walk] ranges over all values that an object reaches through fields and containers,
+// with the [Path] of each, such as <root>.layers[2]["bias"]. Cycles end, and deep graphs
+// do not use up the stack. [Value.Fields] ranges over the fields of one object, like
+// TVM's attribute visitor.
 //
 // # Ownership and threads
 //
-// Objects that a function returns have a reference of their own; [tvmffi.Object.Release]
-// or the collector gives it up. Objects in a loop are borrowed until its next
-// step. Everything may be used from any goroutine, but objects have no locks:
-// writing a field while another goroutine reads it is a data race.
+// Objects that a function returns have their own references; [tvmffi.Object.Release] or
+// the collector drops them. Objects in a loop are borrowed until its next step.
+// Everything may be used from any goroutine, but objects have no locks: writing a field
+// while another goroutine reads it is a data race.
 //
 // # Schemas
 //
-// [Read] describes all functions and types of libraries as data, for generators;
-// see the package schema. Loading foreign code may end the process. A tool that
-// reads libraries it does not know does so in a child process, as tvmffi-bind does.
+// [Read] describes all functions and types of libraries as data, for generators; see the
+// package schema. Loading foreign code may crash the process. A tool should read unknown
+// libraries in a child process, as tvmffi-bind does.
 //
 // # Files
 //

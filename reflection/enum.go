@@ -21,7 +21,7 @@ const (
 	attrEnumAttrs   = "__ffi_enum_attrs__"
 )
 
-// Enum are the entries of an enum type: a snapshot, as libraries may add some.
+// Enum has the entries of an enum type: a snapshot, because libraries may add some.
 type Enum struct {
 	owner   *Type
 	entries []*EnumEntry
@@ -56,7 +56,7 @@ func enumObject(x *tvmffi.Object) *tvmffi.Object {
 	return o.(*tvmffi.Object)
 }
 
-// enumState returns the object that holds what is known of an enum.
+// enumState returns the object with the state of an enum.
 func (t *Type) enumState(name string) (*tvmffi.Object, bool) {
 	v, ok := capi.TypeAttribute(t.info.TypeIndex, name) // the registry keeps it
 	if !ok || !v.TypeIndex.IsObject() {
@@ -149,8 +149,8 @@ func (e *Enum) find(what string, is func(*EnumEntry) bool) (*EnumEntry, error) {
 // String returns the type key and the name of the entry.
 func (x *EnumEntry) String() string { return x.owner.key + "." + x.Name }
 
-// Payload returns what the entry stands for: its index as an int64 in an
-// ffi.IntEnum, its name in an ffi.StrEnum, otherwise nil.
+// Payload returns the entry's value: its index as an int64 in an ffi.IntEnum, its name in
+// an ffi.StrEnum, otherwise nil.
 func (x *EnumEntry) Payload() any {
 	for t := x.owner; t != nil; t = t.parent {
 		switch t.key {
@@ -163,8 +163,7 @@ func (x *EnumEntry) Payload() any {
 	return nil
 }
 
-// Attr returns the value that the entry has for an attribute of its enum, and
-// whether it has one.
+// Attr returns the entry's value of an attribute of its enum, and whether it has one.
 func (x *EnumEntry) Attr(name string) (tvmffi.Any, bool) {
 	if state, ok := x.owner.enumState(AttrEnum); ok {
 		attrs, err := Get[*tvmffi.Dict[string, *tvmffi.Object]](state, "attrs")

@@ -59,8 +59,8 @@ func (f *Field) Owner() *Type { return f.owner }
 // Doc returns the documentation of the field.
 func (f *Field) Doc() string { return capi.GoString(f.info.Doc) }
 
-// Type returns the type that the field is declared with, as the registry spells
-// it: int, ffi.Array<ffi.String>; Any if the library does not tell.
+// Type returns the declared type of the field, as the registry spells it: int,
+// ffi.Array<ffi.String>; Any if it is unknown.
 func (f *Field) Type() schema.TypeSchema {
 	if !f.meta.HasType {
 		return schema.TypeSchema{Name: "Any"}
@@ -68,8 +68,8 @@ func (f *Field) Type() schema.TypeSchema {
 	return f.meta.Type
 }
 
-// Metadata returns what the library says about the field beside its type: values
-// are bool, int64, float64 or string.
+// Metadata returns the library's metadata of the field except its type: values are bool,
+// int64, float64 or string.
 func (f *Field) Metadata() map[string]any { return f.meta.Extra }
 
 // Flags returns the flags of the field.
@@ -188,7 +188,7 @@ func (f *Field) Text(x tvmffi.ObjectRef) string {
 	return f.field.Text(o)
 }
 
-// Get reads the field. An object in it gets a reference of its own.
+// Get reads the field. An object in it gets its own reference.
 func (f *Field) Get(x tvmffi.ObjectRef) (tvmffi.Any, error) {
 	o := f.state(x)
 	if o == nil {
@@ -217,8 +217,8 @@ func (f *Field) read(o *objects.Object) (abi.Any, error) {
 	return v, nil
 }
 
-// GetAs reads a field as a T, which the value must be: an int is not a float. An
-// object gets a reference of its own.
+// GetAs reads a field as a T, which the value must be: an int is not a float. An object
+// gets its own reference.
 func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
 	var none T
 	o := f.state(x)
@@ -254,9 +254,10 @@ func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
 	return result, nil
 }
 
-// Set writes the field. The library converts v, as from int to float, or says
-// what it expected. The error is of kind ErrAttribute if the field is read-only
-// and of kind ErrValue if it is too narrow for the number; then nothing changes.
+// Set writes the field. The library converts v, for example an int to a float, or returns
+// an error with the expected type. The error is of kind ErrAttribute if the field is
+// read-only and of kind ErrValue if it is too narrow for the number; then nothing
+// changes.
 func (f *Field) Set(x tvmffi.ObjectRef, v any) error {
 	o := f.state(x)
 	if o == nil {

@@ -15,7 +15,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// StepKind says how a step of a path goes on.
+// StepKind is the kind of a step of a path.
 type StepKind uint8
 
 // The kinds of steps.
@@ -72,8 +72,8 @@ func keyText(key tvmffi.Any) string {
 	return key.String()
 }
 
-// Path says how a value is reached from the root of a walk. It is a value that
-// may be kept and compared; the zero Path is the root.
+// Path leads from the root of a walk to a value. It is a value that may be kept and
+// compared; the zero Path is the root.
 type Path struct {
 	before *pathStep
 	step   Step // of kind 0 at the root
@@ -128,7 +128,7 @@ func (p Path) Steps() []Step {
 	return steps
 }
 
-// String returns the path as the library prints its own: <root>.foo[2]["k"].
+// String returns the path as the library prints its paths: <root>.foo[2]["k"].
 func (p Path) String() string {
 	var b strings.Builder
 	b.WriteString("<root>")
@@ -138,8 +138,8 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// Of follows the path from x. An object at its end has a reference of its own. The
-// error says at which step there is nothing.
+// Of follows the path from x. An object at its end has its own reference. The error names
+// the step that does not exist.
 func (p Path) Of(x tvmffi.ObjectRef) (tvmffi.Any, error) {
 	o := stateOf(x)
 	if o.Handle() == 0 {

@@ -24,10 +24,9 @@ type Source struct {
 	schema.Library
 }
 
-// Read loads libraries in order and describes all functions and types that are
-// registered then, those of libtvm_ffi among them. libtvm_ffi itself may be in
-// the list, first, with the role core or bound; otherwise the runtime finds it. The
-// libraries stay loaded.
+// Read loads libraries in order and describes all functions and types that are registered
+// then, including libtvm_ffi's. libtvm_ffi may be first in the list, with the role core
+// or bound; otherwise the runtime finds it. The libraries stay loaded.
 func Read(ctx context.Context, libraries []Source) (schema.Schema, error) {
 	r := reader{owners: owners{functions: map[string]string{}, types: map[string]string{}}}
 	if len(libraries) > 0 && isCore(libraries[0].File) {
@@ -107,7 +106,7 @@ func (r *reader) load(ctx context.Context, l Source) error {
 }
 
 // needs lists the libraries of the schema that a file is linked with. The loader knows a
-// library by its name in the file of others, which may differ from the name of its own.
+// library by its name in other files, which may differ from its file name.
 func (r *reader) needs(l Source, file symbols.File) []string {
 	if r.names == nil {
 		r.names = map[string]string{}

@@ -104,8 +104,7 @@ func typeOf(index abi.TypeIndex) *Type {
 	return t
 }
 
-// TypeOf returns the type that x really has; nil for nil and for an object that
-// was released.
+// TypeOf returns the dynamic type of x; nil for nil and for a released object.
 func TypeOf(x tvmffi.ObjectRef) *Type {
 	o := stateOf(x)
 	if o.Handle() == 0 {
@@ -150,9 +149,8 @@ func TypeByIndex(index int) (*Type, error) {
 	return nil, errorf(failure.KindIndex, "there is no type with the index %d", index)
 }
 
-// Types ranges over all types that are registered now, by index, so that parents
-// come before what is derived from them. The types of values that are not objects,
-// such as int, are among them.
+// Types ranges over all registered types by index, so parents come before types derived
+// from them. It includes the types of values that are not objects, such as int.
 func Types() (iter.Seq[*Type], error) {
 	keys, err := tvmffi.TypeKeys()
 	if err != nil {
@@ -203,8 +201,8 @@ func (t *Type) Ancestors() []*Type {
 	return all
 }
 
-// IsA reports whether t is u or derived from it, so that an object of type t may
-// go where a u is expected.
+// IsA reports whether t is u or derived from it, so that an object of type t may be used
+// as a u.
 func (t *Type) IsA(u *Type) bool {
 	if t == nil || u == nil {
 		return false
@@ -231,7 +229,7 @@ func (t *Type) Subtypes() iter.Seq[*Type] {
 // IsObject reports whether values of the type are objects.
 func (t *Type) IsObject() bool { return t.info.TypeIndex.IsObject() }
 
-// metadata is what a type may register beside its members.
+// metadata is a type's registered data beside its members.
 func (t *Type) metadata() abi.TypeMetadata {
 	if t.info.Metadata == 0 {
 		return abi.TypeMetadata{}
@@ -242,11 +240,10 @@ func (t *Type) metadata() abi.TypeMetadata {
 // Doc returns the documentation of the type.
 func (t *Type) Doc() string { return capi.GoString(t.metadata().Doc) }
 
-// Size returns the size of an object in bytes with its header of 24; 0 if the
-// type does not tell.
+// Size returns the size of an object in bytes with its header of 24; 0 if it is unknown.
 func (t *Type) Size() int { return int(t.metadata().TotalSize) }
 
-// Structural returns what structural equality makes of objects of the type.
+// Structural returns how structural equality treats objects of the type.
 func (t *Type) Structural() structural.Kind {
 	return structural.Kind(t.metadata().StructuralEqHashKind)
 }
@@ -263,8 +260,7 @@ type members struct {
 	constructor atomic.Pointer[Constructor] // once it was found
 }
 
-// load returns the members of t. A library may add some as long as it is being
-// loaded.
+// load returns the members of t. A library may add some while it is being loaded.
 func (t *Type) load() *members {
 	if m := t.members.Load(); m != nil && !t.grown(m.counts) {
 		return m
@@ -321,11 +317,10 @@ func (t *Type) grown(counts []int32) bool {
 	return false
 }
 
-// Fields returns the fields of the type and of its ancestors, those of the root
-// first.
+// Fields returns the fields of the type and of its ancestors, the root's first.
 func (t *Type) Fields() []*Field { return slices.Clone(t.load().fields) }
 
-// OwnFields returns the fields that the type adds to those of its parent.
+// OwnFields returns the fields that the type adds to its parent's.
 func (t *Type) OwnFields() []*Field {
 	m := t.load()
 	return slices.Clone(m.fields[m.own:])
@@ -345,9 +340,8 @@ func (t *Type) FieldByName(name string) (*Field, error) {
 	return f, nil
 }
 
-// Methods returns the methods of the type and of its ancestors, static methods
-// among them. One that the type defines again stands in the place of the
-// inherited one.
+// Methods returns the methods of the type and of its ancestors, including static ones. A
+// method that the type redefines replaces the inherited one.
 func (t *Type) Methods() []*Method { return slices.Clone(t.load().methods) }
 
 // OwnMethods returns the methods that the type itself defines.
@@ -408,8 +402,8 @@ func (m *Method) Static() bool { return m.info.Flags&abi.FieldIsStaticMethod != 
 // is not static, and of the result; nil for a packed method.
 func (m *Method) Signature() *schema.Signature { return m.meta.Type.Func }
 
-// Metadata returns what the library says about the method beside its type: values
-// are bool, int64, float64 or string.
+// Metadata returns the library's metadata of the method except its type: values are bool,
+// int64, float64 or string.
 func (m *Method) Metadata() map[string]any { return m.meta.Extra }
 
 // Func returns the method as a function, whose first argument is the object if
@@ -422,9 +416,8 @@ func (m *Method) Func() (*tvmffi.Function, error) {
 	return f, nil
 }
 
-// Call calls the method on x, which is nil for a static method. C++ converts and
-// checks the arguments of a typed method; what a packed method makes of them is
-// not checked.
+// Call calls the method on x, which is nil for a static method. C++ converts and checks
+// the arguments of a typed method; those of a packed method are not checked.
 func (m *Method) Call(x tvmffi.ObjectRef, args ...any) (tvmffi.Any, error) {
 	f, err := m.Func()
 	if err != nil {

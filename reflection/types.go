@@ -73,9 +73,9 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 	return t, nil
 }
 
-// accepts reads the attribute about the values that the library converts to a type. It is a
-// type schema, as JSON text or as the value that the text describes. A value that is
-// neither says nothing.
+// accepts reads the attribute about the values that the library converts to a type. It is
+// a type schema, as JSON text or as the value that the text describes. Any other value is
+// ignored.
 func accepts(index abi.TypeIndex) *schema.TypeSchema {
 	v, ok := objects.Attribute(index, AttrConvertTypeSchema)
 	if !ok {

@@ -16,9 +16,8 @@ func keepTemp(t values.AnyView) { runtime.KeepAlive(t.Keep) }
 // keep keeps the object that o refers to alive until here.
 func keep(o *objects.Object) { runtime.KeepAlive(o) }
 
-// Value is an object whose fields and methods are reached by name. It is the
-// reference that it was made of, and has no reference of its own. The zero Value
-// is None.
+// Value gives access to an object's fields and methods by name. It shares the reference
+// that it was made from. The zero Value is None.
 type Value struct{ ref tvmffi.ObjectRef }
 
 // ValueOf returns the Value of an object of any type.
@@ -27,10 +26,10 @@ func ValueOf(x tvmffi.ObjectRef) Value { return Value{x} }
 // IsValid reports whether v is an object: neither None nor released.
 func (v Value) IsValid() bool { return stateOf(v.ref).Handle() != 0 }
 
-// Type returns the type that the object really has; nil if v is not valid.
+// Type returns the dynamic type of the object; nil if v is not valid.
 func (v Value) Type() *Type { return TypeOf(v.ref) }
 
-// Ref returns the reference that v was made of.
+// Ref returns the reference that v was made from.
 func (v Value) Ref() tvmffi.ObjectRef { return v.ref }
 
 // String returns the text that the library prints for the object.
@@ -51,8 +50,8 @@ func (v Value) field(name string) (*Field, error) {
 	return t.FieldByName(name)
 }
 
-// Get reads a field. An object in it gets a reference of its own. The error is of
-// kind ErrAttribute if there is no such field.
+// Get reads a field. An object in it gets its own reference. The error is of kind
+// ErrAttribute if there is no such field.
 func (v Value) Get(name string) (tvmffi.Any, error) {
 	f, err := v.field(name)
 	if err != nil {
@@ -93,11 +92,10 @@ func (v Value) Call(method string, args ...any) (tvmffi.Any, error) {
 	return m.Call(v.ref, args...)
 }
 
-// Fields ranges over the fields of the object with their values, those of the
-// root of its type first: what the attribute visitor of TVM does. A switch over
-// the type of [tvmffi.Any.Value] distinguishes the kinds. An object is borrowed
-// until the next step; [tvmffi.Retain] keeps it. It panics with an *Error if v is
-// not valid, or if a getter fails.
+// Fields ranges over the fields of the object with their values, the root type's first,
+// like TVM's attribute visitor. A switch over the type of [tvmffi.Any.Value]
+// distinguishes the kinds. An object is borrowed until the next step; [tvmffi.Retain]
+// keeps it. It panics with an *Error if v is not valid, or if a getter fails.
 func (v Value) Fields() iter.Seq2[*Field, tvmffi.Any] {
 	return func(yield func(*Field, tvmffi.Any) bool) {
 		o := stateOf(v.ref)

@@ -11,22 +11,22 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// WalkOption changes what a walk goes to.
+// WalkOption changes which values a walk visits.
 type WalkOption func(*Walker)
 
-// MaxDepth keeps the walk from what is more than n steps away from the root.
+// MaxDepth limits the walk to values at most n steps away from the root.
 func MaxDepth(n int) WalkOption { return func(w *Walker) { w.maxDepth = n } }
 
-// EveryPath yields an object once for each path that leads to it, and goes into
-// it each time. The number of paths may be exponential in the number of objects.
-// A path ends where it meets an object that is on it already.
+// EveryPath yields an object once for each path that leads to it, and goes into it each
+// time. The number of paths may be exponential in the number of objects. A path ends at
+// an object that is already on it.
 func EveryPath() WalkOption { return func(w *Walker) { w.everyPath = true } }
 
 // ObjectsOnly passes over values that are not objects, and over strings and bytes.
 func ObjectsOnly() WalkOption { return func(w *Walker) { w.objectsOnly = true } }
 
-// Walker walks over all that can be reached from an object through fields, Array,
-// List, Map and Dict.
+// Walker walks over all values that an object reaches through fields, Array, List, Map
+// and Dict.
 type Walker struct {
 	root                   tvmffi.ObjectRef
 	maxDepth               int
@@ -52,21 +52,21 @@ func Walk(root tvmffi.ObjectRef, options ...WalkOption) *Walker {
 	return w
 }
 
-// Skip keeps the loop from what is below the value of this step.
+// Skip keeps the loop from the values inside the value of this step.
 func (w *Walker) Skip() { w.skip = true }
 
 // Err returns the error that ended the last loop, such as a getter's error, or
 // nil.
 func (w *Walker) Err() error { return w.err }
 
-// All ranges over the root and all that can be reached from it, a value before
-// the values inside it, fields and elements in their order. Each object comes
-// once, by the first path, so cycles end; texts and values that are not objects
-// come wherever they stand. Nothing is read ahead but the entries of a map, and
-// the depth of the graph is limited by memory only.
+// All ranges over the root and all values reachable from it, a value before the values
+// inside it, fields and elements in their order. Each object comes once, by the first
+// path, so cycles end; strings, bytes and values that are not objects come each time.
+// Only the entries of a map are read ahead, and only memory limits the depth of the
+// graph.
 //
-// Objects are borrowed until the next step; [tvmffi.Retain] keeps one. The loop
-// may change the objects that it sees: what it removes is then walked over or not.
+// Objects are borrowed until the next step; [tvmffi.Retain] keeps one. The loop may
+// change the objects that it sees; removed values may still come or not.
 func (w *Walker) All() iter.Seq2[Path, tvmffi.Any] {
 	return func(yield func(Path, tvmffi.Any) bool) {
 		w.err, w.skip = nil, false

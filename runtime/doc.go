@@ -14,8 +14,8 @@
 //	defer rose.Release()
 //
 // Such a program needs little of this package. Read the sections Ownership and Errors below,
-// and then [Of] and [MapOf], which pass Go values as containers, [Array] and [Map], which
-// calls return, and [FromSlice] and [Slice] for tensors.
+// then [Of] and [MapOf], which pass Go values as containers, [Array] and [Map], which calls
+// return, and [FromSlice] and [Slice] for tensors.
 //
 // Without bindings, a program calls a function by its name:
 //
@@ -25,7 +25,7 @@
 //	}
 //	result, err := water.Call(rose, 2.5) // a tvmffi.Any
 //
-// These are the names to know then, each with an example:
+// Then these are the names to know, each with an example:
 //
 //   - [Load] loads libtvm_ffi, [LoadLibrary] another library, [LoadModule] a module.
 //   - [Lookup] finds a function, [Function.Call] calls it, and [As] reads the result.
@@ -37,13 +37,13 @@
 //   - [Object.Release] ends an object, [Scope] ends many, and [Retain] keeps one.
 //   - [Cast] goes from a general type to the type of an object.
 //
-// The other names are for special needs: exchange of tensors by DLPack, narrow floats,
-// modules in modules, C functions, Go values inside native objects.
+// The other names are for special needs: exchanging tensors by DLPack, narrow floats, nested
+// modules, C functions, Go values inside native objects.
 //
 // # Packages
 //
-// This package holds values and the operations on single values: it makes, reads,
-// converts, passes and releases them. Packages beside it hold the rest:
+// This package makes, reads, converts, passes and releases single values. Other packages have
+// the rest:
 //
 //	runtime/define      object types that are written in Go
 //	runtime/structural  structural equality and hashes; walking, rewriting and copying of objects
@@ -58,8 +58,7 @@
 //
 // # Values
 //
-// A Go value becomes a value of TVM-FFI when it is passed, and the other way round when
-// it is returned:
+// A Go value becomes a TVM-FFI value when it is passed, and the reverse when it is returned:
 //
 //	nil, a nil pointer                 None
 //	integers, floats, bool             int, float, bool
@@ -79,73 +78,72 @@
 //
 // # Loading
 //
-// Importing this package loads nothing. [Load] finds and loads libtvm_ffi, and so does
-// the first use of anything that needs it. Load uses a copy that the process has already
-// loaded. Otherwise it looks at the file that [WithLibrary] or TVMFFI_LIBRARY names, or where
-// docs/SHIPPING.md says. Its error lists every path that was tried. The library is never unloaded.
+// Importing this package loads nothing. [Load] finds and loads libtvm_ffi, and so does the
+// first use of anything that needs it. Load uses a copy that the process has already loaded,
+// or the file that [WithLibrary] or TVMFFI_LIBRARY names, or searches in the order of
+// docs/SHIPPING.md. Its error lists every path that was tried. The library is never unloaded.
 //
-// A generated package has a Load for its library. If the process has already loaded a
-// library of that name, however it was loaded ([LoadLibrary], another generated package, another
-// library that needs it, or the program around a Go library), the package uses that one.
-// If it is another version, each function and type is still compared when it is first used.
-// The LoadChecked of a generated package compares all of them at once, so that a server
-// with the wrong version fails at its start.
+// A generated package has a Load for its library. If the process has already loaded a library
+// of that name, however it was loaded ([LoadLibrary], another generated package, another
+// library that needs it, or the program around a Go library), the package uses that one. If it
+// is another version, each function and type is still compared when it is first used. A
+// generated package's LoadChecked compares all of them at once, so a server with the wrong
+// version fails when it starts.
 //
-// A library need not be built for the same version as libtvm_ffi. But apache-tvm-ffi 0.1.15
-// changed how native hooks for keys of maps are called. If a library has such hooks and was
-// built on the other side of that change, loading it is an error that names the version to
-// use. TVMFFI_ALLOW_MIXED=1 in the environment loads it as it is; its maps may then lose
-// entries or end the process.
+// A library need not be built for the loaded version of libtvm_ffi. But apache-tvm-ffi 0.1.15
+// changed how native hooks for map keys are called. If a library has such hooks and was built
+// on the other side of that change, loading it is an error that names the version to use.
+// TVMFFI_ALLOW_MIXED=1 in the environment loads it anyway; its maps may then lose entries or
+// crash the process.
 //
 // A library may call Go while it is being loaded. That code may use everything that is
-// registered so far, including the items of the same library. Using an item that is not
-// registered yet returns an error, which says that the library is being loaded. That code
-// must not wait for other goroutines or threads that use the registry.
+// registered so far, including the library's own items. Using an item that is not registered
+// yet returns an error, which says that the library is being loaded. That code must not wait
+// for other goroutines or threads that use the registry.
 //
 // # Ownership
 //
-// A pointer to an object type, such as *[Function] or a generated *Rose, owns one
-// reference to a native object. Release ends the reference, as Close ends a file: call it
-// after all uses. A second Release does nothing. The garbage collector releases, at some
-// later time, every reference that the program did not release. A [Scope] releases many
-// references at once. Using a released object is an error that says so.
+// A pointer to an object type, such as *[Function] or a generated *Rose, owns one reference to
+// a native object. Release drops the reference, as Close closes a file: call it after all
+// uses. A second Release does nothing. The garbage collector later releases every reference
+// that the program did not release. A [Scope] releases many references at once. Using a
+// released object is an error.
 //
 // The objects that a callback receives are borrowed: they end when the callback returns, and
-// [Retain] keeps one ([RetainFunc] a func). A callback returns an object that it made as
-// [Move](x), which gives its reference away.
+// [Retain] keeps one ([RetainFunc] a func). A callback returns a new object as [Move](x),
+// which gives its reference away.
 //
 // A nil pointer to an object type is passed as None. A method or field of the type itself
-// reports by name that its receiver is nil. Methods that are promoted from an embedded
-// parent, such as Release and String, cannot: Go finds the nil before they run, and panics
-// with its own "invalid memory address or nil pointer dereference". So check the error
-// before Release, or use a [Scope], whose Add ignores nil.
+// reports its nil receiver by name. Methods promoted from an embedded parent, such as Release
+// and String, cannot: Go panics before they run, with "invalid memory address or nil pointer
+// dereference". So check the error before Release, or use a [Scope], whose Add ignores nil.
 //
 // # Threads
 //
-// Everything may be used from any goroutine. Releasing an object while another goroutine
-// uses the same pointer is a data race. A call uses its arguments until it returns, also
-// while a callback waits for another goroutine. The func inside an iter.Pull is another
-// goroutine, too. A callback must not call the yield of an iter.Pull: the Go runtime stops the
-// program, because the C++ frames belong to one thread. A call blocks only its goroutine, like
-// a system call.
+// Everything may be used from any goroutine. Releasing an object while another goroutine uses
+// the same pointer is a data race. A call uses its arguments until it returns, also while a
+// callback waits for another goroutine. The func inside an iter.Pull is another goroutine too.
+// A callback must not call the yield of an iter.Pull: the Go runtime stops the program,
+// because the C++ frames belong to one thread. A call blocks only its goroutine, like a system
+// call.
 //
-// Native code cannot be cancelled, so calls take no context.Context. To give up waiting,
-// make the call on a goroutine of its own; that goroutine runs until the callee returns. A
-// callback ends the call around it by returning an error, such as ctx.Err(), and errors.Is
-// finds that error in the error of the call.
+// Native code cannot be cancelled, so calls take no context.Context. To give up waiting, make
+// the call on another goroutine, which runs until the callee returns. A callback ends the
+// enclosing call by returning an error, such as ctx.Err(), and errors.Is finds that error in
+// the error of the call.
 //
 // # Errors
 //
-// An error of the library is an *[Error] with the kind, message and backtrace that the
-// library gave. errors.Is compares the kind: errors.Is(err, tvmffi.ErrValue). If a Go
-// callback returns an error, the error of the outer call wraps it, so errors.Is and
-// errors.As find it. A panic in a callback becomes an error whose backtrace has the Go
-// stack. A callback must not end by runtime.Goexit, which testing.T.FailNow calls: that
-// stops the program, because the C++ frames in between cannot be unwound.
+// An error of the library is an *[Error] with the library's kind, message and backtrace.
+// errors.Is compares the kind: errors.Is(err, tvmffi.ErrValue). If a Go callback returns an
+// error, the error of the outer call wraps it, so errors.Is and errors.As find it. A panic in
+// a callback becomes an error whose backtrace has the Go stack. A callback must not call
+// runtime.Goexit, as testing.T.FailNow does: that stops the program, because the C++ frames in
+// between cannot be unwound.
 //
 // # Operations on whole values
 //
-// Some operations exist in two forms, for two purposes:
+// Some operations exist in several forms:
 //
 //	structural.Clone       a copy of one object
 //	structural.DeepCopy    a copy of an object and of everything that it refers to
@@ -165,17 +163,17 @@
 //
 // A packed function has no signature, so its arguments reach C++ unchecked.
 //
-// The C++ stack has a fixed size of some megabytes, and the program ends when it overflows.
-// A callback that would leave less than an eighth of the stack, or less than 256 kB, is an
-// error of kind ErrRuntime. So Go and C++ that call each other without end get that error,
-// unless C++ alone needs the rest of the stack. The stack still overflows when an object is
-// freed that alone keeps a chain of some hundred thousand others, each inside the next.
+// The C++ stack has a fixed size of some megabytes, and the program ends when it overflows. A
+// callback that would leave less than an eighth of the stack, or less than 256 kB, is an error
+// of kind ErrRuntime. So endless recursion between Go and C++ gets that error, unless C++
+// alone needs the rest of the stack. The stack still overflows when freeing an object that is
+// the head of a chain of some hundred thousand others.
 //
-// If the system has no memory for a tensor of a gigabyte or more, the result is an error.
-// Any other lack of memory ends the program, as in every Go program.
+// If there is no memory for a tensor of a gigabyte or more, the result is an error. Otherwise
+// a lack of memory ends the program, as in every Go program.
 //
-// This package calls functions of the registry whose names begin with "ffi.". A function
-// that is registered in place of one of them must do what the original does.
+// This package calls functions of the registry whose names begin with "ffi.". A replacement
+// for one of them must behave like the original.
 //
 // # Files
 //

@@ -30,11 +30,11 @@ type Type[T any] struct{ d *definition }
 //
 //	p, err := PointType.New(Point{X: 3, Y: 4})
 //
-// Nothing happens until [Type.Register], or the first use of the type, which
-// registers it, so Object may initialise a package variable. It never fails:
-// Register reports what is wrong. A type is registered whole or not at all, together
-// with the types made in Go that its fields, methods and parents name, so types
-// may refer to each other in a cycle. It stays registered as long as the process.
+// Nothing happens until [Type.Register], or the first use of the type, which registers it, so
+// Object may initialise a package variable. Object never fails: Register reports mistakes. A type
+// is registered completely or not at all, together with the types made in Go that its fields,
+// methods and parents name, so types may refer to each other in a cycle. It stays registered
+// until the process ends.
 //
 // # Fields
 //
@@ -54,27 +54,27 @@ type Type[T any] struct{ d *definition }
 //	def, simpledef
 //	           structural equality: it defines variables (see [Structural])
 //
-// A field without the tag is not part of the type. A field is a bool, a number, a
-// string, []byte, [tvmffi.DataType], [tvmffi.Device], [tvmffi.Pointer], [tvmffi.Any] or any; a
-// pointer to one of those (then it is optional); a pointer to an object type:
-// *[tvmffi.Object], *[Instance], *[tvmffi.Array], *[tvmffi.Function],
-// *[tvmffi.Tensor], a generated type; a slice, a map or a func, which stands for an Array, a Map or a Function. A narrow number takes
-// its size in memory, as in C++; what does not fit it is refused, and never cut.
+// A field without the tag is not part of the type. A field is a bool, a number, a string, []byte,
+// [tvmffi.DataType], [tvmffi.Device], [tvmffi.Pointer], [tvmffi.Any] or any; a pointer to one of
+// those (then it is optional); a pointer to an object type: *[tvmffi.Object], *[Instance],
+// *[tvmffi.Array], *[tvmffi.Function], *[tvmffi.Tensor], a generated type; a slice, a map or a
+// func, which stands for an Array, a Map or a Function. A narrow number takes its size in memory,
+// as in C++; a value that does not fit is refused.
 //
 // # Parents
 //
-// A struct that embeds the struct of another type made in Go derives from it.
-// [Parent] and [ParentKey] name a parent from another language. Every object of
-// the type is one of the parent too, for [tvmffi.Cast] and for every language. A parent
-// must describe all of its memory by fields.
+// A struct that embeds the struct of another type made in Go derives from it. [Parent] and
+// [ParentKey] name a parent from another language. Every object of the type is also one of the
+// parent, for [tvmffi.Cast] and for every language. A parent must describe all of its memory by
+// fields.
 //
 // # In Go signatures
 //
-// *Instance[T] is an object by reference, and T one by value: a parameter of type T
-// reads the fields of an object, an argument or result of type T makes a new
-// object. Objects in the fields that are read are left to the collector, and count
-// as no leak ([memstat.Collected]). This holds for methods, for funcs given to [tvmffi.Register], for elements of
-// containers, and for [tvmffi.As].
+// *Instance[T] is an object by reference, and T one by value: a parameter of type T reads the
+// fields of an object, an argument or result of type T makes a new object. Objects in fields that
+// are read are left to the collector, and do not count as leaks ([memstat.Collected]). This holds
+// for methods, for funcs given to [tvmffi.Register], for elements of containers, and for
+// [tvmffi.As].
 func Object[T any](key string, options ...TypeOption) *Type[T] {
 	d := &definition{key: key, options: options, record: reflect.TypeFor[T](), handle: reflect.TypeFor[*Instance[T]]()}
 	d.class.Key = key
@@ -85,14 +85,13 @@ func Object[T any](key string, options ...TypeOption) *Type[T] {
 // Key returns the key of the type, such as demo.Point.
 func (t *Type[T]) Key() string { return t.d.key }
 
-// Register registers the type, loading libtvm_ffi if nothing has. A second call,
-// and a call after the first use of the type, do nothing; after a failure, each use
-// tries again. The error says which field, method or option cannot
-// be, and then nothing of the type is registered.
+// Register registers the type, and loads libtvm_ffi if necessary. A second call, or a call after
+// the first use of the type, does nothing; after a failure, each use tries again. The error names
+// the wrong field, method or option; then nothing of the type is registered.
 func (t *Type[T]) Register() error { return t.d.register() }
 
-// Default returns the fields as a constructor sets them when it is given none:
-// the defaults, and zero where there is none. The objects among them are new.
+// Default returns the fields as a constructor without arguments sets them: the defaults,
+// otherwise zero. The objects among them are new.
 func (t *Type[T]) Default() (T, error) {
 	var fields T
 	err := t.d.defaults(reflect.ValueOf(&fields).Elem())
@@ -106,9 +105,9 @@ func (t *Type[T]) New(fields T) (*Instance[T], error) {
 	return codec.Wrap[*Instance[T]](o), err
 }
 
-// Instance is an object of a type that [Object] made from the struct T. As every
-// object it is passed by its pointer, and [tvmffi.Cast], [tvmffi.Retain] and Release work as
-// for a generated type.
+// Instance is an object of a type that [Object] made from the struct T. Like every object it is
+// passed by its pointer, and [tvmffi.Cast], [tvmffi.Retain] and Release work as for a generated
+// type.
 type Instance[T any] struct {
 	_ [0]*Instance[T] // see Object
 	objectBase
@@ -117,9 +116,9 @@ type Instance[T any] struct {
 // TVMFFIType identifies the type to the runtime.
 func (*Instance[T]) TVMFFIType(*Instance[T]) *fields.Type { return classOfRecord(reflect.TypeFor[T]()) }
 
-// Value returns all fields. Objects among them are references of their own, which
-// are left to the collector and count as no leak ([memstat.Collected]); they may be released.
-// It panics with an *[tvmffi.Error] if x is nil or was released.
+// Value returns all fields. Objects among them have their own references, which are left to the
+// collector and do not count as leaks ([memstat.Collected]); they may be released. It panics with
+// an *[tvmffi.Error] if x is nil or was released.
 func (x *Instance[T]) Value() T {
 	var fields T
 	if err := recordOf(reflect.TypeFor[T]()).load(objects.StateOf(x), reflect.ValueOf(&fields).Elem()); err != nil {
@@ -128,15 +127,15 @@ func (x *Instance[T]) Value() T {
 	return fields
 }
 
-// SetValue sets all fields: all or, if there is an error, none. It is an error for a
-// type with a read-only field. It is not atomic for others who use the object at the same time.
+// SetValue sets all fields or, if there is an error, none. It is an error for a type with a
+// read-only field. It is not atomic for concurrent users of the object.
 func (x *Instance[T]) SetValue(fields T) error {
 	return recordOf(reflect.TypeFor[T]()).store(objects.StateOf(x), reflect.ValueOf(&fields).Elem())
 }
 
 // Update calls f with the fields of x, and sets those that f changes: all or, if f returns an
 // error or one of them cannot be set, none. Objects among the fields are left to the collector,
-// as with [Instance.Value]. It is not atomic for others who use the object at the same time.
+// as with [Instance.Value]. It is not atomic for concurrent users of the object.
 func (x *Instance[T]) Update(f func(fields *T) error) error {
 	return recordOf(reflect.TypeFor[T]()).update(objects.StateOf(x), func(p reflect.Value) error { return f(p.Interface().(*T)) })
 }

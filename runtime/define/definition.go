@@ -13,7 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
-// definition is what Object collects, and, once registered, the type.
+// definition is the description of a type, and, once registered, the type.
 type definition struct {
 	key     string
 	options []TypeOption

@@ -81,7 +81,7 @@ func (d *definition) makeLayout() error {
 	return nil
 }
 
-// checkTypeKey refuses what no other language could name.
+// checkTypeKey refuses keys that no other language could name.
 func checkTypeKey(key string) error {
 	if err := registry.CheckName("the key", key); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (d *definition) readFields(p *layout, t reflect.Type, base uintptr) error {
 				return d.errorf(failure.KindType, "%s is opaque, so a struct with fields cannot derive from it: make %s opaque, or name the field", f.Type, d.record)
 			}
 			if base+f.Offset != 0 || p.parent != nil || len(p.own) > 0 {
-				return d.errorf(failure.KindType, "%s must be embedded first, since it is the parent, and there is one", f.Type)
+				return d.errorf(failure.KindType, "%s must be embedded first: it is the parent, and a type has only one", f.Type)
 			}
 			p.parent = parent
 			continue
@@ -381,7 +381,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 func foreignField(f *abi.FieldInfo) (defined.FieldKind, error) {
 	m, err := schema.ParseMetadata(capi.GoString(f.Metadata))
 	if err != nil || !m.HasType {
-		return 0, failure.Errorf(failure.KindType, "does not tell its type")
+		return 0, failure.Errorf(failure.KindType, "has an unknown type")
 	}
 	e := m.Type.Normalized()
 	optional := e.Name == "Optional" && len(e.Args) == 1

@@ -15,8 +15,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
-// OpaqueType is an object type whose objects stand for values of the Go type T, of which
-// other languages see only the methods. [Opaque] makes one.
+// OpaqueType is an object type whose objects stand for values of the Go type T. Other languages
+// see only their methods. [Opaque] makes one.
 type OpaqueType[T any] struct{ d *definition }
 
 // Opaque describes an object type for an ordinary struct, with fields that only Go sees:
@@ -28,19 +28,18 @@ type OpaqueType[T any] struct{ d *definition }
 //
 //	var IndexType = define.Opaque[Index]("demo.Index", define.Method("add", (*Index).Add))
 //
-// Then *Index can be used in signatures, containers and the fields of other types. Each
-// object stands for one *Index: Go gets that pointer, and while the object lives, the same
-// pointer gives the same object. A nil pointer is None. The Go value lives as long as the
-// object or anything in Go refers to it. Go's collector frees it; nothing of it ends in the
-// call that drops the object.
+// Then *Index can be used in signatures, containers and the fields of other types. Each object
+// stands for one *Index: Go gets that pointer, and while the object lives, the same pointer gives
+// the same object. A nil pointer is None. The Go value lives as long as the object or anything in
+// Go refers to it. Go's collector frees it, not the call that drops the object.
 //
-// Other languages construct such objects by a static method __ffi_init__, if there is one.
-// They cannot copy, pickle or store them. Any goroutine may get calls, as many at once as other
-// languages make: the methods of T need locks as in a Go program.
+// Other languages construct such objects by a static method __ffi_init__, if there is one. They
+// cannot copy, pickle or store them. Methods may be called concurrently, so T needs locks as in a
+// Go program.
 //
-// A struct that embeds, by value, the struct of another opaque type derives from it. Methods
-// of the parent get a pointer to the embedded struct. Returned to another language, that
-// pointer is an object of its own.
+// A struct that embeds, by value, the struct of another opaque type derives from it. Methods of
+// the parent get a pointer to the embedded struct. Returned to another language, that pointer is
+// a separate object.
 //
 // The options are [Doc], [Final], [Method], [StaticMethod], [Repr], [EqualBy], [HashBy],
 // [CompareBy], [Attribute] and [Deferred]. Nothing happens until the first use of the type,

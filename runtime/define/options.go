@@ -8,8 +8,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
-// TypeOption says more about a type than the fields of its struct do: [Doc],
-// [Parent], [Method], [Repr] and the other functions that return one.
+// TypeOption adds to the description of a type: [Doc], [Parent], [Method], [Repr] and the other
+// functions that return one.
 type TypeOption interface{ describe(*definition) }
 
 type typeOption func(*definition)
@@ -51,7 +51,7 @@ func Default(field string, value any) TypeOption {
 	return typeOption(func(d *definition) { d.setDefault(field, reflect.ValueOf(value), false) })
 }
 
-// DefaultFunc sets the default of a field to what make returns, each time anew.
+// DefaultFunc sets a func that makes the default of a field for each object.
 func DefaultFunc[V any](field string, make func() V) TypeOption {
 	return typeOption(func(d *definition) { d.setDefault(field, reflect.ValueOf(make), true) })
 }
@@ -83,7 +83,7 @@ func Repr[S any](f func(S) string) TypeOption {
 	return hook("__ffi_repr__", f, func(self S, _ *tvmffi.Function) (string, error) { return f(self), nil })
 }
 
-// EqualBy sets what compares two objects for equality.
+// EqualBy sets the func that compares two objects for equality.
 func EqualBy[S any](f func(a, b S) bool) TypeOption {
 	return hook("__ffi_eq__", f, func(a, b S, _ *tvmffi.Function) (bool, error) { return f(a, b), nil })
 }
@@ -93,8 +93,8 @@ func HashBy[S any](f func(S) int64) TypeOption {
 	return hook("__ffi_hash__", f, func(self S, _ *tvmffi.Function) (int64, error) { return f(self), nil })
 }
 
-// CompareBy sets the order of objects: f is negative, zero or positive, as for
-// slices.SortFunc. It serves equality too, where there is no [EqualBy].
+// CompareBy sets the order of objects: f is negative, zero or positive, as for slices.SortFunc.
+// Without [EqualBy], it also decides equality.
 func CompareBy[S any](f func(a, b S) int) TypeOption {
 	return hook("__ffi_compare__", f, func(a, b S, _ *tvmffi.Function) (int64, error) {
 		return int64(max(-1, min(1, f(a, b)))), nil
@@ -107,9 +107,9 @@ func Attribute(name string, value any) TypeOption {
 	return typeOption(func(d *definition) { d.addAttribute(name, value) })
 }
 
-// Deferred adds the options that a variable holds when the type is registered, not when
-// it is defined. A method of a struct may so use the variable of its own type, which
-// would otherwise be a cycle of initialisation:
+// Deferred adds the options that a variable holds when the type is registered, not when it is
+// defined. So a method of a struct may use the variable of its own type, which would otherwise be
+// an initialization cycle:
 //
 //	var PointType = define.Object[Point]("demo.Point", define.Deferred(&pointMembers))
 //

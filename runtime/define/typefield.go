@@ -23,19 +23,17 @@ type TypeField[T, V any] struct{ f *fieldHandle }
 //	x := pointX.Get(p)
 //	err := pointX.Set(p, 4)
 //
-// The fields of parents made in Go count as fields of the type. The field is looked
-// for at its first use, which panics if the func points to anything but a field with
-// a tag.
+// The fields of parents made in Go count as fields of the type. The first use finds the field,
+// and panics if the func points to anything but a field with a tag.
 func FieldOf[T, V any](t *Type[T], field func(*T) *V) TypeField[T, V] {
 	record := new(T)
 	at := uintptr(unsafe.Pointer(field(record))) - uintptr(unsafe.Pointer(record))
 	return TypeField[T, V]{&fieldHandle{d: t.d, at: at, value: reflect.TypeFor[V]()}}
 }
 
-// Get returns the value of the field. An object is a reference of its own, for the
-// caller to release, as from a generated type; objects inside a slice, a map or a
-// struct are left to the collector. It panics with an *[tvmffi.Error] if x is nil or was
-// released.
+// Get returns the value of the field. An object has its own reference, which the caller releases,
+// as from a generated type; objects inside a slice, a map or a struct are left to the collector.
+// It panics with an *[tvmffi.Error] if x is nil or was released.
 func (f TypeField[T, V]) Get(x *Instance[T]) V {
 	r, o := f.f.find(), codec.Ref(x)
 	handle := f.f.object(o)
@@ -53,8 +51,8 @@ func (f TypeField[T, V]) Get(x *Instance[T]) V {
 	return *v
 }
 
-// Set sets the field. A value that the field cannot hold is an error, and then the
-// field is as it was.
+// Set sets the field. A value that the field cannot hold is an error; the field is then
+// unchanged.
 func (f TypeField[T, V]) Set(x *Instance[T], value V) error {
 	r, o := f.f.find(), codec.Ref(x)
 	handle, err := f.f.d.check(o)

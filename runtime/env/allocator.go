@@ -1,6 +1,6 @@
-// Package env gives native code what it asks its environment for: an allocator of tensors,
-// the current stream of a device, and whether the host wants a call to end. Tensors that
-// the program makes itself belong to package tvmffi.
+// Package env is the environment of native code: the allocator of tensors, the current stream of
+// a device, and whether the host wants a call to end. For tensors that the program makes itself,
+// use package tvmffi.
 //
 // An allocator and a stream belong to an OS thread. [WithAllocator] and [WithStream]
 // therefore run a func on one thread.
@@ -30,11 +30,11 @@ type TensorSpec struct {
 	Strides []int64
 }
 
-// Allocator makes the tensors that native code asks for, such as the results of kernels.
-// Native code may call it on any thread, and on several threads at once. The tensor that it
-// returns must have the shape and data type of spec and be on its device. The caller takes
-// over the reference, so an allocator that keeps its tensors returns tvmffi.Retain of them.
-// An error or a panic becomes the error of the native function.
+// Allocator makes the tensors that native code asks for, such as the results of kernels. Native
+// code may call it on any thread, and on several threads at once. The tensor that it returns must
+// have the shape and data type of spec and be on its device. The caller takes over the reference,
+// so an allocator that keeps its tensors returns the result of tvmffi.Retain. An error or a panic
+// becomes the error of the native function.
 type Allocator func(spec TensorSpec) (*tvmffi.Tensor, error)
 
 // GoAllocator is an [Allocator] that makes tensors of zeros in memory of the Go heap. It
@@ -113,10 +113,9 @@ func setThreadAllocator(thread int, a Allocator) (old Allocator) {
 // processMu is held while the allocator of the process changes.
 var processMu sync.Mutex
 
-// SetAllocator makes a the allocator of the process, for threads without an allocator of
-// their own. restore sets the previous allocator again. The restore funcs must be called
-// in the reverse order of the SetAllocator calls. SetAllocator may be called from any
-// goroutine.
+// SetAllocator makes a the allocator of the process, for threads without their own allocator.
+// restore sets the previous allocator again. The restore funcs must be called in the reverse
+// order of the SetAllocator calls. SetAllocator may be called from any goroutine.
 func SetAllocator(a Allocator) (restore func() error, err error) {
 	if a == nil {
 		return nil, failure.Errorf(failure.KindValue, "SetAllocator: the allocator is nil")
@@ -151,8 +150,8 @@ func SetAllocator(a Allocator) (restore func() error, err error) {
 	}), nil
 }
 
-// setProcessAllocator sets the C function of the process only. The library would also set
-// that of the thread, and would report that one as the old function.
+// setProcessAllocator sets only the C function of the process. The library would also set the
+// thread's, and report that one as the old function.
 func setProcessAllocator(f uintptr) (old uintptr, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -200,10 +199,9 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	return values.ExportDLPack(o.Handle(), true)
 }
 
-// EnvTensor asks the allocator of the environment for a tensor, like native code: the
-// allocator of [WithAllocator], of [SetAllocator], or one that a library set. The elements
-// may have any values. Allocators may ignore the strides of spec. The caller owns the
-// reference.
+// EnvTensor asks the allocator of the environment for a tensor, like native code: the allocator
+// of [WithAllocator], of [SetAllocator], or one that a library set. The elements are not
+// initialized. Allocators may ignore the strides of spec. The caller owns the reference.
 func EnvTensor(spec TensorSpec) (*tvmffi.Tensor, error) {
 	if _, err := spec.DataType.BytesOf(spec.Shape); err != nil {
 		return nil, err

@@ -12,11 +12,10 @@ import (
 // returns such an error, the host raises the error that it keeps.
 var ErrSignal = tvmffi.KindError(failure.KindSignal)
 
-// CheckSignals returns an error if the host wants the current call of Go to end, such as a
-// Python program after Ctrl-C. Otherwise it returns nil, also if there is no host that can
-// interrupt. A long Go function that other languages call should call CheckSignals now and
-// then, on the goroutine on which it was called, and return the error unchanged; Python
-// then raises KeyboardInterrupt.
+// CheckSignals returns an error if the host wants the current call of Go to end, such as a Python
+// program after Ctrl-C. Otherwise it returns nil, also if no host can interrupt. A long Go
+// function that other languages call should call CheckSignals regularly, on the goroutine on
+// which it was called, and return the error unchanged; Python then raises KeyboardInterrupt.
 func CheckSignals() error {
 	if !capi.Attached() || environment.CheckSignals() == 0 {
 		return nil

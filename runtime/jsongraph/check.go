@@ -34,8 +34,8 @@ type nodeType struct {
 	narrow map[string]*fields.Reader
 }
 
-// nodeTypeOf looks a type up by its key. The error is that nothing of the type can be
-// made, for which the libraries from 0.1.12 to 0.1.14 end the process.
+// nodeTypeOf looks a type up by its key. The error says that no object of the type can be made;
+// libraries from 0.1.12 to 0.1.14 would end the process.
 func nodeTypeOf(key string) (*nodeType, error) {
 	switch key {
 	case "ffi.Array", "ffi.List":
@@ -102,8 +102,8 @@ type graphChecker struct {
 
 const badGraph = "Invalid JSON Object Graph"
 
-// checkGraph returns an error unless the library can read the graph safely. An error
-// that the library would also report has the text of the library.
+// checkGraph returns an error unless the library can read the graph safely. An error that the
+// library would also report has the library's text.
 func checkGraph(data []byte, limits graphLimits) error {
 	if len(data) > limits.bytes || len(data) > math.MaxInt32 {
 		return failure.Errorf(failure.KindValue, "%s: %d bytes are more than the limit of %d", badGraph, len(data), min(limits.bytes, math.MaxInt32))

@@ -2,9 +2,9 @@
 // Every language of TVM-FFI reads that text back. JSON as Go programs expect it, without
 // types, is the job of encoding/json.
 //
-// [Marshal] writes a value, [Unmarshal] checks a text and makes the value, and [Metadata]
-// reads what the writer added about it. Unmarshal takes text from anybody: [MaxBytes],
-// [MaxNodes] and [MaxDepth] bound what it accepts.
+// [Marshal] writes a value, [Unmarshal] checks a text and makes the value, and [Metadata] reads
+// the writer's metadata. Unmarshal accepts untrusted text: [MaxBytes], [MaxNodes] and [MaxDepth]
+// are its limits.
 package jsongraph
 
 import (
@@ -25,12 +25,11 @@ var (
 	stringify     = codec.NewLibraryFunc("ffi.json.Stringify", "0.1.9")
 )
 
-// Marshal writes a value and all that it refers to as JSON, in the form that
-// every language of TVM-FFI reads: the nodes of the graph, each once, with the
-// references between them. What is shared stays shared. metadata, which may be nil,
-// is kept beside it; [Metadata] reads it. It fails with ErrType for what
-// cannot be written, such as functions and tensors, and with ErrValue for what
-// contains itself or is nested deeper than 1000 levels.
+// Marshal writes a value and everything that it refers to as JSON, in the form that every
+// language of TVM-FFI reads: each node of the graph once, with the references between them.
+// metadata, which may be nil, is written beside it; [Metadata] reads it. Marshal fails with
+// ErrType for values that cannot be written, such as functions and tensors, and with ErrValue for
+// a value that contains itself or is nested deeper than 1000 levels.
 func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	var o codec.PackedArgs
 	defer o.Close()
@@ -104,17 +103,16 @@ func MaxBytes(n int) Option { return func(l *graphLimits) { l.bytes = n } }
 // MaxNodes sets the largest number of nodes, 2^25 if it is not given.
 func MaxNodes(n int) Option { return func(l *graphLimits) { l.nodes = n } }
 
-// MaxDepth sets how deep nodes may be nested, at most and by default 1000: the
-// library takes them apart by recursion.
+// MaxDepth sets how deep nodes may be nested, at most and by default 1000, because the library
+// recurses into them.
 func MaxDepth(n int) Option { return func(l *graphLimits) { l.depth = min(n, codec.MaxDepth) } }
 
-// Unmarshal reads what [Marshal] of any language wrote, as a T: *P for an
-// object, a container, [tvmffi.Any]. The text may come from a stranger: it is checked
-// before the library sees it, because the library follows references without end or
-// out of range. It can create objects of any registered type with fields; the hooks
-// of a type that reads its own data get that data as it is. Members of enums are
-// the registered ones again, since libtvm_ffi 0.1.14. Errors of the form are
-// ErrValue, those of types ErrType, or ErrRuntime where nothing of a type can be made.
+// Unmarshal reads a JSON graph, written in any language, as a T: *P for an object, a container,
+// [tvmffi.Any]. The text may be untrusted: it is checked before the library sees it, because the
+// library follows endless and invalid references. It can create objects of any registered type
+// with fields; the hooks of a type that reads its own data get that data unchanged. Members of
+// enums are the registered ones again, since libtvm_ffi 0.1.14. Errors are ErrValue for the form,
+// ErrType for types, and ErrRuntime if no object of a type can be made.
 func Unmarshal[T any](data []byte, options ...Option) (T, error) {
 	var none T
 	limits := graphLimits{1 << 30, 1 << 25, codec.MaxDepth}
@@ -170,8 +168,7 @@ func Metadata(data []byte) (json.RawMessage, error) {
 //		Rose jsongraph.Graph[*garden.Rose]
 //	}
 //
-// By itself an object is written by json.Marshal without types, and cannot be read
-// back.
+// Without Graph, json.Marshal writes an object without types, and it cannot be read back.
 type Graph[T any] struct{ Value T }
 
 // MarshalJSON returns [Marshal] of the value.

@@ -14,9 +14,9 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// graphWriter writes a JSON graph as the library does: the same nodes in the same
-// order. The library makes objects of all nodes first, which takes many times as
-// long. Types that the library writes in a way of their own are left to it.
+// graphWriter writes a JSON graph as the library does: the same nodes in the same order. The
+// library makes objects of all nodes first, which takes many times as long. Types with their own
+// way of writing are left to the library.
 type graphWriter struct {
 	b       []byte
 	nodes   int64

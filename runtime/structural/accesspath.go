@@ -45,8 +45,7 @@ func (*AccessPath) TVMFFIType(*AccessPath) *fields.Type { return &typeAccessPath
 // AccessKind is the kind of an [AccessStep].
 type AccessKind int64
 
-// The kinds of steps. A missing one is where another value has something and this
-// one has not.
+// The kinds of steps. A missing one exists in another value, and not in this one.
 const (
 	AccessField AccessKind = iota
 	AccessItem             // of an Array or a List
@@ -63,8 +62,7 @@ type AccessStep struct {
 	Key tvmffi.Any
 }
 
-// String returns the step as it stands in a path: .name, [2], ["key"], or
-// [<missing:2>].
+// String returns the step as in a path: .name, [2], ["key"], or [<missing:2>].
 func (s AccessStep) String() string {
 	key := s.Key.String()
 	if s.Kind >= AccessKey && s.Kind != AccessItemMissing {
@@ -83,7 +81,7 @@ func (s AccessStep) String() string {
 	return "<step " + strconv.FormatInt(int64(s.Kind), 10) + ">"
 }
 
-// NewAccessPath makes the path of the steps.
+// NewAccessPath returns the path with the given steps.
 func NewAccessPath(steps ...AccessStep) (*AccessPath, error) {
 	var c calls.Call1
 	c.Begin(&rootPath, 0)
@@ -174,9 +172,9 @@ func (p *AccessPath) String() (s string) {
 	return b.String()
 }
 
-// Find follows the path from root and returns what is there, an object with a
-// reference of its own. It fails with ErrKey, ErrIndex or ErrAttribute, which names
-// the first step that does not lead on.
+// Find follows the path from root and returns the value there, an object with its own
+// reference. It fails with ErrKey, ErrIndex or ErrAttribute, which names the first step
+// that does not exist.
 func (p *AccessPath) Find(root any) (found tvmffi.Any, err error) {
 	defer codec.Catch(&err)
 	at, err := tvmffi.AnyOf(root)
@@ -202,7 +200,7 @@ func (p *AccessPath) Find(root any) (found tvmffi.Any, err error) {
 	return at, nil
 }
 
-// follow returns what the step leads to from v.
+// follow returns the value at the step from v.
 func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 	r := codec.RecordOfAny(&v)
 	fail := func(kind, what string) (tvmffi.Any, error) {

@@ -19,10 +19,10 @@ import (
 
 var deepCopy = codec.NewLibraryFunc("ffi.DeepCopy", "0.1.9")
 
-// DeepCopy copies x and all that it refers to. Objects shared within x are shared
-// within the copy, and cycles stay cycles; strings, shapes
-// and members of enums stay the same objects. nil stays nil. It fails with
-// ErrInternal if something in x cannot be copied, such as a function or a tensor.
+// DeepCopy copies x and everything that it refers to. Objects shared within x are shared
+// within the copy, and cycles stay cycles; strings, shapes and members of enums stay the
+// same objects. nil stays nil. It fails with ErrInternal if something in x cannot be
+// copied, such as a function or a tensor.
 func DeepCopy[T any](x T) (T, error) {
 	var none T
 	var o codec.PackedArgs
@@ -38,9 +38,9 @@ func DeepCopy[T any](x T) (T, error) {
 	return codec.Take[T](out)
 }
 
-// Clone copies an object; the copy refers to the same objects as x does. An Array, a
-// Map or a Shape, which cannot change, is the same object with another reference.
-// nil stays nil. It fails with ErrType if the type has no copy constructor.
+// Clone copies an object; the copy refers to the same objects as x. An Array, a Map or a
+// Shape, which cannot change, is the same object with another reference. nil stays nil.
+// It fails with ErrType if the type has no copy constructor.
 func Clone[P tvmffi.ObjectType[P]](x P) (P, error) {
 	var none P
 	if objects.StateOf(x) == nil {
@@ -97,9 +97,9 @@ func copyDict(v abi.Any) (out abi.Any, err error) {
 	return t.Value, err
 }
 
-// Replace returns a copy of x, made by [Clone], in which the fields named in changes have
-// other values; x stays as it is. Fields that are read-only may be replaced too. An
-// unknown field is ErrAttribute, a value of the wrong type ErrType.
+// Replace returns a copy of x, made by [Clone], with the fields in changes; x is not
+// changed. Fields that are read-only may be replaced too. An unknown field is
+// ErrAttribute, a value of the wrong type ErrType.
 func Replace[P tvmffi.ObjectType[P]](x P, changes map[string]any) (P, error) {
 	var none P
 	from, err := codec.Live(x)

@@ -1,7 +1,7 @@
-// Package structural compares and hashes values by their structure, like a compiler
-// compares programs, and walks, rewrites and copies what a value refers to. The library
-// does the work, by the rules that the fields of each type declare. Comparison by
-// contents belongs to package tvmffi; a loop in Go over all fields to package reflection.
+// Package structural compares and hashes values by their structure, as a compiler compares
+// programs, and walks, rewrites and copies the graph of a value. The library does the work, by
+// the rules that the fields of each type declare. Package tvmffi compares by contents; package
+// reflection loops over all fields in Go.
 //
 // # Start here
 //
@@ -17,20 +17,20 @@
 //
 // # Structure
 //
-// A type declares its [Kind]. A [Tree] is compared by its fields. In a [DAG] it counts, too,
-// which objects are shared. A [FreeVar] is a variable, which is the same in two values if both
-// define it at the same place. A [UniqueInstance] equals only itself. Objects of a type that is
-// [Unsupported] cannot be compared: that is an error.
+// A type declares its [Kind]. A [Tree] is compared by its fields. In a [DAG], sharing of objects
+// counts too. A [FreeVar] is a variable, which is the same in two values if both define it at the
+// same place. A [UniqueInstance] equals only itself. Comparing objects of an [Unsupported] type
+// is an error.
 //
 // # Ownership and threads
 //
-// What a function returns belongs to the caller, who releases it. The argument of a rule is
-// borrowed until the rule returns. Everything may be used from any goroutine, but no other
-// goroutine may change a List or a Dict that a walk reads.
+// The caller owns the result of a function and releases it. The argument of a rule is borrowed
+// until the rule returns. Everything may be used from any goroutine, but no other goroutine may
+// change a List or a Dict that a walk reads.
 //
 // # Errors
 //
-// An error of a rule ends the walk and comes back, so that errors.Is finds it. [ErrorPaths]
-// says where in the value it came up. A libtvm_ffi that is too old for a function gives
-// errors.ErrUnsupported, and the doc comment of the function names the version.
+// An error of a rule ends the walk, which returns it, so that errors.Is finds it. [ErrorPaths]
+// returns where in the value it occurred. With a libtvm_ffi that is too old for it, a function
+// returns errors.ErrUnsupported; its doc comment names the version.
 package structural

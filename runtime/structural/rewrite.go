@@ -52,11 +52,11 @@ func owned(x any, err error) (abi.Any, error) {
 	return v, failure.Annotate("the result of the Go function", err)
 }
 
-// Rewrite returns root with the values replaced that the rules fit, the first rule
-// that fits for each; root stays as it is. Objects that contain a
-// replaced value are copied, all others are shared with root. In PreOrder a rule sees a value before, in
-// PostOrder after, the values inside it were replaced. An error of a callback ends
-// it and comes back, as from [Walk]. It needs libtvm_ffi 0.1.14.
+// Rewrite returns root with each value replaced by the first rule that fits it; root is not
+// changed. Objects that contain a replaced value are copied, all others are shared with root.
+// A rule sees a value before the values inside it in PreOrder, and after they were replaced in
+// PostOrder. Rewrite returns an error of a callback, as [Walk] does. It needs libtvm_ffi
+// 0.1.14.
 func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
 	var none T
 	if order != PreOrder && order != PostOrder {
@@ -86,8 +86,8 @@ func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
 // MutateRule is a callback of [Mutate] for values of one type, made by [OnMutate].
 type MutateRule struct{ rule }
 
-// OnMutate makes a rule that replaces values of type T; see [On]. The value that f
-// returns is not gone into again: f replaces the parts of x by methods of m.
+// OnMutate makes a rule that replaces values of type T; see [On]. Mutate does not replace
+// parts of the result: f replaces the parts of x with methods of m.
 func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
 	c := codec.For[T]()
 	r := ruleOf[T](f != nil, nil)
@@ -104,9 +104,8 @@ func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
 	return MutateRule{r}
 }
 
-// Mutate returns root with values replaced as [Rewrite] does, but a rule decides
-// what inside its value is replaced. If no rule fits a value, Mutate goes into its parts.
-// It needs libtvm_ffi 0.1.14.
+// Mutate replaces values as [Rewrite] does, but a rule decides which parts of its value are
+// replaced. If no rule fits a value, Mutate goes into its parts. It needs libtvm_ffi 0.1.14.
 func Mutate[T any](root T, rules ...MutateRule) (T, error) {
 	var none T
 	w := &traversal{rewrites: true}
@@ -134,7 +133,7 @@ func Mutate[T any](root T, rules ...MutateRule) (T, error) {
 // returns.
 type Mutator struct{ object *objects.Object }
 
-// Mutate replaces x, a part of the value of the callback, by the rules.
+// Mutate replaces x, a part of the callback's value, by the rules.
 func (m *Mutator) Mutate(x any) (tvmffi.Any, error) { return m.mutate(mutatorMutate, x) }
 
 // Children returns x with the values inside it replaced, without the rules for x
@@ -163,7 +162,7 @@ func (m *Mutator) mutate(f *codec.LibraryFunc, values ...any) (tvmffi.Any, error
 	return codec.TakeAnyAs[tvmffi.Any](out), nil
 }
 
-// Region returns the region of the value of the callback.
+// Region returns the region of the callback's value.
 func (m *Mutator) Region() (DefRegion, error) { return regionOf(mutatorRegion, m.object) }
 
 // InRegion calls f, within which values are replaced as in the region r.
@@ -171,8 +170,8 @@ func (m *Mutator) InRegion(r DefRegion, f func() error) error {
 	return inRegion(mutatorWithRegion, m.object, r, f)
 }
 
-// Replacement returns what SetReplacement has set for a variable, an object that
-// stands for itself in structural comparison; None if nothing.
+// Replacement returns the object that SetReplacement has set for a variable, None if there is
+// none. A variable is an object that stands for itself in structural comparison.
 func (m *Mutator) Replacement(variable tvmffi.ObjectRef) (tvmffi.Any, error) {
 	return m.mutate(mutatorRemapGet, variable)
 }

@@ -38,12 +38,11 @@ func flags(options []Option) (freeVars, skipTensors abi.Any) {
 	return codec.BoolValue(all&MapFreeVars != 0), codec.BoolValue(all&SkipTensorContent != 0)
 }
 
-// Equal reports whether x and y have the same structure: the same types,
-// elements and fields, where variables are the same if they are defined at the same
-// place. Compilers compare programs this way; [tvmffi.Equal] compares values by contents.
-// Values that contain themselves or are nested deeper than 1000 levels are
-// ErrValue, here and in all functions that go by structure: the library would
-// overflow its stack.
+// Equal reports whether x and y have the same structure: the same types, elements and fields,
+// where variables are the same if they are defined at the same place. Compilers compare
+// programs this way; [tvmffi.Equal] compares values by contents. A value that contains itself
+// or is nested deeper than 1000 levels is an ErrValue, here and in all functions of this
+// package: the library would overflow its stack.
 func Equal(x, y any, options ...Option) (bool, error) {
 	freeVars, skipTensors := flags(options)
 	return byStructure[bool](structuralEqual, x, y, freeVars, skipTensors)
@@ -67,14 +66,14 @@ func Hash(x any, options ...Option) (uint64, error) {
 	return uint64(h), err
 }
 
-// byStructure calls f with two values that the library may take apart.
+// byStructure calls f with two values that the library may recurse into.
 func byStructure[R any](f *codec.LibraryFunc, x, y any, more ...abi.Any) (result R, err error) {
 	return codec.CallWithTwo[R](f, (*codec.PackedArgs).PackBounded, x, y, more)
 }
 
 // Mismatch says where two values first differ.
 type Mismatch struct {
-	// X and Y lead to the places in the two values; they are to be released.
+	// X and Y lead to the places in the two values; the caller releases them.
 	X, Y *AccessPath
 }
 
@@ -100,8 +99,8 @@ func FirstMismatch(x, y any, options ...Option) (*Mismatch, error) {
 	return &Mismatch{pair.A, pair.B}, nil
 }
 
-// Key is a value in the role of a map key: two keys are == exactly if
-// their values have the same structure. It is the key of a Go map:
+// Key is a map key made from a value: two keys are == exactly if their values have the same
+// structure. It is the key of a Go map:
 //
 //	seen := map[structural.Key]int{}
 //	key, err := structural.KeyOf(function)
@@ -112,7 +111,7 @@ func FirstMismatch(x, y any, options ...Option) (*Mismatch, error) {
 // of a Map it is an ffi.StructuralKey. Keys may be used by many goroutines.
 type Key struct{ entry *keyEntry }
 
-// keyEntry is the only one of its structure while a key refers to it.
+// keyEntry is the only entry of its structure while a key refers to it.
 type keyEntry struct {
 	key  *objects.Object // ffi.StructuralKey
 	hash uint64
@@ -223,8 +222,7 @@ func (k Key) Hash() uint64 {
 	return k.entry.hash
 }
 
-// Value returns the value of the key, an object with a reference of its own; None
-// for the zero key.
+// Value returns the value of the key, an object with its own reference; None for the zero key.
 func (k Key) Value() tvmffi.Any {
 	if k.entry == nil {
 		return tvmffi.Any{}

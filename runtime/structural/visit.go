@@ -28,8 +28,8 @@ var (
 // VisitRule is a callback of [Visit] for values of one type, made by [OnVisit].
 type VisitRule struct{ rule }
 
-// OnVisit makes a rule for values of type T, as [On] does. f decides what of x is
-// visited, by methods of the visitor: without a call of one, nothing is.
+// OnVisit makes a rule for values of type T, as [On] does. f visits parts of x with methods of
+// the visitor; no others are visited.
 func OnVisit[T any](f func(x T, v *Visitor) error) VisitRule {
 	c := codec.For[T]()
 	r := ruleOf[T](f != nil, nil)
@@ -50,9 +50,9 @@ func OnVisit[T any](f func(x T, v *Visitor) error) VisitRule {
 	return VisitRule{r}
 }
 
-// Visit goes through root as [Walk] does, but a rule decides what inside its
-// value is visited, and in which order. If no rule fits a value, Visit goes into
-// its parts. It needs libtvm_ffi 0.1.14.
+// Visit goes through root as [Walk] does, but a rule decides which parts of its value are
+// visited, and in which order. If no rule fits a value, Visit goes into its parts. It needs
+// libtvm_ffi 0.1.14.
 func Visit(root any, rules ...VisitRule) error {
 	w := &traversal{}
 	defer w.Close()
@@ -79,12 +79,12 @@ type Visitor struct {
 	object *objects.Object
 }
 
-// Visit visits x, a part of the value of the callback, by the rules. The callback
-// must return its error, also [SkipAll].
+// Visit visits x, a part of the callback's value, by the rules. The callback must return its
+// error, also [SkipAll].
 func (v *Visitor) Visit(x any) error { return v.visit(visitorVisit, x) }
 
-// Children visits the values inside x, without the rules for x itself. Its error is
-// to be returned, [SkipAll] too.
+// Children visits the values inside x, without the rules for x itself. The callback must
+// return its error, also [SkipAll].
 func (v *Visitor) Children(x any) error { return v.visit(visitorDefault, x) }
 
 func (v *Visitor) visit(f *codec.LibraryFunc, x any) error {
@@ -102,7 +102,7 @@ func (v *Visitor) visit(f *codec.LibraryFunc, x any) error {
 	return v.walk.interrupt(out, err)
 }
 
-// Region returns the region of the value of the callback.
+// Region returns the region of the callback's value.
 func (v *Visitor) Region() (DefRegion, error) { return regionOf(visitorRegion, v.object) }
 
 // InRegion calls f, within which values are visited as in the region r.
@@ -132,8 +132,8 @@ func inRegion(method *codec.LibraryFunc, visitor *objects.Object, r DefRegion, f
 	if r < DefRegionNone || r > DefRegionSimple {
 		return failure.Errorf(failure.KindValue, "there is no region %d", r)
 	}
-	// An error goes through the library, which leaves the region; the caller gets
-	// the very same one.
+	// An error goes through the library, which leaves the region; the caller gets the same
+	// one.
 	var failed error
 	fn := callbacks.New(func(*callbacks.Args) error {
 		failed = f()
@@ -148,11 +148,11 @@ func inRegion(method *codec.LibraryFunc, visitor *objects.Object, r DefRegion, f
 	return err
 }
 
-// ErrorPaths returns where in root the error of a walk, visit or rewrite came up:
-// each place at which the value of the failed callback stands. If that value is not
-// found, partial asks for the places that come nearest. There are none if the error
-// holds no such context; only objects with fields leave one behind. The paths are
-// to be released. Walks record them from libtvm_ffi 0.1.14 on, C++ code from 0.1.12.
+// ErrorPaths returns where in root the error of a walk, visit or rewrite occurred: each place
+// of the failed callback's value. If that value is not found, partial asks for the nearest
+// places. There are none if the error has no such context; only objects with fields record
+// one. The caller releases the paths. Walks record them from libtvm_ffi 0.1.14 on, C++ code
+// from 0.1.12.
 func ErrorPaths(root tvmffi.ObjectRef, err error, partial bool) ([]*AccessPath, error) {
 	if err := findAccessPaths.Need(); err != nil {
 		return nil, err
@@ -207,10 +207,9 @@ func accessPaths(root *objects.Object, context uintptr, partial bool, e *tvmffi.
 	return codec.Take[[]*AccessPath](out)
 }
 
-// recordedWays follows the values that the context lists, the innermost first, from
-// root down. The library looks for them in the whole of root, and not for those that
-// are containers, which its own walks list too; it is asked when a value does not
-// stand directly in the one around it: the result is nil then.
+// recordedWays follows the values that the context lists, the innermost first, from root down.
+// If a value is not directly inside the previous one, the result is nil, and the library is
+// asked instead: it searches all of root, but not for containers.
 func recordedWays(root, context abi.Any) ([][]AccessStep, error) {
 	pattern := fields.Of(context.TypeIndex, "reverse_visit_pattern")
 	if pattern == nil {
@@ -249,7 +248,7 @@ func recordedWays(root, context abi.Any) ([][]AccessStep, error) {
 	return ways, nil
 }
 
-// stepsTo returns the places in parent at which the object child stands.
+// stepsTo returns the places of the object child in parent.
 func stepsTo(parent abi.Any, child uintptr) []AccessStep {
 	var steps []AccessStep
 	codec.Parts(parent, func(p codec.Part) bool {

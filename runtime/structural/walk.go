@@ -32,7 +32,7 @@ const (
 	PostOrder
 )
 
-// DefRegion says whether a value stands where variables are defined.
+// DefRegion says whether a value is in a place where variables are defined.
 type DefRegion int64
 
 // The regions.
@@ -45,8 +45,8 @@ const (
 	DefRegionSimple
 )
 
-// SkipChildren, returned by a callback of [Walk] in PreOrder, skips what is
-// inside the value. It is not an error of the walk.
+// SkipChildren, returned by a callback of [Walk] in PreOrder, skips the values inside the
+// value. It is not an error of the walk.
 //
 //lint:ignore ST1012 named as fs.SkipDir is
 var SkipChildren = errors.New("skip the values inside this one")
@@ -56,8 +56,8 @@ var SkipChildren = errors.New("skip the values inside this one")
 //lint:ignore ST1012 named as fs.SkipDir is
 var SkipAll = errors.New("skip everything that is left")
 
-// Interrupted is the error of a walk that a visit hook of a type, in C++ say,
-// ended before its end. A callback may return one too.
+// Interrupted is the error of a walk that a type's visit hook, in C++ for example, ended
+// early. A callback may return one too.
 type Interrupted struct {
 	// Value is the reason that the hook gave.
 	Value tvmffi.Any
@@ -69,9 +69,9 @@ func (i *Interrupted) Error() string { return "the walk was interrupted: " + i.V
 // WalkRule is a callback of [Walk] for values of one type, made by [On] or [OnIn].
 type WalkRule struct{ rule }
 
-// On makes a rule for values of type T: an object type and what derives from it,
-// int64, float64, bool, string, []byte, DataType, Device, or any and [tvmffi.Any], which
-// stand for all values. Objects are borrowed: they end when f returns.
+// On makes a rule for values of type T: an object type and types derived from it, int64,
+// float64, bool, string, []byte, DataType, Device, or any and [tvmffi.Any], which fit all
+// values. Objects are borrowed: they end when f returns.
 func On[T any](f func(x T) error) WalkRule {
 	return WalkRule{ruleOf[T](f != nil, func(a *callbacks.Args, x T) (abi.Any, error) { return abi.Any{}, f(x) })}
 }
@@ -83,14 +83,13 @@ func OnIn[T any](f func(x T, r DefRegion) error) WalkRule {
 	return WalkRule{r}
 }
 
-// Walk goes through root and all values inside it: elements, values of maps,
-// and fields that take part in structural comparison. For each value it calls the
-// first rule that fits; None is passed over. Shared values are visited once per reference.
-// The callback may return [SkipChildren] or [SkipAll]; any other error ends the
-// walk and comes back, so that errors.Is finds it, and [ErrorPaths] tells where it
-// was. A callback must not change a List or a Dict that is being gone through: the library
-// reads on in the old memory. This holds for [Visit], [Rewrite] and [Mutate], too. It needs
-// libtvm_ffi 0.1.14.
+// Walk goes through root and all values inside it: elements, values of maps, and fields that
+// take part in structural comparison. For each value except None it calls the first rule that
+// fits. Shared values are visited once per reference. The callback may return [SkipChildren]
+// or [SkipAll]; Walk stops at any other error and returns it, so that errors.Is finds it, and
+// [ErrorPaths] returns its place. A callback must not change a List or a Dict during the walk:
+// the library would read the old memory. This holds for [Visit], [Rewrite] and [Mutate] too.
+// It needs libtvm_ffi 0.1.14.
 func Walk(root any, order Order, rules ...WalkRule) error {
 	if order != PreOrder && order != PostOrder {
 		return failure.Errorf(failure.KindValue, "there is no order %d: use PreOrder or PostOrder", order)
@@ -297,8 +296,7 @@ func (w *traversal) signal(err error) (abi.Any, error) {
 	return abi.Any{}, carried(err)
 }
 
-// carried returns the form of an error of a callback to which the library can add
-// where it was.
+// carried returns the form of a callback's error to which the library can add its place.
 func carried(err error) error {
 	if e := failure.FailureOf(err); e != nil && e.Raised() == nil {
 		return &visitFailure{err}
@@ -332,14 +330,14 @@ func (w *traversal) end(out abi.Any, err error) error {
 	return err
 }
 
-// visitFailure carries an *Error of a callback through the library in an object
-// that is not the *Error, to which the library adds where it was.
+// visitFailure carries an *Error of a callback through the library in another object, to which
+// the library adds its place.
 type visitFailure struct{ err error }
 
-// Error is the message of what failed.
+// Error returns the message of the failure.
 func (f *visitFailure) Error() string { return failure.Message(f.err) }
 
-// Unwrap returns what failed.
+// Unwrap returns the failure.
 func (f *visitFailure) Unwrap() error { return f.err }
 
 // typeIndexFor returns the index of the values that become a T: the index of the type

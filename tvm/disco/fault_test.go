@@ -90,7 +90,7 @@ func TestCollectiveFailures(t *testing.T) {
 		"no tensor for the source":                           func() error { return s.Allgather(half, small, false) },
 		"cannot take 1":                                      func() error { return s.BroadcastFromWorker0(failed, small, false) },
 		"is not an operator":                                 func() error { return s.Allreduce(small, small, 9, false) },
-		"3 workers with 16 bytes each were expected":         func() error { return s.ScatterFromWorker0(small, small, false) },
+		"expected 3 workers with 16 bytes each":              func() error { return s.ScatterFromWorker0(small, small, false) },
 		"worker 0 has given up":                              func() error { return s.BroadcastFromWorker0(large, small, false) },
 		"TypeError":                                          func() error { return s.GatherToWorker0(number, small, false) },
 	} {
@@ -177,7 +177,7 @@ func TestBrokenStart(t *testing.T) {
 	start := time.Now()
 	_, err := disco.Processes(t.Context(), 3, disco.Options{Env: []string{"DISCO_TEST_BROKEN=yes"}, Output: io.Discard})
 	var exit *disco.ExitError
-	if took := time.Since(start); !errors.As(err, &exit) || exit.Status != "exit status 1" || !strings.Contains(exit.Output, "the func that Main got: this worker cannot begin") || took > 3*time.Second {
+	if took := time.Since(start); !errors.As(err, &exit) || exit.Status != "exit status 1" || !strings.Contains(exit.Output, "the func passed to Main: this worker cannot begin") || took > 3*time.Second {
 		t.Errorf("after %v: %v", took, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -139,7 +139,7 @@ func (l *link) receive(handle func(kind byte, content []byte) error) {
 		}
 		n := binary.LittleEndian.Uint32(header[1:])
 		if err == nil && n > maxFrame {
-			err = fmt.Errorf("a frame of %d bytes, at most %d were expected", n, maxFrame)
+			err = fmt.Errorf("a frame of %d bytes, expected at most %d", n, maxFrame)
 		}
 		if err == nil {
 			if int(n) > len(content) {

@@ -92,7 +92,7 @@ func prepare() error {
 	}
 	if setup.user != nil {
 		if err := setup.user(); err != nil {
-			return fmt.Errorf("the func that Main got: %w", err)
+			return fmt.Errorf("the func passed to Main: %w", err)
 		}
 	}
 	setup.ready = true

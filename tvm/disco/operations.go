@@ -20,7 +20,7 @@ func collective(f transfer) func(*worker, []tvmffi.Any) (any, error) {
 		var result any
 		err := w.operate(args, func(g *group) error {
 			if len(args) != 3 {
-				return fmt.Errorf("%d arguments, 3 were expected", len(args))
+				return fmt.Errorf("got %d arguments, expected 3", len(args))
 			}
 			result = args[2]
 			from, err1 := tvmffi.As[*tvmffi.Tensor](args[0])
@@ -61,7 +61,7 @@ func (w *worker) operate(args []tvmffi.Any, f func(*group) error) error {
 func (w *worker) allreduce(args []tvmffi.Any) (any, error) {
 	return nil, w.operate(args, func(g *group) error {
 		if len(args) != 4 {
-			return fmt.Errorf("%d arguments, 4 were expected", len(args))
+			return fmt.Errorf("got %d arguments, expected 4", len(args))
 		}
 		from, err1 := tvmffi.As[*tvmffi.Tensor](args[0])
 		op, err2 := tvmffi.As[int64](args[1])
@@ -161,7 +161,7 @@ func (g *group) broadcast(inGroup bool, from, to *tvmffi.Tensor) error {
 // shares returns the parts of b, one for each of size workers.
 func shares(b []byte, size, each int) (func(i int) []byte, error) {
 	if len(b) != size*each {
-		return nil, fmt.Errorf("the tensor of all workers has %d bytes: %d workers with %d bytes each were expected", len(b), size, each)
+		return nil, fmt.Errorf("the tensor of all workers has %d bytes, expected %d workers with %d bytes each", len(b), size, each)
 	}
 	return func(i int) []byte { return b[i*each : (i+1)*each] }, nil
 }

@@ -26,7 +26,7 @@ import (
 // Options.Silence. Then the session can only be closed.
 func Sockets(ctx context.Context, l net.Listener, nodes, perNode int, o Options) (*Session, error) {
 	if nodes < 2 || perNode < 1 {
-		return nil, fmt.Errorf("a session of %d nodes with %d workers each: at least 2 and 1 were expected", nodes, perNode)
+		return nil, fmt.Errorf("a session of %d nodes with %d workers each: expected at least 2 nodes and 1 worker", nodes, perNode)
 	}
 	s, err := newSession(nodes*perNode, o)
 	if err != nil {

@@ -128,7 +128,7 @@ func (w *worker) close() {
 // the failure.
 func serve(args []tvmffi.Any) (result any, err error) {
 	if len(args) < 2 {
-		return failed("", fmt.Errorf("%s got %d arguments, at least 2 were expected", entry, len(args))).value(), nil
+		return failed("", fmt.Errorf("%s got %d arguments, expected at least 2", entry, len(args))).value(), nil
 	}
 	name := nameOf(args[1])
 	session, err := tvmffi.As[int64](args[0])

@@ -63,7 +63,7 @@ func findLinker() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("this server has none of the compilers %q, which link: install one, or upload a shared library", names)
+	return "", fmt.Errorf("this server has none of the C++ compilers %q to link the file: install one, or upload a shared library", names)
 }
 
 // maxArchiveFiles is how many files an archive may have.

@@ -82,7 +82,7 @@ func (e *Executable) exists(d tvmffi.Device) error {
 		return err
 	}
 	if yes, err := tvmffi.As[int](v); err != nil || yes == 0 {
-		return fmt.Errorf("device %s is not there: the machine lacks it, or libtvm_runtime is built without it", d)
+		return fmt.Errorf("device %s does not exist: the machine lacks it, or libtvm_runtime is built without it", d)
 	}
 	return nil
 }

@@ -238,7 +238,7 @@ func TestFaults(t *testing.T) {
 		{result(main.Output()), "No output saved"},
 		{main.Invoke(), "No inputs set"},
 		{result(e.NewMachine(7)), "allocator 7 is unknown"},
-		{result(e.NewMachine(vm.Naive, tvmffi.CUDA(0))), "device cuda:0 is not there"},
+		{result(e.NewMachine(vm.Naive, tvmffi.CUDA(0))), "device cuda:0 does not exist"},
 	} {
 		var typed *vm.Error
 		if test.err == nil || !errors.As(test.err, &typed) || !strings.Contains(test.err.Error(), test.want) {
