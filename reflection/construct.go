@@ -24,9 +24,9 @@ import (
 type Kwargs map[string]any
 
 // New makes an object by its fields, without a constructor: each field of the type and of
-// its ancestors gets the value given, or its default. This is the only way to set
-// read-only fields. The error is of kind ErrType if a field without a default is missing
-// or a value is of the wrong type.
+// its ancestors gets the value given, or its default. It sets read-only fields too. The
+// error is of kind ErrType if a field without a default is missing or a value is of the
+// wrong type.
 func (t *Type) New(fields Kwargs) (*tvmffi.Object, error) {
 	m := t.load()
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

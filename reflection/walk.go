@@ -290,9 +290,8 @@ func (r *run) object(handle uintptr, path Path, given bool) bool {
 	case r.everyPath:
 		onPath = r.seen.has(handle)
 	case objects.Strong(handle) > 2 || given || len(r.stack) == 0:
-		// Of fewer references one is the walk's, and the other is where it came from:
-		// no other way leads here. What a getter gave comes from nowhere, and may refer
-		// to itself.
+		// Of fewer references one is the walk's, and the other is where it came from: no other
+		// way leads here. A getter's new object has no other place, and may refer to itself.
 		if !r.seen.add(handle) {
 			objects.DecRef(handle)
 			return true

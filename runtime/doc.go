@@ -30,7 +30,7 @@
 //   - [Load] loads libtvm_ffi, [LoadLibrary] another library, [LoadModule] a module.
 //   - [Lookup] finds a function, [Function.Call] calls it, and [As] reads the result.
 //   - [Register] gives a Go func a name for every language. [FuncOf] makes a [Function] of a
-//     func; a func that is an argument becomes one by itself.
+//     func; a func argument becomes one automatically.
 //   - [Error] is what a library raises. [ErrValue], [ErrType] and the others name its kinds.
 //   - [NewArray], [NewMap], [NewList] and [NewDict] make containers.
 //   - [FromSlice] makes a [Tensor] over a Go slice, and [Slice] gives the memory of one.

@@ -41,8 +41,8 @@ func flags(options []Option) (freeVars, skipTensors abi.Any) {
 // Equal reports whether x and y have the same structure: the same types, elements and fields,
 // where variables are the same if they are defined at the same place. Compilers compare
 // programs this way; [tvmffi.Equal] compares values by contents. A value that contains itself
-// or is nested deeper than 1000 levels is an ErrValue, here and in all functions of this
-// package: the library would overflow its stack.
+// or is nested deeper than 1000 levels is an ErrValue, here and in the other functions that
+// recurse: the library would overflow its stack.
 func Equal(x, y any, options ...Option) (bool, error) {
 	freeVars, skipTensors := flags(options)
 	return byStructure[bool](structuralEqual, x, y, freeVars, skipTensors)

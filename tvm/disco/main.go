@@ -55,8 +55,8 @@ func runWorker(place string) error {
 	return generated.WorkerProcess(rank, size, groups, ordersFile, repliesFile)
 }
 
-// endWithController ends the process when the controller has ended. A worker that waits for
-// orders sees that by itself; this is for one that works.
+// endWithController ends the process when the controller has ended. A worker that waits for orders
+// notices that; this is for one that works.
 func endWithController() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	time.Sleep(time.Second)

@@ -40,8 +40,8 @@ func (t *tasks) isClosed() bool {
 	return t.closed
 }
 
-// acceptAll serves each connection on a goroutine of its own until the listener is closed. It
-// closes those above most at once.
+// acceptAll serves each connection on its own goroutine until the listener is closed. It closes
+// those above most at once.
 func acceptAll(ctx context.Context, l *net.TCPListener, tasks *tasks, log *slog.Logger, most int, serve func(*net.TCPConn)) error {
 	wait := firstPause
 	var open atomic.Int64

@@ -84,7 +84,7 @@ var errLeft = errors.New("the client has left")
 // errBroken is the error of a session whose process was too slow to notice the loss.
 var errBroken = errors.New("the connection to the client broke: it was reset, or the client has stopped reading")
 
-// inChild serves a session in a process of its own.
+// inChild serves a session in its own process.
 func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

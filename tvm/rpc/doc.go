@@ -71,7 +71,7 @@
 //	config.go       Config
 //	server.go       Server: accepts clients, checks keys, counts sessions
 //	session.go      the life of a session on the server
-//	child.go        a session in a process of its own
+//	child.go        a session in its own process
 //	child_*.go      what that needs of the system
 //	environment.go  the functions that TVM's library expects of a server
 //	link.go         links object files that a client uploads
