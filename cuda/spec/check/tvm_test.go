@@ -78,7 +78,7 @@ func TestTVMMessages(t *testing.T) {
 	}
 }
 
-// reported makes a checker of the description that a function reports when it gets more arguments than it takes.
+// reportedChecker makes a checker of the description that a function reports when it gets more arguments than it takes.
 func reportedChecker(f *tvmffi.Function) (*check.Checker, error) {
 	_, err := f.Call(make([]any, 200)...)
 	if err == nil {
