@@ -92,8 +92,9 @@ func TestWaitsBesideCapture(t *testing.T) {
 	results := map[string]chan error{}
 	graphOf(t, o, st, func() {
 		for what, wait := range waits {
-			results[what] = make(chan error, 1)
-			go func() { results[what] <- wait() }()
+			result := make(chan error, 1) // the goroutines must not read the map while it grows
+			results[what] = result
+			go func() { result <- wait() }()
 		}
 		untilSoMany(len(waits), "(*guard).wait", "sync.(*Cond).Wait")
 		graph, err := inner.Capture(func() error { return o.on(inner) })
