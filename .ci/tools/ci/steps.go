@@ -53,7 +53,7 @@ var steps = []step{
 	{name: "format", group: "static", about: "gofmt and asmfmt change nothing", do: format},
 	{name: "modules", group: "static", about: "go.mod has what the code needs", do: commands("go mod tidy -diff", "go mod verify")},
 	{name: "vet", group: "static", about: "with all tags", do: commands("go vet -tags="+allTags+" ./...",
-		"go vet -tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness ./internal/... ./runtime/...", "go vet -C .ci/tools ./...")},
+		"go vet -tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness ./internal/... ./runtime/... ./reflection ./cuda/...", "go vet -C .ci/tools ./...")},
 	{name: "staticcheck", group: "static", about: "with all tags", do: commands("go tool -modfile=.ci/tools/go.mod staticcheck -tags="+allTags+" ./...",
 		"go -C .ci/tools tool staticcheck ./...")},
 	{name: "platforms", group: "static", about: "staticcheck of the code for macOS and Windows", night: true, args: words{"CGO_ENABLED=0"}, do: commands(
