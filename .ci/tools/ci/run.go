@@ -109,12 +109,14 @@ type buffer struct {
 	text strings.Builder
 }
 
+// Write appends to the output.
 func (b *buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(p)
 }
 
+// String returns the output so far.
 func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -54,11 +54,6 @@ func AgainstVersion(version string) Option {
 	return func(c *config) { c.version = version }
 }
 
-// Target builds for another platform with the named cross compiler.
-func Target(goos, goarch, compiler string) Option {
-	return func(c *config) { c.goos, c.goarch, c.compiler = goos, goarch, compiler }
-}
-
 // Executable makes a program in place of a shared library. It finds libtvm_ffi by itself.
 func Executable() Option {
 	return func(c *config) { c.executable = true }
@@ -92,9 +87,7 @@ func build(t testing.TB, c config, options []Option) string {
 	if c.goos == "windows" {
 		Unavailable(t, errors.New("the headers of TVM-FFI want the compiler of Microsoft on Windows, which is not set up here"))
 	}
-	if c.compiler == "" {
-		c.compiler = Compiler(t)
-	}
+	c.compiler = Compiler(t)
 	id, err := compiler.Identify(t.Context(), c.compiler)
 	if err != nil {
 		Unavailable(t, err)
