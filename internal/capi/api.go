@@ -51,6 +51,7 @@ var API struct {
 	TensorCreateUnsafeView      uintptr `symbol:"TVMFFITensorCreateUnsafeView"`
 
 	TypeRegisterMetadata            uintptr `symbol:"TVMFFITypeRegisterMetadata"`
+	FunctionSetGlobal               uintptr `symbol:"TVMFFIFunctionSetGlobal"`
 	FunctionSetGlobalFromMethodInfo uintptr `symbol:"TVMFFIFunctionSetGlobalFromMethodInfo"`
 	ErrorSetRaisedFromCStrParts     uintptr `symbol:"TVMFFIErrorSetRaisedFromCStrParts"`
 

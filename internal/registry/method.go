@@ -46,20 +46,30 @@ func SetGlobalMethod(m *Method, override bool) error {
 	flag := uintptr(1)
 	if !override {
 		flag = 0
-		// The library would refuse it too, but print a traceback of its own.
-		there, err := GlobalFunction(m.Name)
-		if err != nil {
-			return err
-		}
-		if there != 0 {
-			objects.DecRef(there)
-			return failure.Errorf(failure.KindRuntime, "Global Function `%s` is already registered: choose another name, or give the option Override", m.Name)
+		if err := Taken(m.Name); err != nil {
+			return failure.Explain(err, "Global Function `%s` is already registered: choose another name, or give the option Override", m.Name)
 		}
 	}
 	return withMethodInfo(m, func(info uintptr) error {
 		_, err := failure.Invoke(capi.API.FunctionSetGlobalFromMethodInfo, info, flag, 0)
 		return err
 	})
+}
+
+// Taken returns the error of the library for a global function that exists, and nil if there
+// is none. The call for a function with docs gives that error too, but prints it first.
+func Taken(name string) error {
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	there, err := GlobalFunction(name)
+	if err != nil || there == 0 {
+		return err
+	}
+	defer objects.DecRef(there)
+	key := capi.ByteArray(name)
+	_, err = failure.Invoke(capi.API.FunctionSetGlobal, capi.Address(key), there, 0)
+	capi.KeepAlive(key, name)
+	return err
 }
 
 func withMethodInfo(m *Method, use func(info uintptr) error) error {

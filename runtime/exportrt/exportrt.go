@@ -128,13 +128,8 @@ func (l *Exports) attempt() (err error) {
 	functions := l.functions()
 	for _, f := range functions {
 		name := l.global(f)
-		taken, err := registry.GlobalFunction(name)
-		if err != nil {
-			return err
-		}
-		if taken != 0 {
-			objects.DecRef(taken)
-			return failure.Errorf(failure.KindRuntime, "%s cannot be registered: the global function %s already exists. "+
+		if err := registry.Taken(name); err != nil {
+			return failure.Explain(err, "%s cannot be registered: the global function %s already exists. "+
 				"If the same library was loaded under another name, load it only once. "+
 				"Otherwise set another name with --prefix of export, or with register of a kernel", l.Name, name)
 		}
