@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
@@ -96,7 +97,7 @@ func TestCollectiveFailures(t *testing.T) {
 	} {
 		start := time.Now()
 		err := errors.Join(do(), s.Sync(t.Context()))
-		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), name) || took > 2*time.Second {
+		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), name) || took > nativetest.Patience(2*time.Second) {
 			t.Errorf("%q after %v: %v", name, took, err)
 		}
 		if err := errors.Join(s.Allreduce(small, small, disco.Sum, false), s.Sync(t.Context())); err == nil || !strings.Contains(err.Error(), "Session.Reconnect") {
@@ -140,7 +141,7 @@ func TestKilled(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("%s: Close: %v", name, err)
 		}
-		if took := time.Since(killed); took > 2*time.Second {
+		if took := time.Since(killed); took > nativetest.Patience(2*time.Second) {
 			t.Errorf("%s: it took %v", name, took)
 		}
 		if _, err := s.Call(s.Function("disco.test.pid")); !errors.Is(err, disco.ErrClosed) {
@@ -177,7 +178,7 @@ func TestBrokenStart(t *testing.T) {
 	start := time.Now()
 	_, err := disco.Processes(t.Context(), 3, disco.Options{Env: []string{"DISCO_TEST_BROKEN=yes"}, Output: io.Discard})
 	var exit *disco.ExitError
-	if took := time.Since(start); !errors.As(err, &exit) || exit.Status != "exit status 1" || !strings.Contains(exit.Output, "the func passed to Main: this worker cannot begin") || took > 3*time.Second {
+	if took := time.Since(start); !errors.As(err, &exit) || exit.Status != "exit status 1" || !strings.Contains(exit.Output, "the func passed to Main: this worker cannot begin") || took > nativetest.Patience(3*time.Second) {
 		t.Errorf("after %v: %v", took, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -200,7 +201,7 @@ func TestSlow(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if _, err := d.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 300*time.Millisecond {
+	if _, err := d.Get(ctx, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > nativetest.Patience(300*time.Millisecond) {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 	if err := s.Sync(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -219,7 +220,7 @@ func TestHanging(t *testing.T) {
 	call(t, hanging, "disco.test.sleepers", 1, 20_000)
 	start := time.Now()
 	err = hanging.Close()
-	if took := time.Since(start); took > time.Second || err == nil || err.Error() != "worker 1: its process did not end in 200ms and was killed" {
+	if took := time.Since(start); took > nativetest.Patience(time.Second) || err == nil || err.Error() != "worker 1: its process did not end in 200ms and was killed" {
 		t.Errorf("after %v: %v", took, err)
 	}
 	threads, err := disco.Threads(t.Context(), 2, disco.Options{CloseLimit: 100 * time.Millisecond})

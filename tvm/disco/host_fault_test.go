@@ -75,7 +75,7 @@ func TestUnreachable(t *testing.T) {
 	defer cancel()
 	start := time.Now()
 	_, err := disco.Sockets(ctx, l, 3, 1, disco.Options{})
-	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "0 of 2 nodes have come") || took > time.Second {
+	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "0 of 2 nodes have come") || took > nativetest.Patience(time.Second) {
 		t.Errorf("after %v: %v", took, err)
 	}
 	if _, err := disco.Sockets(t.Context(), l, 2, 1, disco.Options{Silence: 1}); err == nil || !strings.Contains(err.Error(), "Options.Silence is 1ns") {
@@ -100,7 +100,7 @@ func TestUnreachable(t *testing.T) {
 	silent := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	defer silent.Close()
 	start = time.Now()
-	if err := disco.Join(t.Context(), silent.Addr().String(), disco.NodeOptions{}); !errors.Is(err, disco.ErrRefused) || time.Since(start) > 6*time.Second {
+	if err := disco.Join(t.Context(), silent.Addr().String(), disco.NodeOptions{}); !errors.Is(err, disco.ErrRefused) || time.Since(start) > nativetest.Patience(6*time.Second) {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 	silent.Close()
@@ -142,7 +142,7 @@ func TestNodeLost(t *testing.T) {
 			err := <-got
 			var worker *disco.WorkerError
 			var exit *disco.ExitError
-			if took := time.Since(start); !errors.As(err, &worker) || worker.Worker < 2 || !errors.As(err, &exit) || !strings.Contains(err.Error(), want) || took > 4*time.Second {
+			if took := time.Since(start); !errors.As(err, &worker) || worker.Worker < 2 || !errors.As(err, &exit) || !strings.Contains(err.Error(), want) || took > nativetest.Patience(4*time.Second) {
 				t.Errorf("after %v: %v", took, err)
 			}
 			if _, err := s.Call(s.Function("disco.test.pid")); !errors.As(err, &worker) {

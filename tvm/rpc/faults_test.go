@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
@@ -48,7 +49,7 @@ func TestServerKilledInCall(t *testing.T) {
 	time.AfterFunc(200*time.Millisecond, func() { server.Process.Kill() })
 	start := time.Now()
 	_, err := sleep.Call(limited(t, 60*time.Second), 60_000)
-	if d := time.Since(start); !isLost(err) || d > 5*time.Second {
+	if d := time.Since(start); !isLost(err) || d > nativetest.Patience(5*time.Second) {
 		t.Errorf("after %v: %v", d, err)
 	}
 	if _, err := sleep.Call(limited(t, time.Second), 1); !isLost(err) {
@@ -75,7 +76,7 @@ func TestServerKilledInUpload(t *testing.T) {
 	})
 	server.Process.Kill()
 	start := time.Now()
-	if err := <-upload; !isLost(err) || time.Since(start) > 5*time.Second {
+	if err := <-upload; !isLost(err) || time.Since(start) > nativetest.Patience(5*time.Second) {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 	server.Wait()
@@ -141,14 +142,14 @@ func TestCancel(t *testing.T) {
 	start := time.Now()
 	_, err := sleep.Call(ctx, 600_000)
 	var e *rpc.ConnectionError
-	if d := time.Since(start); !errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded) || d > 2*time.Second {
+	if d := time.Since(start); !errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded) || d > nativetest.Patience(2*time.Second) {
 		t.Errorf("after %v: %v", d, err)
 	}
 	if _, err := sleep.Call(context.Background(), 1); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the next call: %v", err)
 	}
 	works(t, server.Addr().String()) // there is room for one session only
-	if d := time.Since(start); d > 20*time.Second {
+	if d := time.Since(start); d > nativetest.Patience(20*time.Second) {
 		t.Errorf("the server killed the function after %v", d)
 	}
 	eventually(t, 5*time.Second, func() string {
@@ -191,7 +192,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("the call returned %v", err)
 		}
 	}
-	if d := time.Since(start); d > 2*time.Second {
+	if d := time.Since(start); d > nativetest.Patience(2*time.Second) {
 		t.Errorf("Close took %v", d)
 	}
 }
@@ -205,7 +206,7 @@ func TestTimeout(t *testing.T) {
 			m := module(t, s)
 			start := time.Now()
 			_, err := function(t, m, "sleep").Call(limited(t, 10*time.Second), 6000)
-			if d := time.Since(start); !errors.Is(err, tvmffi.KindError("RPCSessionTimeoutError")) || d > 5*time.Second {
+			if d := time.Since(start); !errors.Is(err, tvmffi.KindError("RPCSessionTimeoutError")) || d > nativetest.Patience(5*time.Second) {
 				t.Errorf("after %v: %v", d, err)
 			}
 			m.Release()
@@ -335,7 +336,7 @@ func TestNotAServer(t *testing.T) {
 			start := time.Now()
 			s, err := rpc.Dial(limited(t, 500*time.Millisecond), l.Addr().String(), rpc.DialOptions{})
 			var e *rpc.ConnectionError
-			if !errors.As(err, &e) || !errors.Is(err, c.want) || s != nil || time.Since(start) > 3*time.Second {
+			if !errors.As(err, &e) || !errors.Is(err, c.want) || s != nil || time.Since(start) > nativetest.Patience(3*time.Second) {
 				t.Errorf("after %v: %v", time.Since(start), err)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
@@ -73,7 +74,7 @@ func TestSessionLimit(t *testing.T) {
 	client := rpc.TrackerClient{Addr: tracker}
 	queue(t, client, "board", rpc.Queue{Free: 1})
 	start := time.Now()
-	if _, err := client.Request(limited(t, 10*time.Second), "board", 1); !errors.Is(err, rpc.ErrSessions) || time.Since(start) > 2*time.Second {
+	if _, err := client.Request(limited(t, 10*time.Second), "board", 1); !errors.Is(err, rpc.ErrSessions) || time.Since(start) > nativetest.Patience(2*time.Second) {
 		t.Errorf("session 33 from a tracker, after %v: %v", time.Since(start), err)
 	}
 	all[7].Close()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
 
@@ -165,7 +166,7 @@ func TestServerStopsReading(t *testing.T) {
 	p.stopClient.Store(true)
 	start := time.Now()
 	err := s.Upload(limited(t, 60*time.Second), "large", make([]byte, 64<<20))
-	if d := time.Since(start); !isLost(err) || d > 15*time.Second {
+	if d := time.Since(start); !isLost(err) || d > nativetest.Patience(15*time.Second) {
 		t.Errorf("after %v: %v", d, err)
 	}
 	if err := s.Upload(limited(t, time.Second), "small", nil); !isLost(err) {

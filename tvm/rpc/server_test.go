@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // guarded starts a server without TVM's library. All its slots are taken, so it greets clients
@@ -288,7 +290,7 @@ func TestTracker_clientErrors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if _, err = client.Request(ctx, "board", 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 10*time.Second {
+	if _, err = client.Request(ctx, "board", 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > nativetest.Patience(10*time.Second) {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 }

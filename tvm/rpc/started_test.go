@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
@@ -26,7 +27,7 @@ func TestStarted(t *testing.T) {
 		t.Fatalf("the kernel started process %d, %v", pid, err)
 	}
 	s.Close()
-	for end := time.Now().Add(5 * time.Second); runs(pid); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(nativetest.Patience(5 * time.Second)); runs(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process %d runs after the session", pid)
 		}

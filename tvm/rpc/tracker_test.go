@@ -161,7 +161,7 @@ func checkGone(t *testing.T, c rpc.TrackerClient) {
 	start := time.Now()
 	_, err := c.Request(ctx, "nothing", 1)
 	var e *rpc.ConnectionError
-	if !errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 2*time.Second {
+	if !errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > nativetest.Patience(2*time.Second) {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 }
@@ -203,7 +203,7 @@ func TestTrackerBack(t *testing.T) {
 	track(t, addr)
 	late.Close()
 	queue(t, client, "board", rpc.Queue{Free: 2})
-	if d := time.Since(start); d > 8*time.Second {
+	if d := time.Since(start); d > nativetest.Patience(8*time.Second) {
 		t.Errorf("the server offered its unused keys again after %v", d)
 	}
 	again, err := client.Request(limited(t, 10*time.Second), "board", 1)

@@ -111,12 +111,12 @@ func vanish() error {
 	time.AfterFunc(200*time.Millisecond, func() { loopback(false) })
 	start := time.Now()
 	_, err = sleep.Call(ctx, 60_000)
-	if !errors.Is(err, rpc.ErrLost) || time.Since(start) > 10*time.Second {
+	if !errors.Is(err, rpc.ErrLost) || time.Since(start) > nativetest.Patience(10*time.Second) {
 		return fmt.Errorf("the call ended after %v: %v", time.Since(start), err)
 	}
 	fmt.Fprintf(os.Stderr, "the client noticed after %v: %v\n", time.Since(start), err)
 	for strings.Count(journal.String(), "the session ") < 4 { // two begin, two end or fail
-		if time.Since(start) > 15*time.Second {
+		if time.Since(start) > nativetest.Patience(15*time.Second) {
 			return fmt.Errorf("the server did not notice:\n%s", journal)
 		}
 		time.Sleep(50 * time.Millisecond)

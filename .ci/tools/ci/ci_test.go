@@ -253,7 +253,7 @@ func TestInterrupt(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "long later") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if d := time.Since(begun); d > 8*time.Second {
+	if d := time.Since(begun); d > time.Minute {
 		t.Errorf("it took %v", d)
 	}
 	pid, err := os.ReadFile(file)
@@ -265,7 +265,7 @@ func TestInterrupt(t *testing.T) {
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			break
 		}
-		if i == 100 {
+		if i == 3000 {
 			t.Fatalf("the process is still there: %s", stat)
 		}
 		time.Sleep(10 * time.Millisecond)
