@@ -8,7 +8,7 @@
 //	peers.go        the programs that measure, and how they take turns
 //	items.go        the rows and their targets
 //	table.go        tables and verdicts
-//	picture.go      pictures
+//	picture.go      the picture of the results
 //	recorded.go     reads the tables of earlier runs
 //	generator.go    the generator
 //	startup.go      what importing a generated package costs

@@ -34,7 +34,7 @@ func main() {
 	flag.BoolVar(&o.check, "check", false, "judge all targets by a few runs, and fail if one is missed; for a quiet machine")
 	flag.Float64Var(&o.times, "times", 1, "with -check, fail only for a ratio that is more than this many times its target, and for any allocation beyond its target")
 	flag.BoolVar(&o.results, "results", true, "write the table to bench/results")
-	flag.BoolVar(&o.draw, "draw", false, "draw the pictures of the latest results in bench/results again and do nothing else")
+	flag.BoolVar(&o.draw, "draw", false, "draw the picture of the latest results in bench/results again and do nothing else")
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
 	flag.BoolVar(&o.gen, "gen", false, "measure the generator instead; fails if a target is missed")
 	flag.BoolVar(&o.engines, "engines", false, "measure XGrammar, the Relax VM, RPC and Disco instead; fails if a target is missed")
@@ -128,12 +128,11 @@ func (t *tree) full(ctx context.Context, o options) error {
 	if o.only != "" || !o.results {
 		return nil
 	}
-	files, err := pictures(out.String())
+	image, err := picture(out.String())
 	if err != nil {
 		return err
 	}
-	files[started.Format(time.DateOnly)+".md"] = out.String()
-	return t.writeResults(files)
+	return t.writeResults(map[string]string{started.Format(time.DateOnly) + ".md": out.String(), "speed.svg": image})
 }
 
 // chosenItems returns the items with the given names, and all if there are none.
@@ -165,17 +164,17 @@ func (t *tree) withoutPeers(ctx context.Context, runs int) (string, error) {
 	return "\n## The generator\n\n" + generationTable(all) + "\n## Importing a generated package\n\n" + s.text(), nil
 }
 
-// draw draws the pictures of the latest results.
+// draw draws the picture of the latest results.
 func (t *tree) draw() error {
 	report, err := latest(t.results())
 	if err != nil {
 		return err
 	}
-	files, err := pictures(report)
+	image, err := picture(report)
 	if err != nil {
 		return err
 	}
-	return t.writeResults(files)
+	return t.writeResults(map[string]string{"speed.svg": image})
 }
 
 // latest returns the latest results in a folder.

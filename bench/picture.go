@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// marks are the peers in the pictures, in colours that most people tell apart.
+// marks are the peers in the picture, in colours that most people tell apart.
 var marks = []struct{ peer, title, colour string }{
 	{"cpp", "C++", "#000000"},
 	{"rust", "Rust", "#d55e00"},
@@ -17,11 +17,12 @@ var marks = []struct{ peer, title, colour string }{
 	{"python", "Python", "#e69f00"},
 }
 
-// Sizes of the picture of all items, in its units.
+// Sizes of the picture, in its units.
 const (
 	labels    = 300 // the width of the names of the items
 	plot      = 520
 	times     = 90 // the width of the column of our times
+	width     = labels + plot + times
 	lineSpace = 22
 	top       = 70
 )
@@ -39,13 +40,13 @@ type line struct {
 	dots  []dot
 }
 
-// pictures returns the files with the pictures of these results.
-func pictures(report string) (map[string]string, error) {
+// picture returns the picture of these results.
+func picture(report string) (string, error) {
 	r, err := record(report)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return map[string]string{"speed.svg": r.speed(), "summary.svg": r.summary()}, nil
+	return r.speed(), nil
 }
 
 // lines returns the items that we and at least one peer have measured.
@@ -83,7 +84,6 @@ func (r recordedRow) line() line {
 func (r recorded) speed() string {
 	lines := r.lines()
 	d := newDrawing(lines)
-	d.left, d.plot, d.width, d.top, d.bottom = labels, plot, labels+plot+times, top, top+lineSpace*len(lines)
 	d.head(r)
 	d.legend()
 	d.scale()
@@ -97,9 +97,8 @@ func (r recorded) speed() string {
 // drawing is the text of a picture.
 type drawing struct {
 	strings.Builder
-	first, last        float64 // the ends of the scale, as powers of ten
-	left, plot         int     // where the scale begins, and its width
-	width, top, bottom int
+	first, last float64 // the ends of the scale, as powers of ten
+	bottom      int
 }
 
 // newDrawing returns a drawing whose scale has these lines.
@@ -110,12 +109,12 @@ func newDrawing(lines []line) *drawing {
 			low, high = min(low, d.ratio), max(high, d.ratio)
 		}
 	}
-	return &drawing{first: math.Floor(math.Log10(low)), last: math.Ceil(math.Log10(high))}
+	return &drawing{first: math.Floor(math.Log10(low)), last: math.Ceil(math.Log10(high)), bottom: top + lineSpace*len(lines)}
 }
 
 // x is the place of a ratio.
 func (d *drawing) x(ratio float64) float64 {
-	return float64(d.left) + float64(d.plot)*(math.Log10(ratio)-d.first)/(d.last-d.first)
+	return labels + plot*(math.Log10(ratio)-d.first)/(d.last-d.first)
 }
 
 func (d *drawing) text(x float64, y int, anchor, style, s string) {
@@ -127,9 +126,9 @@ func (d *drawing) text(x float64, y int, anchor, style, s string) {
 func (d *drawing) head(r recorded) {
 	const title = "Time relative to tvmffi; right is slower"
 	height := d.bottom + 50
-	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" font-family="sans-serif" font-size="12">`+"\n", d.width, height)
+	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" font-family="sans-serif" font-size="12">`+"\n", width, height)
 	fmt.Fprintf(d, "<title>%s</title>\n", title)
-	fmt.Fprintf(d, `<rect x="0.5" y="0.5" width="%d" height="%d" rx="6" fill="#ffffff" stroke="#d0d7de"/>`+"\n", d.width-1, height-1)
+	fmt.Fprintf(d, `<rect x="0.5" y="0.5" width="%d" height="%d" rx="6" fill="#ffffff" stroke="#d0d7de"/>`+"\n", width-1, height-1)
 	d.text(12, 24, "start", ` font-size="15" font-weight="bold"`, title)
 	d.text(12, height-10, "start", grey, r.machine+", "+r.day+"; medians, logarithmic scale")
 }
@@ -145,20 +144,20 @@ func (d *drawing) legend() {
 		d.text(at+15, 48, "start", "", k.title)
 		at += 75
 	}
-	d.text(float64(d.width-12), d.top-8, "end", grey, "tvmffi")
+	d.text(float64(width-12), top-8, "end", grey, "tvmffi")
 }
 
 // scale draws a vertical line for each power of ten.
 func (d *drawing) scale() {
-	d.text(d.x(1)-6, d.top-8, "end", grey, "faster")
-	d.text(d.x(1)+6, d.top-8, "start", grey, "slower than tvmffi")
+	d.text(d.x(1)-6, top-8, "end", grey, "faster")
+	d.text(d.x(1)+6, top-8, "start", grey, "slower than tvmffi")
 	for e := d.first; e <= d.last; e++ {
 		stroke := ` stroke="#dddddd"`
 		if e == 0 {
 			stroke = ` stroke="#009e73" stroke-width="3"`
 		}
 		at := d.x(math.Pow(10, e))
-		fmt.Fprintf(d, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d"%s/>`+"\n", at, d.top, at, d.bottom, stroke)
+		fmt.Fprintf(d, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d"%s/>`+"\n", at, top, at, d.bottom, stroke)
 		d.text(at, d.bottom+18, "middle", grey, fmt.Sprintf("%gx", math.Pow(10, e)))
 	}
 }
@@ -166,84 +165,9 @@ func (d *drawing) scale() {
 // line draws an item: its name, the dots of the peers and our time.
 func (d *drawing) line(y int, l line) {
 	d.text(labels-12, y+4, "end", "", l.title)
-	d.text(float64(d.width-12), y+4, "end", "", l.time)
+	d.text(float64(width-12), y+4, "end", "", l.time)
 	for _, k := range slices.Backward(l.dots) {
 		fmt.Fprintf(d, `<circle cx="%.1f" cy="%d" r="5" fill="%s" fill-opacity="0.85"><title>%s: %sx</title></circle>`+"\n",
 			d.x(k.ratio), y, k.colour, html.EscapeString(k.title), number(k.ratio))
 	}
-}
-
-// summaryRows are the items of the small picture, with titles for readers who do not know the table.
-var summaryRows = []struct{ item, title string }{
-	{"int", "int in, int out"},
-	{"string32", "string in, string out"},
-	{"field_int", "a field of an object"},
-	{"callback", "a callback"},
-	{"tensors3", "three tensors in"},
-}
-
-// summaryPeers are the peers of the small picture.
-var summaryPeers = []string{"Rust", "cgo", "Python"}
-
-// Sizes of the small picture, in its units.
-const (
-	barSpace  = 16
-	barHeight = 11
-	rowGap    = 12
-)
-
-// picked returns the lines of the small picture.
-func (r recorded) picked() []line {
-	var lines []line
-	for _, s := range summaryRows {
-		it, _ := itemOf(s.item)
-		i := slices.IndexFunc(r.rows, func(row recordedRow) bool { return row.title == it.title })
-		if i < 0 {
-			continue
-		}
-		l := r.rows[i].line()
-		l.title = s.title
-		l.dots = slices.DeleteFunc(l.dots, func(d dot) bool { return !slices.Contains(summaryPeers, d.title) })
-		lines = append(lines, l)
-	}
-	return lines
-}
-
-// summary draws a few items for the README: a bar for each peer, from our time to its own. Every bar has
-// its name and its ratio beside it.
-func (r recorded) summary() string {
-	lines := r.picked()
-	height := 0
-	for _, l := range lines {
-		height += barSpace*len(l.dots) + rowGap
-	}
-	d := newDrawing(lines)
-	d.left, d.plot, d.width, d.top = 220, 460, 720, 62
-	d.bottom = d.top + height
-	d.head(r)
-	d.scale()
-	y := d.top + rowGap/2
-	for _, l := range lines {
-		d.text(12, y+13, "start", ` font-weight="bold"`, l.title)
-		d.text(12, y+29, "start", grey, "tvmffi "+l.time)
-		for _, p := range l.dots {
-			d.bar(y, p)
-			y += barSpace
-		}
-		y += rowGap
-	}
-	d.WriteString("</svg>\n")
-	return d.String()
-}
-
-// bar draws the time of a peer, with its name and its ratio.
-func (d *drawing) bar(y int, p dot) {
-	from, to := min(d.x(1), d.x(p.ratio)), max(d.x(1), d.x(p.ratio))
-	fmt.Fprintf(d, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", from, y+(barSpace-barHeight)/2, to-from, barHeight, p.colour)
-	at, anchor := to+5, "start"
-	if p.ratio < 1 {
-		at, anchor = from-5, "end"
-	}
-	d.text(at, y+12, anchor, "", number(p.ratio)+"x")
-	d.text(float64(d.left-18), y+12, "end", "", p.title)
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,8 +17,8 @@ func report(m measurements, rows ...row) string {
 		"\n## Targets\n\n| item | target |\n|---|---|\n| map lookup | 1 |\n"
 }
 
-// TestPictures: what the table of the results says is in the pictures.
-func TestPictures(t *testing.T) {
+// TestPicture: what the table of the results says is in the picture.
+func TestPicture(t *testing.T) {
 	m := measurements{
 		{"map_lookup", "ours", "map_lookup"}: undisturbed(2e6),
 		{"map_lookup", "cpp", "map_lookup"}:  undisturbed(1e6),
@@ -33,71 +33,68 @@ func TestPictures(t *testing.T) {
 		r, _ := itemOf(name)
 		rows = append(rows, r)
 	}
-	files, err := pictures(report(m, rows...))
+	image, err := picture(report(m, rows...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{
-		"speed.svg":   "map lookup|2.00 ms|<title>C++: 0.50x</title>|int -&gt; int|40.0 ns|<title>Rust: 0.25x</title>|<title>Python: 500x</title>",
-		"summary.svg": "int in, int out|tvmffi 40.0 ns|>cgo<|>3.00x<|>Rust<|>0.25x<|>Python<|>500x<",
+	for _, part := range []string{
+		"map lookup", "2.00 ms", "<title>C++: 0.50x</title>", "int -&gt; int", "40.0 ns", "<title>Rust: 0.25x</title>", "<title>Python: 500x</title>",
+		"1970-01-01", "A machine, 2 CPUs, linux/amd64", "Time relative to tvmffi",
 	} {
-		for _, part := range append(strings.Split(want, "|"), "1970-01-01", "A machine, 2 CPUs, linux/amd64", "Time relative to tvmffi") {
-			if !strings.Contains(files[name], part) {
-				t.Errorf("%s lacks %q:\n%s", name, part, files[name])
-			}
-		}
-		if strings.Contains(files[name], "Go library") {
-			t.Errorf("%s compares the library that Python calls with Python:\n%s", name, files[name])
-		}
-		for d := xml.NewDecoder(strings.NewReader(files[name])); ; {
-			if _, err := d.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%v\n%s", err, files[name])
-			}
+		if !strings.Contains(image, part) {
+			t.Errorf("the picture lacks %q:\n%s", part, image)
 		}
 	}
-	if _, err := pictures("# Benchmark of 1970-01-01\n\nnothing\n"); err == nil {
-		t.Error("results without a table have pictures")
+	if strings.Contains(image, "Go library") {
+		t.Errorf("the picture compares the library that Python calls with Python:\n%s", image)
+	}
+	for d := xml.NewDecoder(strings.NewReader(image)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%v\n%s", err, image)
+		}
+	}
+	if _, err := picture("# Benchmark of 1970-01-01\n\nnothing\n"); err == nil {
+		t.Error("results without a table have a picture")
 	}
 }
 
-// TestPictures_current: the pictures in the repository show the latest results, the small one has all its rows, and
-// the README says the same of the first one.
-func TestPictures_current(t *testing.T) {
+// TestPicture_current: the picture in the repository shows the latest results, and the README has their figures.
+func TestPicture_current(t *testing.T) {
 	text, err := latest("results")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := pictures(text)
+	want, err := picture(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range files {
-		got, err := os.ReadFile(filepath.Join("results", name))
-		if err != nil || string(got) != want {
-			t.Errorf("results/%s is not the picture of the latest results: run bench/run -draw (%v)", name, err)
-		}
+	if got, err := os.ReadFile("results/speed.svg"); err != nil || string(got) != want {
+		t.Errorf("results/speed.svg is not the picture of the latest results: run bench/run -draw (%v)", err)
 	}
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, paragraph, _ := strings.Cut(string(readme), "(bench/results/summary.svg)\n\n")
-	paragraph, _, _ = strings.Cut(paragraph, "\n\n")
 	r, err := record(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := r.picked()[0]
-	for _, d := range first.dots {
-		if want := number(d.ratio) + "x in " + d.title; !strings.Contains(paragraph, first.time) || !strings.Contains(paragraph, want) {
-			t.Errorf("below the picture the README does not say %s or %s:\n%s", first.time, want, paragraph)
+	for _, sentence := range [][2]string{
+		{"int", "| a call, int in and out | {C++} | {tvmffi} | {Python} |"},
+		{"field_int", "| a field of an object | {C++} | {tvmffi} | {Python} |"},
+		{"int", "makes that call in {Rust}"},
+		{"floor", "Go needs {tvmffi} to cross into C"},
+	} {
+		item, _ := itemOf(sentence[0])
+		format := sentence[1]
+		row := r.rows[slices.IndexFunc(r.rows, func(row recordedRow) bool { return row.title == item.title })]
+		for peer, cell := range row.cells {
+			format = strings.ReplaceAll(format, "{"+peer+"}", cell.text)
 		}
-	}
-	for _, r := range summaryRows {
-		if !strings.Contains(files["summary.svg"], r.title) {
-			t.Errorf("the small picture lacks %q", r.title)
+		if !strings.Contains(string(readme), format) {
+			t.Errorf("the README does not say %q, as the latest results do", format)
 		}
 	}
 }

@@ -22,7 +22,7 @@ var budget = []struct {
 	{"runs of tvmffi-bind", `consumer\.Tool\(|\bm\.Bind\(`, 3},
 	{"environments of Python", `nativetest\.(Auditwheel|Checkers|CuTe|FlashInfer|Python|Pythons|TVM|Zig)\(`, 0},
 	{"go commands", `(Command|CommandContext|Run)\((t\.Context\(\), )?"go"`, 13},
-	{"guides", `\.follow\(t\)`, 2},
+	{"guides", `\.follow\(t\)`, 1},
 }
 
 // mostCompilingScripts caps the scripts with a command that compiles a program.

@@ -27,7 +27,7 @@ import (
 const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
 
 // addModule is the command that adds the module of the runtime, and the tool, to another one.
-const addModule = "go get -tool github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind, or the two commands of README.md for a clone"
+const addModule = "go get -tool github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind, or, for a clone, go work init . PATH-OF-THE-CLONE"
 
 // banned lists the imports that generated code must not have.
 var banned = []string{"unsafe", "runtime", "reflect", "C"}
