@@ -15,7 +15,7 @@ import (
 )
 
 // TestTutorial does what the tutorial says, to the letter, in a new module. Before the library of that module changes,
-// it does what each section of docs/SHIPPING.md says, in a copy of the module.
+// it does what each section of docs/SHIPPING.md but the last says, in a copy of the module.
 func TestTutorial(t *testing.T) {
 	const change = "\n## 6. The library changes\n"
 	before, after, ok := strings.Cut(document(t, "docs/TUTORIAL.md"), change)
@@ -25,7 +25,10 @@ func TestTutorial(t *testing.T) {
 	clone := []string{"PATH-OF-THE-CLONE", root(t)}
 	g := guide{dir: t.TempDir(), text: before, replace: clone}
 	commands, outputs := g.follow(t)
-	text := document(t, "docs/SHIPPING.md")
+	text, _, ok := strings.Cut(document(t, "docs/SHIPPING.md"), "\n## Many machines\n")
+	if !ok {
+		t.Fatal("docs/SHIPPING.md has no section about many machines, with which the recipes end")
+	}
 	for _, heading := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(text, -1) {
 		t.Run(heading[1], func(t *testing.T) {
 			recipe := guide{dir: t.TempDir(), text: section(t, text, heading[1]), replace: clone}
