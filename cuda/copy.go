@@ -92,7 +92,7 @@ type copier struct{ stream, event uintptr }
 
 // copiers are those that no copy uses.
 type copiers struct {
-	mu    sync.Mutex // held for no call of the driver
+	mu    sync.Mutex
 	spare []copier
 }
 

@@ -9,42 +9,59 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
-// A gate is what the calls for one device know of each other. The driver refuses two things
-// while a stream of the device is captured, and the attempt ruins the capture: to wait for the
-// whole device, and to use the default stream if the captured stream is [Blocking]. So these
-// calls go through two operations:
+// A gate makes the calls for one device fit together. The driver refuses two kinds of calls while a
+// stream of the device is captured, and each attempt ruins the capture: a wait for the whole device,
+// always, and a use of the default stream, if the captured stream is [Blocking]. So these calls go
+// through two operations:
 //
-//   - guard.wait waits for the device. It first waits until no stream of the device is captured,
-//     and a capture begins when nobody waits for the device.
-//   - pass lets a call queue work on a stream. For the default stream no capture of a blocking
-//     stream begins until the call is over, and none may run.
+//   - guard.wait waits for the device. It first waits until no stream of the device is captured. A
+//     capture begins only when no call waits for the device.
+//   - pass lets a call queue work on a stream. For the default stream it refuses the call while a
+//     blocking stream is captured, and the capture of a blocking stream begins only when no such call
+//     runs: the call holds queues for reading, and the beginning capture takes it for writing.
 //
-// These are all locks that are held over calls of the driver, and for how long:
+// # Locks
 //
-//	queues, for reading   one call that queues work on the default stream
-//	Graph.calls           cuGraphLaunch or cuGraphExecDestroy, of one graph
-//	loadedImage.mu        the load of an image on a device, and the search for its kernels
-//	Kernel.mu             cuFuncSetAttribute, of one kernel
-//	state.mu              the begin and the end of the primary context
+// A lock is held over a call of the driver in these places only:
 //
-// None of these calls waits for work, except that a call that queues work, or loads code, may wait
-// for room in the queue of its stream, or for the device. The device ends such a wait by itself; no
-// lock is needed to wait for a stream, an event or the device, or to queue work on other streams.
-// No lock is held while the program waits in wait, in a copy, or in a Synchronize, and none while a
-// function of the program runs. So CopyOut cannot deadlock: it holds queues for reading while it
-// records an event, and nothing while it waits.
+//	loadedImage.mu   an image is loaded on a device, or a kernel is looked up in it
+//	Kernel.mu        cuFuncSetAttribute, of one kernel
+//	Graph.calls      cuGraphLaunch or cuGraphExecDestroy, of one graph
+//	state.mu         the primary context begins or ends, with what this package keeps in it
+//	keeper.mu        events of Keep are made, queried or destroyed
+//	copiers.mu       the streams of copies are destroyed, as the context ends
+//	OnceValues       the driver is loaded, or the limits of a device are read
+//	queues, reading  one call that queues work on the default stream
+//
+// A goroutine that holds one of them may take another one only further down in this table, and
+// nothing while it holds queues. All other locks are held for a few lines of Go.
+//
+// None of these calls waits for another goroutine. A call that loads code or queues work may wait
+// for the device, until work has run or there is room in a queue; the device does not need the
+// program for that. (A function of [Stream.Call] that waits for a goroutine that uses the device
+// would break this rule, and its doc forbids that.)
+//
+// No lock is held while a goroutine waits for a stream, an event or the device, for the end of a
+// capture, or while a function of the program runs.
+//
+// # CopyOut
+//
+// CopyOut holds queues for reading over cuEventRecord on the default stream, and gives it back. Then
+// it makes a stream of its own wait for the event, queues the copy there, and waits in
+// cuStreamSynchronize without a lock. It cannot deadlock: while it waits, no goroutine waits for
+// it. Before that, it waits for queues only while a capture of a blocking stream begins, and that
+// waits only for calls that hold queues for reading, which end as said above.
 type gate struct {
-	mu       sync.Mutex // guards the two numbers; held for no call of the driver
+	mu       sync.Mutex // guards the two numbers
 	changed  sync.Cond  // one of them became 0
 	waits    int        // calls that wait for the device
 	captures atomic.Int32
 
-	// queues is held for reading over a call that queues work on the default stream, and for
-	// writing while a capture of a blocking stream is noted in blocking.
-	queues   sync.RWMutex
-	blocking atomic.Int32
+	queues   sync.RWMutex // held for writing while blocking grows
+	blocking atomic.Int32 // captures of blocking streams
 }
 
 const (
@@ -316,18 +333,37 @@ func (s *state) hidden(context uintptr) (err error) {
 	return s.copiers.close(s.device)
 }
 
-// launchable is pass for a launch on the CUstream h, or with env on the environment stream, which
-// is looked up only if that matters. It returns the argument of done.
-func (s *state) launchable(h uintptr, env bool) (on uintptr, err error) {
-	if env && s.gate.blocking.Load() != 0 {
-		g, err := s.enter()
-		if err != nil {
-			return 0, err
-		}
-		h = g.envStream()
-		if g.leave(&err); err != nil {
-			return 0, err
-		}
+// launch is within for a call that queues work on the CUstream h, or with env on the environment
+// stream. It is small so that the compiler puts it in line.
+func (s *state) launch(w *ccall.Within, f driver.Func, h uintptr, env bool) (err, left error) {
+	if h > streamLegacy {
+		return s.within(w, f)
 	}
-	return h, s.pass(h)
+	return s.launchDefault(w, f, h, env)
+}
+
+// launchDefault is launch for what may be the default stream. The environment stream is looked up
+// before the call only if a blocking stream is captured.
+func (s *state) launchDefault(w *ccall.Within, f driver.Func, h uintptr, env bool) (err, left error) {
+	refused := s.pass(h)
+	if refused == nil {
+		err, left = s.within(w, f)
+		s.done(h) // not deferred, which costs time: within does not panic
+		return err, left
+	}
+	if !env {
+		return refused, nil
+	}
+	g, err := s.enter()
+	if err != nil {
+		return err, nil
+	}
+	h = g.envStream()
+	if g.leave(&err); err != nil {
+		return err, nil
+	}
+	if h <= streamLegacy {
+		return refused, nil
+	}
+	return s.within(w, f)
 }

@@ -142,31 +142,22 @@ func (gr *Graph) Launch(stream *Stream) error {
 	} else if findEnv() {
 		w.Lookup, w.LookupArgs, w.LookupTo = envGet.Load(), [2]uintptr{abi.DLCUDA, uintptr(gr.s.device)}, uintptr(unsafe.Pointer(&w.Args[1]))
 	}
-	on, err := gr.s.launchable(w.Args[1], stream == nil)
-	if err != nil {
+	var err, left error
+	if w.Want, err = gr.s.held(); err != nil {
 		return err
 	}
-	defer gr.s.done(on)
-	err, left := gr.launch(w)
+	gr.calls.Lock()
+	if w.Args[0], err = gr.get(aGraph); err == nil { // Close may have come
+		err, left = gr.s.launch(w, driver.GraphLaunch, w.Args[1], stream == nil)
+	}
+	gr.calls.Unlock() // not deferred, which costs time
+	if err != nil {
+		err = about(err, "the %s", gr.what)
+	}
 	if left != nil {
 		return errors.Join(err, left)
 	}
 	return err
-}
-
-func (gr *Graph) launch(w *ccall.Within) (err, left error) {
-	if w.Want, err = gr.s.held(); err != nil {
-		return err, nil
-	}
-	gr.calls.Lock()
-	defer gr.calls.Unlock()
-	if w.Args[0], err = gr.get(aGraph); err != nil { // Close may have come
-		return err, nil
-	}
-	if err, left = gr.s.within(w, driver.GraphLaunch); err != nil {
-		err = about(err, "the %s", gr.what)
-	}
-	return err, left
 }
 
 // Close destroys the graph; launches that are queued still run. A second call

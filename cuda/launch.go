@@ -166,15 +166,10 @@ func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
 // the array of addresses of its parameters. The caller keeps that alive, and w, which
 // is on the heap. The kernel runs on the CUstream h, or with env on the environment
 // stream.
-func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, params uintptr) error {
+func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, params uintptr) (err error) {
 	if err := k.reserve(c.Shared); err != nil {
 		return err
 	}
-	on, err := k.m.s.launchable(h, env)
-	if err != nil {
-		return err
-	}
-	defer k.m.s.done(on)
 	f, stream := driver.LaunchKernel, &w.Args[8]
 	if !c.extended() {
 		a := &w.Args // not a literal, which the compiler would build elsewhere and copy
@@ -195,7 +190,7 @@ func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, pa
 	if w.Want, err = k.m.s.held(); err != nil {
 		return err
 	}
-	err, left := k.m.s.within(w, f)
+	err, left := k.m.s.launch(w, f, h, env)
 	if err != nil {
 		err = about(err, "the kernel %q", k.name)
 	}
