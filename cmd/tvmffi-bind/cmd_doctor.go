@@ -139,6 +139,10 @@ func checkLibrary(ctx context.Context, p *probe.Prober, file string, deps []stri
 	if err == nil {
 		s, err = p.Read(ctx, c)
 	}
+	if refusal := (*console.Refusal)(nil); errors.As(err, &refusal) {
+		f.Verdict, f.Found, f.Remedy = verdictNote, err.Error(), "export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
+		return f
+	}
 	if err != nil {
 		f.Verdict, f.Found = verdictProblem, err.Error()
 		f.Remedy = "build it for this platform and this libtvm_ffi, or use the libtvm_ffi that it was built for; load its dependencies first with --dep"
@@ -146,6 +150,9 @@ func checkLibrary(ctx context.Context, p *probe.Prober, file string, deps []stri
 	}
 	s = report.Own(s)
 	f.Verdict, f.Found = verdictOK, report.Size(s)
+	if replaced := p.Replaced(); replaced != "" {
+		f.Verdict, f.Found = verdictNote, f.Found+"; "+replaced
+	}
 	if len(s.Functions)+len(s.Types) == 0 {
 		f.Verdict, f.Remedy = verdictNote, "it loads but adds nothing: export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
 	}
@@ -174,6 +181,9 @@ func checkConfig(ctx context.Context, p *probe.Prober) finding {
 		return f
 	}
 	f.Verdict, f.Found = verdictOK, fmt.Sprintf("package %s of %s", c.Package, report.Size(report.Own(s)))
+	if replaced := p.Replaced(); replaced != "" {
+		f.Verdict, f.Found = verdictNote, f.Found+"; "+replaced
+	}
 	return f
 }
 

@@ -25,7 +25,14 @@ var ErrTruncated = elfheader.ErrTruncated
 // the process. It refuses a file that is shorter than its headers say, with
 // ErrTruncated. A name without a folder is looked up by the loader, so that it is
 // not known here which file will be opened.
-func Open(path string) (Handle, error) {
+func Open(path string) (Handle, error) { return load(path, false) }
+
+// OpenLazily is [Open], except that the loader of Linux and macOS looks for a function that the
+// library imports when the library calls it first. If there is no such function then, the
+// process ends.
+func OpenLazily(path string) (Handle, error) { return load(path, true) }
+
+func load(path string, lazily bool) (Handle, error) {
 	if filepath.Base(path) != path {
 		if err := elfheader.Check(path); err != nil {
 			return 0, fmt.Errorf("load %s: %w", path, err)
@@ -34,7 +41,7 @@ func Open(path string) (Handle, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	restore := saveSignalAction()
-	h, err := open(path)
+	h, err := open(path, lazily)
 	restore()
 	if err == nil {
 		return h, nil

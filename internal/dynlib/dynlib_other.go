@@ -6,7 +6,7 @@ import "errors"
 
 var errUnsupported = errors.New("loading libraries is not supported on this platform")
 
-func open(string) (Handle, error)            { return 0, errUnsupported }
+func open(string, bool) (Handle, error)      { return 0, errUnsupported }
 func loaded(string) (Handle, error)          { return 0, ErrNotLoaded }
 func symbol(Handle, string) (uintptr, error) { return 0, errUnsupported }
 func fileOf(uintptr) string                  { return "" }

@@ -9,8 +9,12 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-func open(path string) (Handle, error) {
-	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+func open(path string, lazily bool) (Handle, error) {
+	binding := purego.RTLD_NOW
+	if lazily {
+		binding = purego.RTLD_LAZY
+	}
+	h, err := purego.Dlopen(path, binding|purego.RTLD_GLOBAL)
 	return Handle(h), err
 }
 

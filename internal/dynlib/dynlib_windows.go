@@ -4,7 +4,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func open(path string) (Handle, error) {
+func open(path string, _ bool) (Handle, error) {
 	// Windows looks for the dependencies of the library in its folder, not in the
 	// working directory or PATH.
 	h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR|windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)

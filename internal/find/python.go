@@ -21,6 +21,30 @@ type host struct {
 // in which they should be preferred. The distribution says which version they have. Finding none is not an error.
 func Installed(distribution, path string) []Candidate { return thisHost().find(distribution, path) }
 
+// OfNVIDIA returns the library with that name in a wheel of NVIDIA, installed or in the cache. It
+// returns "" if there is none. The wheels put their libraries into folders nvidia/*/lib.
+func OfNVIDIA(name string) string {
+	var roots []string
+	for _, s := range thisHost().sites() {
+		roots = append(roots, s.path)
+	}
+	if cache, err := CacheDir(); err == nil {
+		trees, _ := filepath.Glob(filepath.Join(escape(cache), "wheels", "nvidia-*"))
+		roots = append(roots, slices.DeleteFunc(trees, func(tree string) bool {
+			return !isFile(filepath.Join(tree, Marker)) || Private(tree) != nil
+		})...)
+	}
+	for _, root := range roots {
+		files, _ := filepath.Glob(filepath.Join(escape(root), "nvidia", "*", "lib", escape(filepath.Base(name))))
+		for _, file := range files {
+			if isFile(file) {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
 // Searched returns the site-packages folders that exist and are searched, for error messages.
 func Searched() []string {
 	var out []string

@@ -3,6 +3,7 @@ package libraries
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
@@ -40,7 +41,7 @@ func open(path string) (string, error) {
 		full = loaded
 	}
 	before := Registered(full)
-	if _, err := dynlib.Open(full); err != nil {
+	if err := load(full); err != nil {
 		return "", failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, err))
 	}
 	if !before.loaded {
@@ -48,6 +49,54 @@ func open(path string) (string, error) {
 		loads.Add(1)
 	}
 	return full, before.Fits()
+}
+
+// A Provider returns the file to load in place of a library that the loader lacks, "" if there
+// is none. The file is hollow if it has not all functions of that library.
+type Provider func(needed string) (file string, hollow bool)
+
+// provider is what [Reading] was given, and hollow whether the process has a hollow library. The
+// Registry guards them.
+var (
+	provider Provider
+	hollow   bool
+)
+
+// Reading is for a process that calls no function of a library, and only reads what libraries
+// register. From now on such a library loads although the loader lacks another one that it
+// needs, if p has a file in the place of that one. Once such a file is hollow, functions are
+// looked up when they are called.
+func Reading(p Provider) {
+	capi.Registry.Lock()
+	defer capi.Registry.Unlock()
+	provider = p
+}
+
+// load calls the loader. The caller holds the Registry.
+func load(full string) error {
+	const mostProvided = 100
+	for tries := 0; ; tries++ {
+		open := dynlib.Open
+		if hollow {
+			open = dynlib.OpenLazily
+		}
+		_, err := open(full)
+		if err == nil || provider == nil || tries == mostProvided {
+			return err
+		}
+		needed := missingLibrary(strings.TrimPrefix(err.Error(), "load "+full+": "))
+		if needed == "" || needed == full {
+			return err
+		}
+		file, isHollow := provider(needed)
+		if file == "" {
+			return err
+		}
+		if _, missing := dynlib.Open(file); missing != nil {
+			return err
+		}
+		hollow = hollow || isHollow
+	}
 }
 
 // CheckModule returns an error for what is not a file, and for a file that TVM-FFI would load

@@ -84,7 +84,11 @@ func (e elfImage) symbols(f *File) {
 	var list symbolList
 	for _, s := range entries {
 		bind, visible, kind := elf.ST_BIND(s.Info), elf.ST_VISIBILITY(s.Other), elf.ST_TYPE(s.Info)
-		if elf.SectionIndex(s.Shndx) == elf.SHN_UNDEF || visible == elf.STV_HIDDEN || visible == elf.STV_INTERNAL {
+		if elf.SectionIndex(s.Shndx) == elf.SHN_UNDEF {
+			f.imports(strings, uint64(s.Name))
+			continue
+		}
+		if visible == elf.STV_HIDDEN || visible == elf.STV_INTERNAL {
 			continue
 		}
 		if bind == elf.STB_GLOBAL || bind == elf.STB_WEAK || bind == elf.STB_LOOS { // LOOS is GNU_UNIQUE

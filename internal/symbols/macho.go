@@ -160,7 +160,13 @@ func (m *machoImage) symbols(f *File) {
 	names := m.read("string table", uint64(m.symtab.Stroff), uint64(m.symtab.Strsize))
 	var list symbolList
 	for _, s := range table[macho.Nlist64](m.image, "symbol table", m.order, uint64(m.symtab.Symoff), m.symtab.Nsyms) {
-		if s.Type&(stab|private) != 0 || s.Type&external == 0 || s.Type&typeMask != section && s.Type&typeMask != absolute {
+		if s.Type&(stab|private) != 0 || s.Type&external == 0 {
+			continue
+		}
+		if s.Type&typeMask == 0 {
+			f.imports(names, uint64(s.Name)+1)
+		}
+		if s.Type&typeMask != section && s.Type&typeMask != absolute {
 			continue
 		}
 		// C names have an underscore in front.

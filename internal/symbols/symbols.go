@@ -51,6 +51,18 @@ type File struct {
 	Reserved []string
 	// API lists the exported functions of the C API, which libtvm_ffi has.
 	API []string
+	// ImportsPython says that the library takes symbols of Python from the process, so that only
+	// Python can load it. It is known for ELF and Mach-O.
+	ImportsPython bool
+
+	importsFFI bool
+}
+
+// UsesFFI reports whether the library exports or imports symbols of TVM-FFI, or is linked with
+// libtvm_ffi. Another one registers nothing when it is loaded.
+func (f File) UsesFFI() bool {
+	return f.importsFFI || f.HasLibraryBin || f.HasLibraryContext || len(f.Functions)+len(f.Reserved)+len(f.API) > 0 ||
+		slices.ContainsFunc(f.Needed, func(name string) bool { return strings.Contains(name, "tvm_ffi") })
 }
 
 // Function is a function that a library exports as __tvm_ffi_<Name>.
@@ -212,6 +224,14 @@ func (l *symbolList) add(table []byte, offset uint64, data bool) {
 		fail("more than %d symbols of TVM-FFI", limit)
 	}
 	*l = append(*l, symbol{cstring(start, 0), data})
+}
+
+// imports notes that the library takes the symbol at an offset of a string table from another one.
+func (f *File) imports(table []byte, offset uint64) {
+	start := table[min(offset, uint64(len(table))):]
+	name, _, _ := bytes.Cut(start[:min(len(start), maxNameLen)], []byte{0})
+	f.importsFFI = f.importsFFI || bytes.HasPrefix(name, []byte(apiPrefix)) || bytes.Contains(name, []byte("3tvm3ffi"))
+	f.ImportsPython = f.ImportsPython || bytes.HasPrefix(name, []byte("Py")) || bytes.HasPrefix(name, []byte("_Py"))
 }
 
 // collect sorts the symbols into f.

@@ -28,11 +28,12 @@ var platforms = []struct {
 	format       Format
 	id           string
 	needed       string // one of the needed libraries
+	module       string // of Python, in the same wheel
 }{
-	{"linux", "amd64", ELF, "libtvm_ffi_testing.so", "libtvm_ffi.so"},
-	{"linux", "arm64", ELF, "libtvm_ffi_testing.so", "libtvm_ffi.so"},
-	{"darwin", "arm64", MachO, "@rpath/libtvm_ffi_testing.dylib", "@loader_path/libtvm_ffi.dylib"},
-	{"windows", "amd64", PE, "tvm_ffi_testing.dll", "tvm_ffi.dll"},
+	{"linux", "amd64", ELF, "libtvm_ffi_testing.so", "libtvm_ffi.so", "core.cpython-312-x86_64-linux-gnu.so"},
+	{"linux", "arm64", ELF, "libtvm_ffi_testing.so", "libtvm_ffi.so", "core.cpython-312-aarch64-linux-gnu.so"},
+	{"darwin", "arm64", MachO, "@rpath/libtvm_ffi_testing.dylib", "@loader_path/libtvm_ffi.dylib", "core.cpython-312-darwin.so"},
+	{"windows", "amd64", PE, "tvm_ffi_testing.dll", "tvm_ffi.dll", "core.cp312-win_amd64.pyd"},
 }
 
 func wheelFor(t testing.TB, goos, goarch string) wheel.Dir {
@@ -67,6 +68,9 @@ func TestRealLibraries(t *testing.T) {
 			}
 			if !slices.Contains(f.Needed, p.needed) {
 				t.Errorf("needed %q, want %q in it", f.Needed, p.needed)
+			}
+			if python, err := Read(dir.Path("tvm_ffi/" + p.module)); err != nil || f.ImportsPython || python.ImportsPython != (p.goos != "windows") {
+				t.Errorf("the module of Python: ImportsPython is %v, %v; of the library it is %v", python.ImportsPython, err, f.ImportsPython)
 			}
 			if f.HasLibraryBin || f.HasLibraryContext || len(f.Reserved) > 0 || !slices.Equal(f.API, []string{"TVMFFITestingDummyTarget"}) {
 				t.Errorf("unexpected symbols: %+v", f)

@@ -200,6 +200,14 @@ func library(t *testing.T, name string) string {
 		return nativetest.Wheel(t, oldRelease).Library()
 	case "keys_old": // does not fit a newer libtvm_ffi
 		return nativetest.Build(t, "keys", nativetest.AgainstVersion(oldRelease), nativetest.Flags("-DHOOKS", "-DTYPED"))
+	case "driver", "driverless": // both need a library that no machine has; only the first is of TVM-FFI
+		device := nativetest.BuildText(t, "cudnn_of_a_test", `extern "C" int cudnnTestDevices() { return 1; }`,
+			nativetest.Standalone(), nativetest.Flags("-Wl,-soname,libcudnn_of_a_test.so.9"))
+		if name == "driver" {
+			return nativetest.Build(t, "hostile/driver", nativetest.Flags(device))
+		}
+		return nativetest.BuildText(t, "driverless", `extern "C" int cudnnTestDevices(); int devices() { return cudnnTestDevices(); }`,
+			nativetest.Standalone(), nativetest.Flags(device))
 	case "garden2":
 		return nextGarden(t)
 	}

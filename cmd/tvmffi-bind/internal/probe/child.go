@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -27,6 +29,8 @@ type childRequest struct {
 	Libraries []Library `json:"libraries"`
 	// Call is a function to call instead of reading the registry.
 	Call *callRequest `json:"call,omitempty"`
+	// Folder is an empty folder for stand-ins. The parent removes it, also if the child dies.
+	Folder string `json:"folder,omitempty"`
 }
 
 // callRequest names a function and gives its arguments as a JSON array.
@@ -35,13 +39,16 @@ type callRequest struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// childReply is one message of the child; exactly one field is set.
+// childReply is one message of the child; one of the first five fields is set.
 type childReply struct {
 	Doing  string          `json:"doing,omitempty"` // what comes next, such as "loading libgarden.so"
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Thrown string          `json:"thrown,omitempty"` // the error of the called function
 	Error  string          `json:"error,omitempty"`  // why the request failed
+	// StandIns are the libraries that stand-ins replaced, and Lacks one that is missing.
+	StandIns []string `json:"stand_ins,omitempty"`
+	Lacks    string   `json:"lacks,omitempty"`
 }
 
 var errTimeout = errors.New("timeout")
@@ -54,16 +61,19 @@ type Prober struct {
 	Examines bool
 	Timeout  time.Duration // of the child process
 
+	// StandIns are the libraries that this machine lacks and that stand-ins replaced when
+	// libraries were read last.
+	StandIns []string
+
 	hashes map[string]string // of files, by path
 }
 
 // ReadLibraries returns the schema of libs, the first of which is libtvm_ffi.
 func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Schema, error) {
-	var reply childReply
-	_, err := p.Console.Step("reading the libraries", func() (err error) {
-		reply, err = p.inChild(ctx, childRequest{Libraries: libs})
-		return err
-	})
+	reply, err := p.read(ctx, libs)
+	if err != nil && reply.Lacks != "" && p.getCUDA(ctx, reply.Lacks) {
+		reply, err = p.read(ctx, libs)
+	}
 	var d *death
 	if errors.As(err, &d) {
 		return schema.Schema{}, p.blame(ctx, libs, d)
@@ -71,8 +81,47 @@ func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Sche
 	if err != nil {
 		return schema.Schema{}, err
 	}
+	if p.StandIns = reply.StandIns; len(p.StandIns) > 0 && !p.Examines {
+		p.Console.Notef("%s\n", p.Replaced())
+	}
 	return schema.Decode(reply.Schema)
 }
+
+// Replaced says which libraries stand-ins replaced when libraries were read last; "" if none.
+func (p *Prober) Replaced() string {
+	if len(p.StandIns) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("read with empty stand-ins for what this machine lacks: %s; programs need the real ones", console.Few(p.StandIns))
+}
+
+// read asks a child for the schema of libs.
+func (p *Prober) read(ctx context.Context, libs []Library) (reply childReply, err error) {
+	folder, err := os.MkdirTemp("", "tvmffi-read-")
+	if err != nil {
+		return childReply{}, err
+	}
+	defer os.RemoveAll(folder)
+	_, err = p.Console.Step("reading the libraries", func() (err error) {
+		reply, err = p.inChild(ctx, childRequest{Libraries: libs, Folder: folder})
+		return err
+	})
+	return reply, err
+}
+
+// getCUDA downloads the library of the CUDA runtime with that name, and reports whether it did.
+func (p *Prober) getCUDA(ctx context.Context, name string) bool {
+	pkg := cudaPackages[name]
+	if pkg == "" || p.Offline {
+		return false
+	}
+	_, err := p.getWheel(ctx, pkg, "")
+	return err == nil && find.OfNVIDIA(name) != ""
+}
+
+// cudaPackages has the Python packages of the libraries that every CUDA library needs in order to
+// be loaded.
+var cudaPackages = map[string]string{"libcudart.so.12": "nvidia-cuda-runtime-cu12", "libcudart.so.13": "nvidia-cuda-runtime"}
 
 // blame finds the library that kills the process, by loading one more each time.
 func (p *Prober) blame(ctx context.Context, libs []Library, d *death) error {
@@ -89,9 +138,13 @@ func (p *Prober) blame(ctx context.Context, libs []Library, d *death) error {
 
 // inChild runs one request in a child process and returns its last reply.
 func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply, error) {
-	for _, lib := range request.Libraries {
-		if err := checkFile(lib.Path); err != nil {
+	for i, lib := range request.Libraries {
+		file, err := checkFile(lib.Path)
+		if err != nil {
 			return childReply{}, err
+		}
+		if i > 0 && lib.Identity.Role == schema.RoleBound && !file.UsesFFI() {
+			return childReply{}, console.Refuse("%s has no TVM-FFI functions or types: name another library, or name it with --dep (deps: in %s) if another one needs it", lib.Identity.File, project.ConfigName)
 		}
 	}
 	input, err := json.Marshal(request)
@@ -114,7 +167,7 @@ func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply,
 	case ctx.Err() != nil:
 		return childReply{}, context.Cause(ctx)
 	case reply.Error != "":
-		return childReply{}, errors.New(reply.Error)
+		return reply, errors.New(reply.Error)
 	case err != nil:
 		return childReply{}, newDeath(doing, err, words)
 	case reply.Schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
@@ -172,12 +225,12 @@ func (p *Prober) Call(ctx context.Context, libs []Library, name string, args []b
 
 // checkFile returns an error for a file that this machine cannot load. The error says
 // more than the loader's.
-func checkFile(path string) error {
+func checkFile(path string) (symbols.File, error) {
 	file, err := symbols.Read(path)
 	if err != nil {
-		return err
+		return symbols.File{}, err
 	}
-	return file.CheckHost(runtime.GOOS, runtime.GOARCH)
+	return file, file.CheckHost(runtime.GOOS, runtime.GOARCH)
 }
 
 // readReplies reads until the child closes its end. It returns the last answer

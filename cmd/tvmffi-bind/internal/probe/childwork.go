@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/reflection"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -60,10 +61,12 @@ func answer(ctx context.Context, request childRequest, announce func(doing strin
 	if err := announce("loading " + strings.Join(names, ", ")); err != nil {
 		return childReply{}, err
 	}
+	found := substitutes{folder: request.Folder}
+	libraries.Reading(found.provide)
 	s, err := reflection.Read(ctx, libs)
 	if err != nil {
-		return childReply{}, err
+		return childReply{Error: err.Error(), Lacks: found.lacks}, nil
 	}
 	data, err := schema.Encode(s)
-	return childReply{Schema: data}, err
+	return childReply{Schema: data, StandIns: found.standIns}, err
 }

@@ -134,7 +134,10 @@ func sameVersion(c find.Candidate, f find.File) error {
 }
 
 // loadable is the check that a library is whole and for this machine.
-func loadable(c find.Candidate, _ find.File) error { return checkFile(c.Path) }
+func loadable(c find.Candidate, _ find.File) error {
+	_, err := checkFile(c.Path)
+	return err
+}
 
 // undamaged is the check that a library of the cache is what its wheel had.
 func (p *Prober) undamaged(c find.Candidate, _ find.File) error {
