@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -28,18 +29,117 @@ func RequireAligned(n int) DLPackOption { return func(d *dlpackDemands) { d.alig
 // RequireContiguous requires that the elements lie in row-major order without gaps.
 func RequireContiguous() DLPackOption { return func(d *dlpackDemands) { d.contiguous = true } }
 
-// FromDLPackVersioned returns a tensor over the memory of a DLManagedTensorVersioned, the
-// struct by which frameworks exchange tensors. It copies nothing.
+// DLPack is a struct by which frameworks exchange tensors, and which this program owns: a
+// DLManagedTensorVersioned or a DLManagedTensor. It is used once, as a capsule of Python:
+// [FromDLPack] makes a tensor of it, [DLPack.Take] gives it to another consumer, or
+// [DLPack.Release] deletes it. After that, each use is an error. The garbage collector deletes
+// a struct that the program did not use. All methods may be called from any goroutine.
+type DLPack struct {
+	managed   atomic.Uintptr // 0 once it is used
+	versioned bool
+	cleanup   runtime.Cleanup
+}
+
+// OwnDLPackVersioned takes over the DLManagedTensorVersioned at an address that a framework
+// gave away. The runtime cannot check that nobody else owns it: pass each struct once.
+func OwnDLPackVersioned(managed Pointer) (*DLPack, error) { return ownDLPack(managed, true) }
+
+// OwnDLPack is like [OwnDLPackVersioned] for a DLManagedTensor, the older struct, which has
+// no version and cannot mark memory as read-only.
+func OwnDLPack(managed Pointer) (*DLPack, error) { return ownDLPack(managed, false) }
+
+func ownDLPack(managed Pointer, versioned bool) (*DLPack, error) {
+	switch {
+	case managed.Address == 0:
+		return nil, failure.Errorf(failure.KindValue, "DLPack: the address of the struct is null")
+	case managed.Address%8 != 0:
+		return nil, failure.Errorf(failure.KindValue, "DLPack: address %#x is not the address of a struct: it is not aligned to 8 bytes", managed.Address)
+	}
+	p := &DLPack{versioned: versioned}
+	p.managed.Store(managed.Address)
+	p.cleanup = runtime.AddCleanup(p, func(managed uintptr) {
+		objects.Collected.Add(1)
+		deleteDLPack(managed, versioned)
+	}, managed.Address)
+	return p, nil
+}
+
+// Take returns the address of the struct, which now belongs to the caller. It is for a consumer
+// in another language, which calls the deleter.
+func (p *DLPack) Take() (Pointer, error) {
+	managed, err := p.use()
+	if err != nil {
+		return Pointer{}, err
+	}
+	p.cleanup.Stop()
+	runtime.KeepAlive(p)
+	return Pointer{managed}, nil
+}
+
+// use returns the address of the struct, for the first caller only.
+func (p *DLPack) use() (uintptr, error) {
+	if p == nil {
+		return 0, failure.Errorf(failure.KindType, "DLPack: the struct is nil: pass the result of ToDLPack or OwnDLPack")
+	}
+	if managed := p.managed.Swap(0); managed != 0 {
+		return managed, nil
+	}
+	return 0, failure.Errorf(failure.KindRuntime, "DLPack: the struct was used before, and each struct can be used once: call ToDLPack for each consumer")
+}
+
+// Release deletes the struct if nobody has used it. A second call, and a call on nil, do
+// nothing.
+func (p *DLPack) Release() {
+	if p == nil {
+		return
+	}
+	if managed := p.managed.Swap(0); managed != 0 {
+		p.cleanup.Stop()
+		runtime.KeepAlive(p)
+		deleteDLPack(managed, p.versioned)
+	}
+}
+
+// deleteDLPack calls the deleter of a struct.
+func deleteDLPack(managed uintptr, versioned bool) {
+	deleter := capi.PointerTo[abi.DLManagedTensor](managed).Deleter
+	if versioned {
+		deleter = capi.PointerTo[abi.DLManagedTensorVersioned](managed).Deleter
+	}
+	objects.CallDeleter(deleter, managed)
+}
+
+// FromDLPack returns a tensor over the memory of the struct p. It copies nothing.
 //
 // The tensor takes the struct over and calls its deleter when its last reference ends, on
-// any thread. If FromDLPackVersioned returns an error, the caller still owns the struct.
-// The major version of the struct must be 1. If the struct marks the memory as read-only,
-// every function that would write to the tensor returns an error.
-func FromDLPackVersioned(managed Pointer, demands ...DLPackOption) (*Tensor, error) {
-	if err := structAddress(managed); err != nil {
+// any thread. If FromDLPack returns an error, p still owns the struct. The major version of a
+// struct with a version must be 1. If it marks the memory as read-only, every function that
+// would write to the tensor returns an error.
+func FromDLPack(p *DLPack, demands ...DLPackOption) (*Tensor, error) {
+	managed, err := p.use()
+	if err != nil {
 		return nil, err
 	}
-	m := capi.PointerTo[abi.DLManagedTensorVersioned](managed.Address)
+	t, err := fromDLPack(managed, p.versioned, demands)
+	if err != nil {
+		p.managed.Store(managed)
+		return nil, err
+	}
+	p.cleanup.Stop()
+	runtime.KeepAlive(p)
+	if t.ByteOffset() == 0 || !abi.DLDevice(t.Device()).HasAddresses() {
+		return t, nil
+	}
+	// Many kernels ignore the offset, so a view adds it to its address.
+	defer t.Release()
+	return t.view(codec.Ref(t), 0, t.Shape(), t.Strides())
+}
+
+func fromDLPack(managed uintptr, versioned bool, demands []DLPackOption) (*Tensor, error) {
+	if !versioned {
+		return importDLPack(managed, &capi.PointerTo[abi.DLManagedTensor](managed).Tensor, false, false, demands)
+	}
+	m := capi.PointerTo[abi.DLManagedTensorVersioned](managed)
 	if m.Version.Major != abi.DLPackMajor {
 		return nil, failure.Errorf(failure.KindValue, "DLPack: the struct has version %d.%d, this module reads major version %d only: ask the producer for that version",
 			m.Version.Major, m.Version.Minor, abi.DLPackMajor)
@@ -51,26 +151,7 @@ func FromDLPackVersioned(managed Pointer, demands ...DLPackOption) (*Tensor, err
 	return t, err
 }
 
-// FromDLPack is like [FromDLPackVersioned] for a DLManagedTensor, the older struct, which
-// has no version and cannot mark memory as read-only.
-func FromDLPack(managed Pointer, demands ...DLPackOption) (*Tensor, error) {
-	if err := structAddress(managed); err != nil {
-		return nil, err
-	}
-	return importDLPack(managed, &capi.PointerTo[abi.DLManagedTensor](managed.Address).Tensor, false, false, demands)
-}
-
-func structAddress(p Pointer) error {
-	switch {
-	case p.Address == 0:
-		return failure.Errorf(failure.KindValue, "DLPack: the address of the struct is null")
-	case p.Address%8 != 0:
-		return failure.Errorf(failure.KindValue, "DLPack: address %#x is not the address of a struct: it is not aligned to 8 bytes", p.Address)
-	}
-	return nil
-}
-
-func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, demands []DLPackOption) (*Tensor, error) {
+func importDLPack(managed uintptr, c *abi.DLTensor, versioned, readOnly bool, demands []DLPackOption) (*Tensor, error) {
 	var d dlpackDemands
 	for _, option := range demands {
 		option(&d)
@@ -81,7 +162,7 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 	if err := Load(); err != nil {
 		return nil, err
 	}
-	handle, err := values.ImportDLPack(managed.Address, versioned, int32(d.alignment), d.contiguous)
+	handle, err := values.ImportDLPack(managed, versioned, int32(d.alignment), d.contiguous)
 	if err != nil {
 		return nil, d.explain(c, err)
 	}
@@ -89,13 +170,7 @@ func importDLPack(managed Pointer, c *abi.DLTensor, versioned, readOnly bool, de
 	if readOnly {
 		o.SetReadOnly()
 	}
-	t := codec.Wrap[*Tensor](o)
-	if c.ByteOffset == 0 || !c.Device.HasAddresses() {
-		return t, nil
-	}
-	// Many kernels ignore the offset, so a view adds it to its address.
-	defer t.Release()
-	return t.view(o, 0, t.Shape(), t.Strides())
+	return codec.Wrap[*Tensor](o), nil
 }
 
 // check refuses values of the struct that the library does not check.
@@ -142,51 +217,35 @@ func (d *dlpackDemands) explain(c *abi.DLTensor, err error) error {
 }
 
 // ToDLPackVersioned returns a new DLManagedTensorVersioned over the memory of the tensor,
-// for another framework. It copies nothing. The struct holds a reference to the tensor
-// until its deleter is called: the consumer calls it, or [DeleteDLPackVersioned] does if
-// no consumer took the struct. The struct of a read-only tensor is marked as read-only.
-func (t *Tensor) ToDLPackVersioned() (Pointer, error) {
-	p, err := t.export(true)
-	if err == nil && t.ReadOnly() {
-		capi.PointerTo[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
-	}
-	return p, err
-}
+// for another framework. It copies nothing. The struct holds a reference to the tensor until
+// its deleter is called. The struct of a read-only tensor is marked as read-only.
+func (t *Tensor) ToDLPackVersioned() (*DLPack, error) { return t.export(true) }
 
 // ToDLPack is like [Tensor.ToDLPackVersioned] for a DLManagedTensor, the older struct. That
 // struct cannot mark memory as read-only, so a read-only tensor is an error.
-// [DeleteDLPack] deletes a struct that no consumer took.
-func (t *Tensor) ToDLPack() (Pointer, error) {
+func (t *Tensor) ToDLPack() (*DLPack, error) {
 	if t.ReadOnly() {
-		return Pointer{}, failure.Errorf(failure.KindValue, "DLPack: %s is read-only, and a struct without a version cannot mark it: use ToDLPackVersioned or Clone", t)
+		return nil, failure.Errorf(failure.KindValue, "DLPack: %s is read-only, and a struct without a version cannot mark it: use ToDLPackVersioned or Clone", t)
 	}
 	return t.export(false)
 }
 
-func (t *Tensor) export(versioned bool) (Pointer, error) {
+func (t *Tensor) export(versioned bool) (*DLPack, error) {
 	o, err := codec.Receiver(t, "Tensor")
 	if err != nil {
-		return Pointer{}, err
+		return nil, err
 	}
 	if o.BorrowedMemory() {
-		return Pointer{}, failure.Errorf(failure.KindRuntime, "DLPack: the memory of %s is borrowed until the callback returns: export a Clone", t)
+		return nil, failure.Errorf(failure.KindRuntime, "DLPack: the memory of %s is borrowed until the callback returns: export a Clone", t)
 	}
 	p, err := values.ExportDLPack(o.Handle(), versioned)
+	readOnly := t.ReadOnly()
 	runtime.KeepAlive(t)
-	return Pointer{p}, err
-}
-
-// DeleteDLPackVersioned calls the deleter of a struct that this program owns. The struct
-// must not be used afterwards. A null pointer does nothing.
-func DeleteDLPackVersioned(managed Pointer) {
-	if managed.Address != 0 {
-		objects.CallDeleter(capi.PointerTo[abi.DLManagedTensorVersioned](managed.Address).Deleter, managed.Address)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// DeleteDLPack is like [DeleteDLPackVersioned] for a struct without a version.
-func DeleteDLPack(managed Pointer) {
-	if managed.Address != 0 {
-		objects.CallDeleter(capi.PointerTo[abi.DLManagedTensor](managed.Address).Deleter, managed.Address)
+	if versioned && readOnly {
+		capi.PointerTo[abi.DLManagedTensorVersioned](p).Flags |= abi.DLFlagReadOnly
 	}
+	return ownDLPack(Pointer{p}, versioned)
 }

@@ -1,6 +1,7 @@
 package tvmffi_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,9 +15,16 @@ import (
 )
 
 // managed makes a struct in C++ whose deleter counts.
-func managed(t testing.TB, shape, strides []int64, offset, floats, major, flags int64) tvmffi.Pointer {
+func managed(t testing.TB, shape, strides []int64, offset, floats, major, flags int64) *tvmffi.DLPack {
 	t.Helper()
-	return runtimetest.Get[tvmffi.Pointer](t, "tensors.managed", tvmffi.Of(shape...), optional(strides), offset, floats, major, flags)
+	p := runtimetest.Get[tvmffi.Pointer](t, "tensors.managed", tvmffi.Of(shape...), optional(strides), offset, floats, major, flags)
+	return runtimetest.Must[*tvmffi.DLPack](t)(tvmffi.OwnDLPackVersioned(p))
+}
+
+// taken takes a struct for C++.
+func taken(t testing.TB, p *tvmffi.DLPack) tvmffi.Pointer {
+	t.Helper()
+	return runtimetest.Must[tvmffi.Pointer](t)(p.Take())
 }
 
 func optional(strides []int64) any {
@@ -59,9 +67,10 @@ func TestFromDLPack(t *testing.T) {
 			var x *tvmffi.Tensor
 			var err error
 			if versioned {
-				x, err = tvmffi.FromDLPackVersioned(managed(t, c.shape, c.strides, c.offset, 6, 1, 0))
+				x, err = tvmffi.FromDLPack(managed(t, c.shape, c.strides, c.offset, 6, 1, 0))
 			} else {
-				x, err = tvmffi.FromDLPack(runtimetest.Get[tvmffi.Pointer](t, "tensors.managed_old", tvmffi.Of(c.shape...), optional(c.strides), c.offset, int64(6)))
+				old := runtimetest.Get[tvmffi.Pointer](t, "tensors.managed_old", tvmffi.Of(c.shape...), optional(c.strides), c.offset, int64(6))
+				x, err = tvmffi.FromDLPack(runtimetest.Must[*tvmffi.DLPack](t)(tvmffi.OwnDLPack(old)))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -90,55 +99,53 @@ func TestFromDLPack_refuses(t *testing.T) {
 	runtimetest.LoadTensors(t)
 	for _, c := range []struct {
 		text    string
-		make    func() tvmffi.Pointer
+		make    func() *tvmffi.DLPack
 		options []tvmffi.DLPackOption
 	}{
-		{"the struct has version 2.0, this module reads major version 1 only", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 2, 0) }, nil},
-		{"the struct has version 0.0", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 0, 0) }, nil},
-		{"are padded to whole bytes", func() tvmffi.Pointer { return managed(t, []int64{2}, nil, 0, 2, 1, 4) }, nil},
-		{"is not aligned to 64 bytes: copy it", func() tvmffi.Pointer { return managed(t, []int64{1}, nil, 4, 64, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(64), tvmffi.RequireContiguous()}},
-		{"the alignment of 3 bytes is not a power of two", func() tvmffi.Pointer { return managed(t, []int64{1}, nil, 0, 2, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(3)}},
-		{"with shape [2 3] and strides [1 2] is not contiguous", func() tvmffi.Pointer { return managed(t, []int64{2, 3}, []int64{1, 2}, 0, 6, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireContiguous()}},
-		{"dimension 0 of shape [-1] is negative", func() tvmffi.Pointer { return managed(t, []int64{-1}, nil, 0, 2, 1, 0) }, nil},
-		{"has too many elements", func() tvmffi.Pointer { return managed(t, []int64{1 << 62, 1 << 62}, nil, 0, 2, 1, 0) }, nil},
-		{"reaches too far", func() tvmffi.Pointer { return managed(t, []int64{2, 2}, []int64{1 << 62, 1}, 0, 2, 1, 0) }, nil},
-		{"the tensor has -1 dimensions, expected 0 to 1024", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.NDim = -1 }) }, nil},
-		{"the tensor has 5000 dimensions, expected 0 to 1024", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.NDim = 5000 }) }, nil},
-		{"the tensor has 1 dimensions, but the address of its shape is null", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.Shape = 0 }) }, nil},
-		{"the address of the data of float32[2] is null", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.Data = 0 }) }, nil},
-		{"a data type of 0 bits", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.DType.Bits = 0 }) }, nil},
-		{"the size of a scalable vector", func() tvmffi.Pointer { return spoiled(t, func(d *abi.DLTensor) { d.DType.Lanes = 65535 }) }, nil},
+		{"the struct has version 2.0, this module reads major version 1 only", func() *tvmffi.DLPack { return managed(t, []int64{2}, nil, 0, 2, 2, 0) }, nil},
+		{"the struct has version 0.0", func() *tvmffi.DLPack { return managed(t, []int64{2}, nil, 0, 2, 0, 0) }, nil},
+		{"are padded to whole bytes", func() *tvmffi.DLPack { return managed(t, []int64{2}, nil, 0, 2, 1, 4) }, nil},
+		{"is not aligned to 64 bytes: copy it", func() *tvmffi.DLPack { return managed(t, []int64{1}, nil, 4, 64, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(64), tvmffi.RequireContiguous()}},
+		{"the alignment of 3 bytes is not a power of two", func() *tvmffi.DLPack { return managed(t, []int64{1}, nil, 0, 2, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireAligned(3)}},
+		{"with shape [2 3] and strides [1 2] is not contiguous", func() *tvmffi.DLPack { return managed(t, []int64{2, 3}, []int64{1, 2}, 0, 6, 1, 0) }, []tvmffi.DLPackOption{tvmffi.RequireContiguous()}},
+		{"dimension 0 of shape [-1] is negative", func() *tvmffi.DLPack { return managed(t, []int64{-1}, nil, 0, 2, 1, 0) }, nil},
+		{"has too many elements", func() *tvmffi.DLPack { return managed(t, []int64{1 << 62, 1 << 62}, nil, 0, 2, 1, 0) }, nil},
+		{"reaches too far", func() *tvmffi.DLPack { return managed(t, []int64{2, 2}, []int64{1 << 62, 1}, 0, 2, 1, 0) }, nil},
+		{"the tensor has -1 dimensions, expected 0 to 1024", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.NDim = -1 }) }, nil},
+		{"the tensor has 5000 dimensions, expected 0 to 1024", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.NDim = 5000 }) }, nil},
+		{"the tensor has 1 dimensions, but the address of its shape is null", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.Shape = 0 }) }, nil},
+		{"the address of the data of float32[2] is null", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.Data = 0 }) }, nil},
+		{"a data type of 0 bits", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.DType.Bits = 0 }) }, nil},
+		{"the size of a scalable vector", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.DType.Lanes = 65535 }) }, nil},
 	} {
 		deleters(t, 0, func() {
 			p := c.make()
-			x, err := tvmffi.FromDLPackVersioned(p, c.options...)
+			x, err := tvmffi.FromDLPack(p, c.options...)
 			if x != nil {
 				t.Errorf("%q: got %v", c.text, x)
 			}
 			runtimetest.WantError(t, err, nil, "DLPack", c.text)
-			t.Cleanup(func() { deleters(t, 1, func() { tvmffi.DeleteDLPackVersioned(p) }) })
+			t.Cleanup(func() { deleters(t, 1, func() { p.Release() }) })
 		})
 	}
 	for p, text := range map[uintptr]string{0: "the address of the struct is null", 12345: "address 0x3039 is not the address of a struct"} {
-		_, err := tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: p})
+		_, err := tvmffi.OwnDLPackVersioned(tvmffi.Pointer{Address: p})
 		runtimetest.WantError(t, err, tvmffi.ErrValue, text)
-		_, err = tvmffi.FromDLPack(tvmffi.Pointer{Address: p})
+		_, err = tvmffi.OwnDLPack(tvmffi.Pointer{Address: p})
 		runtimetest.WantError(t, err, tvmffi.ErrValue, text)
 	}
-	tvmffi.DeleteDLPack(tvmffi.Pointer{})
-	tvmffi.DeleteDLPackVersioned(tvmffi.Pointer{})
 }
 
-func spoiled(t *testing.T, spoil func(*abi.DLTensor)) tvmffi.Pointer {
-	p := managed(t, []int64{2}, nil, 0, 2, 1, 0)
+func spoiled(t *testing.T, spoil func(*abi.DLTensor)) *tvmffi.DLPack {
+	p := taken(t, managed(t, []int64{2}, nil, 0, 2, 1, 0))
 	spoil(&capi.PointerTo[abi.DLManagedTensorVersioned](p.Address).Tensor)
-	return p
+	return runtimetest.Must[*tvmffi.DLPack](t)(tvmffi.OwnDLPackVersioned(p))
 }
 
 func TestReadOnlyTensor(t *testing.T) {
 	runtimetest.LoadTensors(t)
 	deleters(t, 1, func() {
-		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(managed(t, []int64{2, 3}, nil, 4, 7, 1, abi.DLFlagReadOnly)))
+		x := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(managed(t, []int64{2, 3}, nil, 4, 7, 1, abi.DLFlagReadOnly)))
 		view := runtimetest.Must[*tvmffi.Tensor](t)(x.Select(0, 1))
 		kept := tvmffi.Retain(view)
 		for _, r := range []*tvmffi.Tensor{x, view, kept} {
@@ -161,7 +168,7 @@ func TestReadOnlyTensor(t *testing.T) {
 		if n, err := view.ReadAt(b, 8); n != 4 || err != nil {
 			t.Errorf("ReadAt returned %d, %v, want 4", n, err)
 		}
-		p := runtimetest.Must[tvmffi.Pointer](t)(view.ToDLPackVersioned())
+		p := taken(t, runtimetest.Must[*tvmffi.DLPack](t)(view.ToDLPackVersioned()))
 		if sum := runtimetest.Get[float64](t, "tensors.consume", p); sum != 15+1000*abi.DLFlagReadOnly {
 			t.Errorf("the consumer saw %v", sum)
 		}
@@ -180,7 +187,7 @@ func TestToDLPack(t *testing.T) {
 	runtimetest.LoadTensors(t)
 	runtimetest.Balanced(t)
 	x := runtimetest.CountingTensor(t, 2, 3)
-	p := runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())
+	p := taken(t, runtimetest.Must[*tvmffi.DLPack](t)(x.ToDLPackVersioned()))
 	if n := memstat.UseCount(x); n != 2 {
 		t.Errorf("%d references, want 2", n)
 	}
@@ -188,17 +195,17 @@ func TestToDLPack(t *testing.T) {
 	if m.Version.Major != 1 || m.Flags != 0 || m.Tensor.NDim != 2 || m.Tensor.Data != x.DataPointer().Address {
 		t.Errorf("the DLPack struct is %+v, want version 1 without flags and the memory of the tensor", m)
 	}
-	tvmffi.DeleteDLPackVersioned(p)
-	old := runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPack())
-	tvmffi.DeleteDLPack(old)
+	runtimetest.Must[*tvmffi.DLPack](t)(tvmffi.OwnDLPackVersioned(p)).Release()
+	old := runtimetest.Must[*tvmffi.DLPack](t)(x.ToDLPack())
+	old.Release()
 	if n := memstat.UseCount(x); n != 1 {
 		t.Errorf("%d references, want 1", n)
 	}
-	if sum := runtimetest.Get[float64](t, "tensors.consume", runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())); sum != 15 {
+	if sum := runtimetest.Get[float64](t, "tensors.consume", taken(t, runtimetest.Must[*tvmffi.DLPack](t)(x.ToDLPackVersioned()))); sum != 15 {
 		t.Errorf("tensors.consume returned %v, want 15", sum)
 	}
 	// The struct keeps the Go memory alive by itself; a round trip shares it.
-	old = runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPack())
+	old = runtimetest.Must[*tvmffi.DLPack](t)(x.ToDLPack())
 	x.Release()
 	back := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(old, tvmffi.RequireContiguous(), tvmffi.RequireAligned(4)))
 	if got := runtimetest.FloatsOf(t, back); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) {
@@ -206,6 +213,75 @@ func TestToDLPack(t *testing.T) {
 	}
 	back.Release()
 	runtimetest.DropGarbage(t)
+}
+
+// TestDLPack_usedOnce uses each struct a second time, in all ways, and from many goroutines. The
+// collector deletes what nobody used.
+func TestDLPack_usedOnce(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	runtimetest.Balanced(t)
+	for _, versioned := range []bool{true, false} {
+		for name, use := range map[string]func(p *tvmffi.DLPack) error{
+			"FromDLPack": func(p *tvmffi.DLPack) error {
+				x, err := tvmffi.FromDLPack(p)
+				x.Release()
+				return err
+			},
+			"Take": func(p *tvmffi.DLPack) error {
+				consumer := map[bool]string{true: "tensors.consume", false: "tensors.consume_old"}[versioned]
+				return runtimetest.ErrorOf(runtimetest.Call(consumer, taken(t, p)))
+			},
+			"Release": func(p *tvmffi.DLPack) error { p.Release(); return nil },
+		} {
+			x := runtimetest.CountingTensor(t, 4)
+			export := x.ToDLPack
+			if versioned {
+				export = x.ToDLPackVersioned
+			}
+			p, err := export()
+			if err = errors.Join(err, use(p)); err != nil {
+				t.Fatal(name, err)
+			}
+			for _, err := range []error{runtimetest.ErrorOf(tvmffi.FromDLPack(p)), runtimetest.ErrorOf(p.Take())} {
+				runtimetest.WantError(t, err, tvmffi.ErrRuntime, "DLPack: the struct was used before", "call ToDLPack for each consumer")
+			}
+			p.Release()
+			if n := memstat.UseCount(x); n != 1 {
+				t.Errorf("after %s the tensor has %d references, want 1", name, n)
+			}
+			x.Release()
+		}
+	}
+	var none *tvmffi.DLPack
+	none.Release()
+	for _, err := range []error{runtimetest.ErrorOf(tvmffi.FromDLPack(none)), runtimetest.ErrorOf(none.Take())} {
+		runtimetest.WantError(t, err, tvmffi.ErrType, "DLPack: the struct is nil")
+	}
+	deleters(t, 1, func() {
+		p := managed(t, []int64{4}, nil, 0, 4, 1, 0)
+		won := make(chan *tvmffi.Tensor)
+		for range 8 {
+			go func() {
+				x, _ := tvmffi.FromDLPack(p)
+				won <- x
+			}()
+		}
+		winners := 0
+		for range 8 {
+			if x := <-won; x != nil {
+				winners++
+				x.Release()
+			}
+		}
+		if winners != 1 {
+			t.Errorf("%d goroutines have a tensor of one struct", winners)
+		}
+	})
+	deleters(t, 1, func() {
+		before := deletedStructs(t)
+		managed(t, []int64{4}, nil, 0, 4, 1, 0)
+		runtimetest.Collect(t, "structs of DLPack", func() bool { return deletedStructs(t) > before })
+	})
 }
 
 // A C++ function that calls a callback with a DLTensor* lends its memory.

@@ -99,7 +99,7 @@ func ExampleFromFloat32() {
 }
 
 // Frameworks exchange tensors as DLPack structs, without a copy.
-func ExampleFromDLPackVersioned() {
+func ExampleFromDLPack() {
 	t, err := tvmffi.FromSlice([]float64{1, 2, 3})
 	if err != nil {
 		log.Fatal(err)
@@ -110,9 +110,9 @@ func ExampleFromDLPackVersioned() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	u, err := tvmffi.FromDLPackVersioned(managed) // takes the struct over
+	u, err := tvmffi.FromDLPack(managed) // takes the struct over
 	if err != nil {
-		tvmffi.DeleteDLPackVersioned(managed)
+		managed.Release()
 		log.Fatal(err)
 	}
 	defer u.Release()

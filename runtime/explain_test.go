@@ -14,10 +14,10 @@ import (
 // the kind of the library, and its error is their cause.
 func TestExplainedErrors(t *testing.T) {
 	runtimetest.LoadTensors(t)
-	dlpack := func(p tvmffi.Pointer, options ...tvmffi.DLPackOption) error {
+	dlpack := func(p *tvmffi.DLPack, options ...tvmffi.DLPackOption) error {
 		t.Helper()
-		_, err := tvmffi.FromDLPackVersioned(p, options...)
-		tvmffi.DeleteDLPackVersioned(p)
+		_, err := tvmffi.FromDLPack(p, options...)
+		p.Release()
 		return err
 	}
 	_, unknown := reflection.TypeByKey("calls.Bocks")

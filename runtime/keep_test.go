@@ -147,7 +147,7 @@ func keepAliveChild() error {
 			return tensorAlive(func(x *tvmffi.Tensor) error {
 				p, err := x.ToDLPack() // nothing uses x after it
 				if err == nil {
-					tvmffi.DeleteDLPack(p)
+					p.Release()
 				}
 				return err
 			})

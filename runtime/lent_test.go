@@ -70,9 +70,9 @@ func TestAnyOf_readOnly(t *testing.T) {
 	runtimetest.Balanced(t)
 	x := runtimetest.CountingTensor(t, 4)
 	defer x.Release()
-	p := runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())
+	p := taken(t, runtimetest.Must[*tvmffi.DLPack](t)(x.ToDLPackVersioned()))
 	capi.PointerTo[abi.DLManagedTensorVersioned](p.Address).Flags |= abi.DLFlagReadOnly
-	fixed := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(p))
+	fixed := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(runtimetest.Must[*tvmffi.DLPack](t)(tvmffi.OwnDLPackVersioned(p))))
 	defer fixed.Release()
 	for _, a := range []tvmffi.Any{runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(fixed)), runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf[any](fixed))} {
 		y := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.As[*tvmffi.Tensor](a))

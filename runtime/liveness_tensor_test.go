@@ -21,12 +21,12 @@ func TestLivenessTensors(t *testing.T) {
 	}
 	uses := []runtimetest.Use{
 		{"DLPack of C", func() any { return shapeOf(numbers(2), nil) }, "[2] [0 1]"},
-		{"ToDLPackVersioned", func() any { return call("tensors.consume", got(numbers(4).ToDLPackVersioned())) }, 6.},
-		{"ToDLPack", func() any { return call("tensors.consume_old", got(numbers(4).ToDLPack())) }, 6.},
-		{"ToDLPack of Go memory", func() any { return call("tensors.consume_old", got(goNumbers(4).ToDLPack())) }, 6.},
+		{"ToDLPackVersioned", func() any { return call("tensors.consume", got(got(numbers(4).ToDLPackVersioned()).Take())) }, 6.},
+		{"ToDLPack", func() any { return call("tensors.consume_old", got(got(numbers(4).ToDLPack()).Take())) }, 6.},
+		{"ToDLPack of Go memory", func() any { return call("tensors.consume_old", got(got(goNumbers(4).ToDLPack()).Take())) }, 6.},
 		{"ToDLPack and back", func() any { return shapeOf(tvmffi.FromDLPack(got(goNumbers(4).ToDLPack()))) }, "[4] [0 1 2 3]"},
 		{"FromDLPack with an offset", func() any {
-			return shapeOf(tvmffi.FromDLPackVersioned(call("tensors.managed", shape2(2), nil, int64(8), int64(4), int64(1), int64(0)).(tvmffi.Pointer)))
+			return shapeOf(tvmffi.FromDLPack(got(tvmffi.OwnDLPackVersioned(call("tensors.managed", shape2(2), nil, int64(8), int64(4), int64(1), int64(0)).(tvmffi.Pointer)))))
 		}, "[2] [2 3]"},
 		{"FromPointer and what it keeps", func() any { return shapeOf(over(numbers(3))) }, "[3] [0 1 2]"},
 		{"FromSlice", func() any { return shapeOf(tvmffi.FromSlice(slice(5))) }, "[5] [0 1 2 3 4]"},
@@ -69,7 +69,7 @@ func numbers(dims ...int64) *tvmffi.Tensor {
 		n *= d
 	}
 	p := call("tensors.managed", shape2(dims...), nil, int64(0), n, int64(1), int64(0)).(tvmffi.Pointer)
-	return got(tvmffi.FromDLPackVersioned(p))
+	return got(tvmffi.FromDLPack(got(tvmffi.OwnDLPackVersioned(p))))
 }
 
 // goNumbers is numbers in memory of Go.

@@ -270,7 +270,7 @@ func TestMessages(t *testing.T) {
 
 // notCalled are the functions that must not be called with wrong addresses, and those that
 // make the rest of the process another one.
-var notCalled = []string{"DeleteDLPack", "DeleteDLPackVersioned", "FunctionFromPacked", "FunctionFromPointer", "FromPointer"}
+var notCalled = []string{"FunctionFromPacked", "FunctionFromPointer", "FromPointer", "OwnDLPack", "OwnDLPackVersioned"}
 
 // publicFunctions returns the functions of the package by name, generic ones with several
 // type arguments, and some of the packages beside it.
@@ -287,7 +287,7 @@ func publicFunctions() map[string][]any {
 		"CUDA": {tvmffi.CUDA}, "Cast": {tvmffi.Cast[*tvmffi.Tensor]}, "Compare": {tvmffi.Compare}, "Concat": {tvmffi.Concat[any]},
 		"Convert": {tvmffi.Convert[int8], tvmffi.Convert[bool], tvmffi.Convert[tvmffi.DataType], tvmffi.Convert[tvmffi.Device], tvmffi.Convert[[]float32], tvmffi.Convert[config]},
 		"Copy":    {tvmffi.Copy}, "CopyFrom": {tvmffi.CopyFrom[float32]}, "CopyTo": {tvmffi.CopyTo[float32], tvmffi.CopyTo[int8]}, "Doc": {tvmffi.Doc},
-		"ElementsOf": {tvmffi.ElementsOf[int8]}, "Equal": {tvmffi.Equal}, "FromDLPack": {tvmffi.FromDLPack}, "FromDLPackVersioned": {tvmffi.FromDLPackVersioned},
+		"ElementsOf": {tvmffi.ElementsOf[int8]}, "Equal": {tvmffi.Equal}, "FromDLPack": {tvmffi.FromDLPack},
 		"FromFloat32": {tvmffi.FromFloat32}, "FromSlice": {tvmffi.FromSlice[float32]}, "FromStrided": {tvmffi.FromStrided[int8]}, "FuncOf": {tvmffi.FuncOf},
 		"FunctionMetadata": {tvmffi.FunctionMetadata}, "Functions": {tvmffi.Functions}, "Hash": {tvmffi.Hash}, "KindError": {tvmffi.KindError}, "LibraryPath": {tvmffi.LibraryPath},
 		"Load": {func(path string) error {

@@ -150,7 +150,7 @@ func (t *Tensor) Contiguous() bool {
 }
 
 // ReadOnly reports whether the memory must not be written. That is so for a tensor that
-// [FromDLPackVersioned] made of memory marked as read-only, and for its views. The library
+// [FromDLPack] made of memory marked as read-only, and for its views. The library
 // does not keep the mark, so a tensor that went through native code has lost it.
 func (t *Tensor) ReadOnly() bool { return codec.Ref(t).ReadOnly() }
 

@@ -165,7 +165,7 @@ func TestCopies(t *testing.T) {
 	runtimetest.WantError(t, tvmffi.CopyFrom(x, make([]int32, 6)), tvmffi.ErrType, "the element type is float32, not int32")
 	// Elements that are not aligned can be copied, though not viewed.
 	memory := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Uint8, 9))
-	odd := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(tvmffi.Pointer{Address: oddStruct(t, memory)}))
+	odd := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(oddStruct(t, memory)))
 	if err := tvmffi.CopyFrom(odd, []float32{1.5, 2.5}); err != nil || !slices.Equal(runtimetest.FloatsOf(t, odd), []float32{1.5, 2.5}) {
 		t.Error(err)
 	}
@@ -179,14 +179,14 @@ func TestCopies(t *testing.T) {
 }
 
 // oddStruct makes a DLPack struct of two float32 at an odd address of memory.
-func oddStruct(t *testing.T, memory *tvmffi.Tensor) uintptr {
+func oddStruct(t *testing.T, memory *tvmffi.Tensor) *tvmffi.DLPack {
 	t.Helper()
-	p := runtimetest.Must[tvmffi.Pointer](t)(memory.ToDLPackVersioned()).Address
+	p := taken(t, runtimetest.Must[*tvmffi.DLPack](t)(memory.ToDLPackVersioned())).Address
 	m := capi.PointerTo[abi.DLManagedTensorVersioned](p)
 	m.Tensor.Data++
 	m.Tensor.DType = abi.DLDataType(tvmffi.Float32)
 	*capi.PointerTo[int64](m.Tensor.Shape) = 2
-	return p
+	return runtimetest.Must[*tvmffi.DLPack](t)(tvmffi.OwnDLPackVersioned(tvmffi.Pointer{Address: p}))
 }
 
 func TestBytes(t *testing.T) {

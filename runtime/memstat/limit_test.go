@@ -107,7 +107,7 @@ func TestForeignMemory(t *testing.T) {
 	expect("memory of Go", 1<<20)
 	view := runtimetest.Must[*tvmffi.Tensor](t)(x.Slice(0, 1<<19, 1<<20))
 	again2 := runtimetest.Must[*tvmffi.Tensor](t)(view.Slice(0, 0, 100))
-	shared := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPackVersioned(runtimetest.Must[tvmffi.Pointer](t)(x.ToDLPackVersioned())))
+	shared := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromDLPack(runtimetest.Must[*tvmffi.DLPack](t)(x.ToDLPackVersioned())))
 	localView := runtimetest.Must[*tvmffi.Tensor](t)(local.Slice(0, 0, 1<<19))
 	expect("views, and another tensor, over the same memory", 1<<20)
 	x.Release()
