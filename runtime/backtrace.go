@@ -57,35 +57,56 @@ func parseFrame(line string) (f Frame, ok bool) {
 	return f, err == nil
 }
 
+// mostCauses limits the causes that are printed.
+const mostCauses = 16
+
 // Format writes the kind and the message. For %+v it also writes the backtrace, the oldest
-// frame first, and the causes.
+// frame first, and the causes, at most 16.
 func (e *Error) Format(f fmt.State, verb rune) {
 	if verb == 'q' {
 		fmt.Fprintf(f, "%q", e.Error())
 		return
 	}
-	all := verb == 'v' && f.Flag('+')
-	if trace := e.failure().Trace(); all && trace != "" {
-		lines := strings.Split(strings.TrimRight(trace, "\n"), "\n")
-		io.WriteString(f, "Traceback (most recent call last):\n")
-		for i := len(lines) - 1; i >= 0; i-- {
-			io.WriteString(f, lines[i]+"\n")
-		}
+	if verb != 'v' || !f.Flag('+') {
+		io.WriteString(f, e.Error())
+		return
 	}
-	io.WriteString(f, e.Error())
-	if cause := e.failure().OwnCause(); all && cause != nil {
-		fmt.Fprintf(f, "\ncaused by: %+v", (*Error)(unsafe.Pointer(cause)))
+	e.print(f)
+	cause := e.failure().OwnCause()
+	for n := 0; cause != nil; n++ {
+		io.WriteString(f, "\ncaused by: ")
+		if n == mostCauses {
+			io.WriteString(f, "...")
+			return
+		}
+		(*Error)(unsafe.Pointer(cause)).print(f)
+		cause = cause.OwnCause()
 	}
 }
 
-// LogValue returns a group of the kind, the message, the cause and the frames.
-func (e *Error) LogValue() slog.Value {
+// print writes the backtrace, the kind and the message.
+func (e *Error) print(w io.Writer) {
+	if trace := e.failure().Trace(); trace != "" {
+		lines := strings.Split(strings.TrimRight(trace, "\n"), "\n")
+		io.WriteString(w, "Traceback (most recent call last):\n")
+		for i := len(lines) - 1; i >= 0; i-- {
+			io.WriteString(w, lines[i]+"\n")
+		}
+	}
+	io.WriteString(w, e.Error())
+}
+
+// LogValue returns a group of the kind, the message, the cause and the frames. A cause is a
+// group too, and so on, for at most 16 causes.
+func (e *Error) LogValue() slog.Value { return e.logValue(mostCauses) }
+
+func (e *Error) logValue(causes int) slog.Value {
 	if e == nil {
 		return slog.Value{}
 	}
 	attributes := []slog.Attr{slog.String("kind", e.Kind), slog.String("message", e.Message)}
-	if cause := e.failure().OwnCause(); cause != nil {
-		attributes = append(attributes, slog.Any("cause", (*Error)(unsafe.Pointer(cause))))
+	if cause := e.failure().OwnCause(); cause != nil && causes > 0 {
+		attributes = append(attributes, slog.Attr{Key: "cause", Value: (*Error)(unsafe.Pointer(cause)).logValue(causes - 1)})
 	}
 	if frames := e.Frames(); len(frames) > 0 {
 		attributes = append(attributes, slog.Any("frames", frames))

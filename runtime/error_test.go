@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"reflect"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/batch"
 )
 
 func TestErrorsOfTheLibrary(t *testing.T) {
@@ -179,6 +181,86 @@ func nest(t testing.TB, through string, levels int, fail func() error) *tvmffi.F
 		return f
 	}
 	return nest(t, through, levels-1, func() error { _, err := runtimetest.Call(through, f, 1); return err })
+}
+
+// Each level of callbacks may wrap the error of the level below. The text and the backtrace
+// have a limit, so the memory for the error grows with the levels and not with their square.
+func TestErrorLevels(t *testing.T) {
+	runtimetest.Load(t)
+	apply := runtimetest.Lookup(t, "calls.apply")
+	defer apply.Release()
+	leaf := errors.New("the innermost text")
+	for name, wrap := range map[string]func(n int64, err error) error{
+		"fmt.Errorf": func(n int64, err error) error { return fmt.Errorf("level %d: %w", n, err) },
+		"WrapError":  func(n int64, err error) error { return tvmffi.WrapError("ValueError", fmt.Sprintf("level %d", n), err) },
+		"panic":      func(n int64, err error) error { panic(fmt.Errorf("level %d: %w", n, err)) },
+		"Batch":      func(n int64, err error) error { return &batch.Error{Call: int(n), Err: err} },
+	} {
+		var f *tvmffi.Function
+		left := int64(0)
+		f = runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(n int64) (int64, error) {
+			if n == left {
+				return 0, leaf
+			}
+			_, err := apply.Call(f, n+1)
+			return 0, wrap(n, err)
+		}))
+		allocated := func(levels int64) (bytes uint64, err error) {
+			left = levels
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err = f.Call(0)
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc, err
+		}
+		few, _ := allocated(300)
+		many, err := allocated(1200)
+		if !errors.Is(err, leaf) || many > 6*few {
+			t.Errorf("%s: 300 levels allocate %d bytes, 1200 levels %d, and the error is %.200v", name, few, many, err)
+		}
+		text, all := err.Error(), fmt.Sprintf("%+v", err)
+		if len(text) > 8<<10 || len(all) > 512<<10 || name != "WrapError" && (!strings.HasSuffix(text, leaf.Error()) || !strings.Contains(text, " ... ")) {
+			t.Errorf("%s: the text has %d bytes, with all causes %d: %.200s", name, len(text), len(all), text)
+		}
+		var log strings.Builder
+		slog.New(slog.NewTextHandler(&log, nil)).Error("failed", "err", err)
+		if log.Len() > 512<<10 {
+			t.Errorf("%s: the log has %d bytes", name, log.Len())
+		}
+		f.Release()
+	}
+	// One level may say as much as it likes.
+	long := strings.Repeat("long ", 10_000)
+	f := nest(t, "calls.apply", 2, func() error { return fmt.Errorf("%s: %w", long, tvmffi.NewError("ValueError", long)) })
+	defer f.Release()
+	if _, err := runtimetest.Call("calls.apply", f, 1); len(err.Error()) < 2*len(long) {
+		t.Errorf("a long text has %d bytes of %d", len(err.Error()), 2*len(long))
+	}
+}
+
+type endless struct{}
+
+func (endless) Error() string   { return "endless" }
+func (e endless) Unwrap() error { return e }
+
+type shared struct{ errs []error }
+
+func (shared) Error() string     { return "shared" }
+func (s shared) Unwrap() []error { return s.errs }
+
+// The chain of a Go error may have no end, or 2^60 paths.
+func TestErrorEndless(t *testing.T) {
+	runtimetest.Load(t)
+	var tree error = io.EOF
+	for range 60 {
+		tree = shared{[]error{tree, tree}}
+	}
+	for text, err := range map[string]error{"endless": endless{}, "shared": tree} {
+		f := nest(t, "calls.apply", 3, func() error { return err })
+		_, err := runtimetest.Call("calls.apply", f, 1)
+		runtimetest.WantError(t, err, nil, "RuntimeError: "+text)
+		f.Release()
+	}
 }
 
 func TestPanics(t *testing.T) {

@@ -76,18 +76,12 @@ func UnmarshalMap(from ObjectRef, into any) error {
 
 // withPath joins the steps of an error to one path, which begins with path.
 func withPath(path string, err error) error {
-	for {
-		e := failure.FailureOf(err)
-		if e == nil {
-			return err
-		}
-		if e.Step == "" {
-			if path = strings.TrimPrefix(path, "."); path == "" {
-				return err
-			}
-			return failure.NewFailure(failure.Failure{Kind: e.Kind, Message: path + ": " + e.Message, FailureState: failure.FailureState{Cause: err}})
-		}
-		path += e.Step
-		err = e.Cause
+	steps, leaf := failure.PathOf(err)
+	e := failure.FailureOf(leaf)
+	if path = strings.TrimPrefix(path+steps, "."); e == nil || path == "" {
+		return leaf
 	}
+	f := failure.AtPath(e.Kind, path, e.Message, leaf)
+	f.Cause = leaf
+	return failure.NewFailure(*f)
 }

@@ -58,7 +58,7 @@ func (b *About) inArgument(i int, err error) error {
 	if name := b.parameter(i); name != "" {
 		place = b.Name + "(" + name + path + "=...)"
 	}
-	return failure.Errorf(kind, "%s: %s", place, Plain(failure.Message(leaf)))
+	return failure.NewFailure(*failure.AtPath(kind, place, Plain(failure.Message(leaf)), leaf))
 }
 
 // ArgumentError adds to an error that it is of a parameter, in the words for callers.

@@ -30,8 +30,9 @@ func (c *Call) Target() *Func { return c.fn }
 func (c *Call) ResultError(err error) error {
 	if c.fn == nil {
 		path, leaf := failure.PathOf(err)
-		text := "the called function: result" + path + ": " + callbacks.Plain(failure.Message(leaf))
-		return failure.NewFailure(failure.Failure{Kind: failure.KindType, Message: text, FailureState: failure.FailureState{Cause: err}})
+		f := failure.AtPath(failure.KindType, "the called function: result"+path, callbacks.Plain(failure.Message(leaf)), leaf)
+		f.Cause = err
+		return failure.NewFailure(*f)
 	}
 	return failure.Errorf(failure.KindType, "%s: result: %w", c.fn, err)
 }

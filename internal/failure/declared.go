@@ -86,27 +86,36 @@ func declarationOf(err error) *Declared {
 }
 
 // search returns the first error of the chain of err that matches, as a record, as a declared
-// type and as itself.
+// type and as itself. It gives up after some thousand errors: an error may unwrap to itself.
 func search(err error, matches func(error) bool) (f *Failure, d *Declared, found error) {
-	for err != nil {
-		if matches(err) {
-			return FailureOf(err), declarationOf(err), err
-		}
-		switch w := err.(type) {
-		case interface{ Unwrap() error }:
-			err = w.Unwrap()
-		case interface{ Unwrap() []error }:
-			for _, e := range w.Unwrap() {
-				if f, d, found := search(e, matches); found != nil {
-					return f, d, found
-				}
+	left := 10_000
+	var look func(err error) bool
+	look = func(err error) bool {
+		for ; err != nil && left > 0; left-- {
+			if matches(err) {
+				f, d, found = FailureOf(err), declarationOf(err), err
+				return true
 			}
-			return nil, nil, nil
-		default:
-			return nil, nil, nil
+			switch w := err.(type) {
+			case interface{ Unwrap() error }:
+				err = w.Unwrap()
+			case interface{ Unwrap() []error }:
+				left--
+				return slices.ContainsFunc(w.Unwrap(), look)
+			default:
+				return false
+			}
 		}
+		return false
 	}
-	return nil, nil, nil
+	look(err)
+	return f, d, found
+}
+
+// first returns the first record in the chain of err, or nil.
+func first(err error) *Failure {
+	f, _, _ := search(err, func(err error) bool { return FailureOf(err) != nil })
+	return f
 }
 
 // hasKind reports whether err is a record or of a declared type.

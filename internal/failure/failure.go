@@ -32,6 +32,9 @@ type Failure struct {
 type FailureState struct {
 	Cause error
 	Step  string // a step of a path, if Cause is the error of a part: [1], ["key"] or .field
+	// levels counts the errors whose texts are in Message, one in the other. The innermost
+	// text is the last leaf bytes of Message.
+	levels, leaf int
 	// native is an *Object, atomic: the Error object, to raise it again as the same.
 	// A plain error gets one when it is raised again.
 	native unsafe.Pointer
@@ -72,7 +75,36 @@ func Errorf(kind, format string, args ...any) error {
 	if w, ok := cause.(withoutKind); ok {
 		cause = w.inner.public()
 	}
-	return NewFailure(Failure{Kind: kind, Message: err.Error(), FailureState: FailureState{Cause: cause}})
+	return around(&Failure{Kind: kind, Message: err.Error(), FailureState: FailureState{Cause: cause}}, cause).public()
+}
+
+// around completes f, whose message may end with the message of inner. A message of many
+// levels loses the middle of what is before the innermost text, and so has a limit.
+func around(f *Failure, inner error) *Failure {
+	in := first(inner)
+	if in == nil {
+		return f
+	}
+	leaf := in.Message
+	if in.levels > 0 {
+		leaf = leaf[len(leaf)-in.leaf:]
+	}
+	if places, ok := strings.CutSuffix(f.Message, leaf); ok {
+		f.levels, f.leaf = in.levels+1, len(leaf)
+		if f.levels > 16 {
+			f.Message = shorten(places) + leaf
+		}
+	}
+	return f
+}
+
+// shorten cuts the middle out of a text of many places.
+func shorten(places string) string {
+	const most, head, tail = 4 << 10, 1 << 10, 2 << 10
+	if len(places) <= most {
+		return places
+	}
+	return strings.ToValidUTF8(places[:head]+" ... "+places[len(places)-tail:], "")
 }
 
 // withoutKind is an error inside the text of another error, which already has a kind.
@@ -102,6 +134,10 @@ func ErrorOf(handle uintptr) error {
 			return same.public()
 		}
 		e.Cause = original
+		if in := first(original); in != nil && in.Backtrace == e.Backtrace {
+			e.Backtrace = in.Backtrace // one copy for all levels
+		}
+		around(e, original)
 	} else {
 		if cell.CauseChain != 0 {
 			objects.IncRef(cell.CauseChain)
@@ -211,6 +247,8 @@ func nativeErrorAt(err error, depth int) (uintptr, error) {
 		kind, backtrace = e.Kind, e.Backtrace
 		if FailureOf(original(err)) == e {
 			message = e.Message
+		} else {
+			message = around(&Failure{Message: message}, e.public()).Message
 		}
 	} else if d != nil {
 		kind = d.Kind
@@ -246,6 +284,7 @@ func Recovered(p any, in string) error {
 	e := &Failure{Kind: KindRuntime, Message: fmt.Sprintf("panic in %s: %v", in, p), Backtrace: goStack()}
 	if isError {
 		e.Cause = cause
+		around(e, cause)
 	}
 	return e.public()
 }
@@ -268,7 +307,7 @@ func (e *Failure) OwnCause() *Failure {
 		return nil
 	}
 	cause := FailureOf(e.Cause)
-	if cause == nil || strings.HasSuffix(e.Message, cause.Message) {
+	if cause == nil || e.levels > 0 || strings.HasSuffix(e.Message, cause.Message) {
 		return nil
 	}
 	return cause
@@ -297,7 +336,7 @@ func original(err error) error {
 
 // maxBacktrace is the size in bytes from which a backtrace does not grow, because an error
 // may be kept and raised again forever.
-const maxBacktrace = 64 << 10
+const maxBacktrace = 16 << 10
 
 // Passed adds Go frames to the backtrace of an error that a callback returns.
 func Passed(err error, origin uintptr) error {
@@ -306,22 +345,14 @@ func Passed(err error, origin uintptr) error {
 		appendBacktrace(o, originFrame(origin, nativeBacktrace(cell))+goFrames())
 		return err
 	}
-	return &passing{err, backtraceOf(err) + originFrame(origin, "") + goFrames()}
-}
-
-// backtraceOf returns the backtrace of the *Failure in the chain of err.
-func backtraceOf(err error) string {
-	for err != nil {
-		if e := FailureOf(err); e != nil {
-			return e.Backtrace
-		}
-		w, ok := err.(interface{ Unwrap() error })
-		if !ok {
-			return ""
-		}
-		err = w.Unwrap()
+	trace := ""
+	if in := first(err); in != nil {
+		trace = in.Backtrace
 	}
-	return ""
+	if len(trace) < maxBacktrace {
+		trace += originFrame(origin, "") + goFrames()
+	}
+	return &passing{err, trace}
 }
 
 // appendBacktrace adds frames to the backtrace of an Error object.
@@ -462,7 +493,13 @@ func Annotate(place string, err error) error {
 	if e := FailureOf(err); e != nil {
 		kind, trace = e.Kind, e.Trace()
 	}
-	return NewFailure(Failure{kind, fmt.Sprintf("%s: %s", place, Message(err)), trace, FailureState{Cause: err, Step: stepOf(place)}})
+	return around(&Failure{kind, place + ": " + Message(err), trace, FailureState{Cause: err, Step: stepOf(place)}}, err).public()
+}
+
+// AtPath returns an error of the given kind whose text is place and text, which is the message
+// of cause, perhaps in other words.
+func AtPath(kind, place, text string, cause error) *Failure {
+	return around(&Failure{Kind: kind, Message: place + ": " + text}, cause)
 }
 
 // Message returns the text of err without its kind.

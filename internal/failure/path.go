@@ -4,16 +4,13 @@ import "strings"
 
 // PathOf returns the places that err names, as a path such as ["x"][2], and the error there.
 func PathOf(err error) (path string, leaf error) {
+	var steps strings.Builder
 	for {
 		f := FailureOf(err)
-		switch {
-		case f == nil || f.Cause == nil:
-			return path, err
-		case f.Step != "":
-			path += f.Step
-		case f.Message != Message(f.Cause):
-			return path, err
+		if f == nil || f.Cause == nil || f.Step == "" && f.Message != Message(f.Cause) {
+			return shorten(steps.String()), err
 		}
+		steps.WriteString(f.Step)
 		err = f.Cause
 	}
 }

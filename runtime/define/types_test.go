@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 )
@@ -432,6 +433,41 @@ func testDerivedState(t *testing.T) {
 		if n := objects.LiveCallbacks() - before; n != 0 {
 			t.Errorf("%d states are left", n)
 		}
+	}
+}
+
+// A converter that sets its own field adds the name of the field at each level.
+func TestDefineConverter_recursive(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	type recursive struct {
+		N int64 `ffi:"n"`
+	}
+	var set func() error
+	left := 0
+	typ := define.Object[recursive]("gotest.Recursive", define.Converter("n", func(tvmffi.Any) (int64, error) {
+		if left--; left < 0 {
+			return 0, errHook
+		}
+		return 0, set()
+	}))
+	x, err := typ.New(recursive{})
+	if old := capi.Version(); err != nil && old.Minor == 1 && old.Patch < 11 {
+		return
+	}
+	defer x.Release()
+	info, err := reflection.TypeByKey("gotest.Recursive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := info.FieldByName("n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set = func() error { return n.Set(x, "text") }
+	left = 500
+	err = set()
+	if text, all := err.Error(), fmt.Sprintf("%+v", err); !errors.Is(err, errHook) || !strings.HasSuffix(text, ": "+errHook.Error()) || len(text) > 8<<10 || len(all) > 40<<10 {
+		t.Errorf("the error of 500 levels has %d bytes, with the backtrace %d: %.300s", len(text), len(all), text)
 	}
 }
 

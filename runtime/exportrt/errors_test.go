@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
@@ -99,5 +101,22 @@ func TestDeclaredTwice(t *testing.T) {
 	const want = "exportrt_test.goneError and exportrt_test.otherError are both declared as errors of the kind declared.Gone: give one another kind"
 	if err := l.Register(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// An argument of a function may be made by a call of the same function, and so on.
+func TestArgumentError_nested(t *testing.T) {
+	err := error(tvmffi.NewError("ValueError", "the innermost text"))
+	for range 1000 {
+		err = callbacks.ArgumentError("sorted", "rows", failure.Annotate("element 3", err))
+	}
+	if text := err.Error(); !strings.HasPrefix(text, "ValueError: sorted(rows[3]=...): sorted(rows[3]=...): ") || !strings.HasSuffix(text, ": the innermost text") || len(text) > 5000 {
+		t.Errorf("%d bytes: %.300s", len(text), text)
+	}
+	for range 10_000 {
+		err = failure.Annotate("field next", err)
+	}
+	if path, _ := failure.PathOf(err); !strings.HasPrefix(path, ".next.next") || len(path) > 5000 {
+		t.Errorf("the path has %d bytes: %.300s", len(path), path)
 	}
 }
