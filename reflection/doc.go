@@ -10,8 +10,8 @@
 //
 // # Types
 //
-// [TypeByKey], [TypeOf] and [Types] return a [Type]: its parent, its fields with those of
-// its ancestors, its methods, attributes, constructor, enum entries and documentation.
+// [TypeByKey], [TypeOf] and [Types] return a [Type]: its parent, its fields and its ancestors'
+// fields, its methods, attributes, constructor, enum entries and documentation.
 // There is one *Type for each type, so == compares them.
 //
 // # Objects

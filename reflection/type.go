@@ -248,7 +248,7 @@ func (t *Type) Structural() structural.Kind {
 	return structural.Kind(t.metadata().StructuralEqHashKind)
 }
 
-// members are the fields and methods of a type with those of its ancestors.
+// members are the fields and methods of a type and of its ancestors.
 type members struct {
 	counts  []int32 // of fields and methods of the type and its ancestors, to see additions
 	own     int     // the index of the first field that the type itself has
@@ -417,7 +417,7 @@ func (m *Method) Func() (*tvmffi.Function, error) {
 }
 
 // Call calls the method on x, which is nil for a static method. C++ converts and checks
-// the arguments of a typed method; those of a packed method are not checked.
+// the arguments of a typed method, and checks nothing for a packed method.
 func (m *Method) Call(x tvmffi.ObjectRef, args ...any) (tvmffi.Any, error) {
 	f, err := m.Func()
 	if err != nil {

@@ -279,8 +279,8 @@ func (r *run) show(path Path, v tvmffi.Any) bool {
 	return r.yield(path, v)
 }
 
-// object goes to an object, of which it takes over a reference. given says that a
-// getter gave that one away.
+// object goes to an object and takes over one reference to it. given says that a getter
+// returned that reference.
 func (r *run) object(handle uintptr, path Path, given bool) bool {
 	onPath := false
 	switch {

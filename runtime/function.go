@@ -187,12 +187,12 @@ func Unregister(name string) (bool, error) {
 
 // Packed is a Go func that takes any number of arguments of any types, like a packed
 // function. Objects in args are borrowed, also those that the caller moved: they end when the
-// func returns; [Retain] keeps one, [RetainFunc] a func. A tensor that the caller passed as a DLTensor* has
-// borrowed memory too, so only a Clone of it can be kept.
+// func returns; [Retain] keeps one, [RetainFunc] a func. A tensor that the caller passed as a
+// DLTensor* has borrowed memory too, so only a Clone of it can be kept.
 //
-// The caller gets its own reference to an object that the func returns. That of the func
-// remains, and nobody can release it after the return. So a func returns Move(x), nil for
-// an x that it made: [Move] gives the reference of x away.
+// The caller gets its own reference to an object that the func returns. The func's reference
+// remains, and nobody can release it after the return. So a func returns Move(x), nil for an x
+// that it made: [Move] gives its reference away.
 type Packed func(args []Any) (any, error)
 
 // FuncOf returns a Function that calls f. f is a [Packed], or any func whose parameters
@@ -200,7 +200,7 @@ type Packed func(args []Any) (any, error)
 // follow them. A variadic func takes any number of arguments for its last parameter. If f is
 // a func that was made from a Function, FuncOf returns a new reference to that Function.
 //
-// Arguments and results are those of a [Packed]: objects and funcs in the arguments are
+// Arguments and results follow the rules of [Packed]: objects and funcs in the arguments are
 // borrowed, and a func whose result has the type any or [Moved] gives a reference away with
 // [Move]. With another result type, the reference of an object that the func made is left to
 // the garbage collector.

@@ -73,9 +73,9 @@ func nestedJSON(text []byte) error {
 
 // StringifyJSON writes None, bools, numbers, strings, Arrays, Lists and Maps with
 // string keys as JSON text with the writer of the library, on one line, or with
-// indent spaces for each level if that is not 0. Floats have 17 digits, those below
-// 2.3e-308 all their digits, and NaN and Infinity are written so. Other values are ErrValue. json.Marshal writes more
-// types, in the form of Go.
+// indent spaces for each level if that is not 0. Floats have 17 digits, or all their
+// digits below 2.3e-308. NaN and Infinity appear as these words. For other values the
+// error is of kind ErrValue. json.Marshal writes more types, in the form of Go.
 func StringifyJSON(x any, indent int) ([]byte, error) {
 	var o codec.PackedArgs
 	defer o.Close()
@@ -99,10 +99,10 @@ func StringifyJSON(x any, indent int) ([]byte, error) {
 
 // MarshalJSON returns the value as JSON: an Array, List or Shape as an array, a Map
 // or Dict with keys that are strings, ints or bools as an object, bytes in base64, a
-// DataType and a Device by their names, an object by its fields. What has no such
-// form is ErrType: functions, tensors, objects without fields, NaN. What contains
-// itself, or is nested deeper than 1000 levels, is ErrValue.
-// [jsongraph.Marshal] keeps types and sharing.
+// DataType and a Device by their names, an object by its fields. Functions, tensors,
+// objects without fields, and NaN have no such form: the error is of kind ErrType. For
+// a value that contains itself, or is nested deeper than 1000 levels, the error is of
+// kind ErrValue. [jsongraph.Marshal] keeps types and sharing.
 func (a Any) MarshalJSON() ([]byte, error) {
 	t, err := a.view()
 	if err != nil {
@@ -131,9 +131,9 @@ func (a *Any) UnmarshalJSON(text []byte) error {
 // of its own, or name the field.
 func (o *Object) MarshalJSON() ([]byte, error) { return marshalObject(o.TVMFFIObject()) }
 
-// UnmarshalJSON refuses: fields of existing objects may be read-only, and
-// JSON does not name the type that a new one should have. A constructor, [jsongraph.Unmarshal] or
-// [As] with a Go struct is the way.
+// UnmarshalJSON always returns an error: fields of existing objects may be read-only, and JSON
+// does not name the type of a new object. Use a constructor, [jsongraph.Unmarshal], or [As] with
+// a Go struct.
 func (o *Object) UnmarshalJSON([]byte) error {
 	return failure.Errorf(failure.KindType, "json: no object of TVM-FFI is made of JSON: call its constructor, or use jsongraph.Unmarshal")
 }

@@ -16,8 +16,8 @@ import (
 // functions and tensors embed it and add no fields. A pointer to any of them is therefore a
 // pointer to an Object, so [Cast] needs no copy.
 //
-// Each of them begins with an empty array of pointers to itself. So the compiler refuses a
-// conversion between two of them, which would take an array for a function.
+// Each of them begins with an empty array of pointers to itself. So the compiler refuses to
+// convert a pointer to one type into a pointer to another.
 //
 // A nil *Object stands for None. An Object must not be copied.
 type Object struct {
@@ -54,10 +54,10 @@ func (*Object) TVMFFIType(*Object) *fields.Type { return &typeObject }
 // some later time. The object must not be used after Release. A second Release does
 // nothing. On a borrowed argument of a callback, Release ends the Go object only.
 //
-// A call may still use an object that is released in a callback, or in a loop, that runs
-// during the call, on the goroutine of that callback. The reference then ends after the call,
-// when the garbage collector finds that nothing uses it. This does not concern objects that
-// the callback itself made.
+// A callback, or a loop that runs during a call, may release an object that the call still
+// uses, if it does so on its own goroutine. The reference then ends after the call, when the
+// garbage collector finds that nothing uses it. This does not concern objects that the callback
+// itself made.
 //
 // Several goroutines may release one object at the same time. Releasing an object while
 // another goroutine uses it is a data race, even if the use is a call into the library.

@@ -251,7 +251,7 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 // t may be on a device of the runtime of TVM, such as a device of an RPC session, if that library
 // is loaded. There it must be contiguous; otherwise the error is of kind ErrValue. CopyTo waits
 // for the copy. The copy takes as much memory again; [Copy] with a tensor of [FromSlice] does
-// not. Memory of CUDA is copied by package cuda.
+// not. Package cuda copies the memory of CUDA devices.
 func CopyTo[T Element](t *Tensor, to []T) error {
 	c, err := transfer[T](t, len(to))
 	if err != nil {
@@ -265,8 +265,8 @@ func CopyTo[T Element](t *Tensor, to []T) error {
 	return nil
 }
 
-// CopyFrom copies a slice to the elements of t, in row-major order. The conditions are
-// those of [CopyTo], and t must not be read-only.
+// CopyFrom copies a slice to the elements of t, in row-major order. The conditions of
+// [CopyTo] apply, and t must not be read-only.
 func CopyFrom[T Element](t *Tensor, from []T) error {
 	c, err := transfer[T](t, len(from))
 	if err == nil {
@@ -312,8 +312,8 @@ func move(c *abi.DLTensor, dense []byte, out bool) {
 
 // Copy copies the elements of from to the elements of to. Both tensors have the same shape and
 // data type. Their memory must not overlap. Each is on the host or on a device, as for
-// [CopyTo]; between two devices the copy goes through the host, unless they are the same one,
-// which then makes the copy in the order of its default stream.
+// [CopyTo]. Between two devices the copy goes through the host. Within one device, the device
+// makes the copy in the order of its default stream.
 func Copy(to, from *Tensor) error {
 	source, err := cellOf(from)
 	if err != nil {

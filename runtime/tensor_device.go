@@ -22,7 +22,7 @@ var (
 )
 
 // cellOf returns the DLTensor of a tensor whose memory is on the host, or on a device from
-// which the device API copies. That of CUDA belongs to package cuda, which orders copies by
+// which the device API copies. CUDA memory belongs to package cuda, which orders copies by
 // its streams.
 func cellOf(t *Tensor) (*abi.DLTensor, error) {
 	if _, err := codec.Live(t); err != nil {

@@ -50,8 +50,8 @@ func elementType[T Element]() DataType {
 // reference. The error is of kind ErrValue if shape does not fit data.
 //
 // The memory of a slice is aligned to the size of its elements, and often to no more. A kernel
-// that relies on more ends the program; those that TVM compiles for the CPU rely on 64 bytes.
-// Give such a kernel a tensor of [NewTensor], filled by [CopyFrom].
+// that relies on more crashes the program. Kernels that TVM compiles for the CPU rely on 64
+// bytes: give them a tensor of [NewTensor], filled by [CopyFrom].
 func FromSlice[T Element](data []T, shape ...int64) (*Tensor, error) {
 	return TensorOf(elementType[T](), data, shape...)
 }

@@ -99,9 +99,9 @@ func (v Variant) content() (Any, error) {
 	return v.value, nil
 }
 
-// VariantAs returns the value of a Variant and reports whether it is a T. No alternative
-// is None. An Array or a Map is one of certain elements only if all its elements are of
-// that type. VariantAs is for generated code.
+// VariantAs returns the value of a Variant and reports whether it is a T. None is never an
+// alternative. An Array or a Map is a T only if all its elements fit T. VariantAs is for
+// generated code.
 func VariantAs[T any](v Variant) (T, bool) {
 	var none T
 	if h, ok := v.given.(*holder[T]); ok {

@@ -19,7 +19,7 @@ const maxSchemaLen = 256 << 20
 // Encode returns the JSON form of s, one item a line and in canonical order: equal
 // schemas give equal bytes. It refuses a schema that Decode would refuse. Bytes
 // of docs that are not valid UTF-8 are replaced. The items of libtvm_ffi are left out
-// if they are those of a release that Decode knows.
+// if they equal a release that Decode knows.
 func Encode(s Schema) ([]byte, error) {
 	s = s.clone()
 	s.Sort()

@@ -22,7 +22,7 @@ type document struct {
 	Core string `json:"core,omitempty"`
 }
 
-// withoutCore leaves out the items of libtvm_ffi if they are exactly those of a known release.
+// withoutCore leaves out the items of libtvm_ffi if they equal a known release.
 func (s Schema) withoutCore() (document, error) {
 	d := document{Schema: s}
 	file := s.core()
@@ -73,7 +73,7 @@ func (s Schema) core() string {
 	return s.Libraries[i].File
 }
 
-// coreItems returns the items of a release of libtvm_ffi, as those of a library with that file name.
+// coreItems returns the items of a release of libtvm_ffi, as if a library of that file name had them.
 func coreItems(version, file string) (Schema, error) {
 	data, err := core.ReadFile(path.Join("core", version+".json"))
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// AllFields returns the fields of t with those of its ancestors, which are looked up in
-// types, root first. A field that is declared again has the place of its first
-// declaration and the content of its last one.
+// AllFields returns the fields of t and of its ancestors, root first; types has the ancestors.
+// A field that is declared again has the place of its first declaration and the content of its
+// last one.
 func (t *Type) AllFields(types map[string]*Type) []Field {
 	var fields []Field
 	at := map[string]int{}

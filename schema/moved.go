@@ -51,7 +51,7 @@ func (m *moves) findFunctions(before, after map[string]*Signature) {
 	maps.DeleteFunc(m.functions, func(from, to string) bool { return !certain[namespaces(from, to)] })
 }
 
-// namespaces returns those of an item before and after.
+// namespaces returns the namespaces of an item before and after.
 func namespaces(from, to string) [2]string {
 	a, _ := cutName(from)
 	b, _ := cutName(to)

@@ -14,12 +14,11 @@ var cppNames = map[string]string{
 }
 
 // ParseReported reads the name and the signature of a function from the message
-// with which it refuses a call with wrong arguments. It knows the messages of
-// kernels compiled by TVM and by the CuTe DSL, whose parameters have names and
-// which return None, and those of functions written in C++. Names stay in
-// Param.Name; what a parameter type says beyond its registry type, such as
-// "Tensor([n0], float32)", is in Param.Note. A tensor of TVM has ", align=64" there: TVM
-// assumes that the memory is aligned, and does not check it.
+// with which it refuses a call with wrong arguments. It knows the messages of functions
+// written in C++, and of kernels compiled by TVM and by the CuTe DSL, whose parameters have
+// names and which return None. Names stay in Param.Name. Param.Note has the rest of a
+// parameter type, such as "Tensor([n0], float32)". A tensor of TVM has ", align=64" there:
+// TVM assumes that the memory is aligned, and does not check it.
 func ParseReported(errorMessage string) (name string, sig *Signature, err error) {
 	name, sig, err = parseReported(errorMessage)
 	if err != nil {
@@ -180,8 +179,8 @@ func assumeAligned(sig *Signature) {
 	}
 }
 
-// kernelType maps the type of a kernel parameter to a registry type. What is
-// not known takes anything, and the kernel itself checks it.
+// kernelType maps the type of a kernel parameter to a registry type. A parameter of an
+// unknown type takes anything, and the kernel itself checks it.
 func kernelType(spec string) string {
 	head, _, _ := strings.Cut(spec, "(")
 	switch head = strings.TrimSpace(head); head {

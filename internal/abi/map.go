@@ -16,8 +16,8 @@ type MapObject struct {
 	// of two.
 	Slots       uint64
 	DataDeleter uintptr
-	// FibShift is the number of bits by which the product of a hash is shifted to give its
-	// slot.
+	// FibShift is the number of bits by which the product of a hash is shifted: the result is
+	// its slot.
 	FibShift uint32
 	_        uint32
 	// Head and Tail are the slots of the first and the last entry.

@@ -29,8 +29,7 @@ func New(call func(*Args) error) uintptr {
 	return NewOf(call, **(**uintptr)(unsafe.Pointer(&call)))
 }
 
-// NewOf is New for a Go func whose code, at origin, is not that of
-// call.
+// NewOf is New for a Go func whose code lies at origin, unlike the code of call.
 func NewOf(call func(*Args) error, origin uintptr) uintptr {
 	return objects.NewFunctionNode(*(*unsafe.Pointer)(unsafe.Pointer(&call)), origin, nil)
 }
@@ -239,8 +238,8 @@ func (a *Args) moved(i int) abi.Any {
 	return v
 }
 
-// With calls f with borrowed arguments in place of those of a, which must not have been read by
-// Value. f ends the callback.
+// With calls f with borrowed arguments instead of its own, which Value must not have read. f
+// ends the callback.
 func (a *Args) With(args []abi.Any, f func(*Args) error) error {
 	a.side().with = args // the frame has only the address, and the heap does not move
 	a.frame.Args, a.frame.N = uintptr(unsafe.Pointer(unsafe.SliceData(args))), uintptr(len(args))
@@ -272,7 +271,7 @@ func (a *Args) Check(n int) error {
 	return a.check(n)
 }
 
-// CheckCount is Check for a function of which About says how many arguments it takes.
+// CheckCount is Check for a function whose About says how many arguments it takes.
 func (a *Args) CheckCount() error {
 	if about := a.about(); about != nil {
 		if least, most := about.counts(); a.Len() < least || most >= 0 && a.Len() > most {
@@ -331,8 +330,8 @@ func (a *Args) WrongResult(err error) error {
 	return failure.Annotate(a.function()+": its result", err)
 }
 
-// function says whose arguments these are: not those of the call that the user may
-// have made, in which the library called back. The name is that of backtraces.
+// function names the func that these arguments belong to, as backtraces do. The user may have
+// made another call, in which the library called this func back.
 func (a *Args) function() string {
 	if name, _, _ := failure.OriginOf(a.origin()); name != "" {
 		return "the Go func " + name

@@ -68,7 +68,7 @@ func (a *Args) Later(f func(context.Context) error) bool {
 	return true
 }
 
-// Run runs what Later kept. Whatever becomes of it, the caller must call End after it.
+// Run runs the func that Later kept. The caller must call End afterwards, also after an error.
 func (t *Task) Run(ctx context.Context) error { return t.run(ctx) }
 
 // End ends the arguments after Run, which returned err. It returns the result, which is

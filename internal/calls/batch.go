@@ -17,8 +17,8 @@ const anySize = unsafe.Sizeof(abi.Any{})
 const VectorCalls = 64
 
 // Batch collects calls of Function objects and makes them in few crossings.
-// The zero value is ready. What C sees lies in heap memory that does not move, so
-// the addresses in the records are final.
+// The zero value is ready. The records and arguments lie in heap memory that does not move, so
+// their addresses are final.
 //
 // Calls of one function with as many arguments each are a run, which is one record:
 // to begin a call in a run is to count.
@@ -69,7 +69,7 @@ type vectorBlock struct {
 	results [VectorCalls]abi.Any
 }
 
-// vectorChunk is room for arguments. Those of a call lie in one chunk.
+// vectorChunk is room for arguments. All arguments of one call lie in one chunk.
 type vectorChunk [MaxVectorArguments]abi.Any
 
 // MaxVectorArguments is the largest number of arguments of a call in a Vector.

@@ -24,7 +24,7 @@ type CallN struct {
 
 const maxArguments = ccall.MaxBlock
 
-// The layout of CallN is that of the other frames.
+// CallN has the layout of the other frames.
 const (
 	_ = unsafe.Offsetof(CallN{}.block) - callSize
 	_ = callSize - unsafe.Offsetof(CallN{}.block)

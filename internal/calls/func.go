@@ -146,7 +146,7 @@ func (f *Func) absent(what string) error {
 	return fields.Differs(failure.KindAttr, name+": "+what+": "+library.Lacks(), &fields.Difference{Item: name, Want: cmp.Or(f.Sig, "a packed function"), Got: what})
 }
 
-// check compares the signature in metadata with that of the bindings.
+// check compares the signature in metadata with the one in the bindings.
 func (f *Func) check(metadata string) error {
 	return fields.CheckSignature(f.String(), f.Sig, metadata)
 }

@@ -13,9 +13,9 @@ import (
 // The assembly names every offset, index and size by go_asm.h, which the compiler
 // writes from the types and constants of this package: abiAny_Bits is the offset of
 // Bits in abi.Any, abiAny__size is the size of abi.Any, const_typeInt is typeInt. So
-// each layout is stated once: those of C in package abi, those of calls in head.go,
-// vector.go, within.go and stub.go, those of stack frames in layout_amd64.go and
-// layout_arm64.go, and what remains here. TestNumbers refuses a number in a *.s file.
+// each layout is stated once: C structs in package abi, calls in head.go, vector.go,
+// within.go and stub.go, stack frames in layout_amd64.go and layout_arm64.go, and the
+// rest here. TestNumbers refuses a number in a *.s file.
 
 // The structs of C that the assembly reads or writes.
 type (

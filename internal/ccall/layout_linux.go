@@ -14,8 +14,8 @@ const (
 	classShift = 8
 )
 
-// What a personality receives (_Unwind_Action, and the numbers of the bits) and returns
-// (_Unwind_Reason_Code).
+// A personality receives an _Unwind_Action and the numbers of its bits, and returns an
+// _Unwind_Reason_Code.
 const (
 	searchPhase    = 1 << searchPhaseBit // _UA_SEARCH_PHASE
 	searchPhaseBit = 0

@@ -15,8 +15,8 @@ import (
 // alive is gone then.
 const Liveness = true
 
-// Collect ends everything unreachable, the first time that it is reached by one way. The
-// ways differ in the functions that are nearest to the call of Collect.
+// Collect ends everything unreachable, once for each way that leads to it. The ways differ in
+// the functions that are nearest to the call of Collect.
 func Collect() {
 	var way [8]uintptr
 	runtime.Callers(2, way[:])
@@ -33,7 +33,7 @@ func Collect() {
 		return
 	}
 	for n := 0; n < 3 && end(); n++ {
-		// What they held in Go is garbage now.
+		// The Go values of what has ended are garbage now.
 	}
 	collections.Lock()
 	collections.runs = false
@@ -58,7 +58,7 @@ func end() bool {
 	return true
 }
 
-// Again lets Collect end everything unreachable on the ways by which it was reached before.
+// Again makes Collect forget the ways, so that it works once more on each.
 func Again() {
 	collections.Lock()
 	defer collections.Unlock()

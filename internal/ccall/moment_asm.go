@@ -20,7 +20,7 @@ type seat struct {
 	_             [4]uint64 // the next one is of another cache line
 }
 
-// A Moment is the number of a seat and, in the low callbackBits, that of a callback.
+// A Moment is the number of a seat and, in the low callbackBits, the number of a callback.
 const callbackBits = 44
 
 // A seat is in one of the seatTries places that follow the hash of its g: the low half of

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// Here no code sees the C stack. What C passes to a callback lies on it as a rule, below the
-// callback around it; where it does not, a callback takes callbackSize of the stack. So that
-// few callbacks pay for this, it begins when more than shallow of them run in the process.
+// Here no code sees the C stack. But C usually passes a callback arguments that lie on it, below
+// the enclosing callback. If they lie elsewhere, a callback counts as callbackSize of the stack.
+// So that few callbacks pay for this, it begins when more than shallow of them run in the process.
 const (
 	shallow      = 8
 	callbackSize = 4 << 10

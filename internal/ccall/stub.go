@@ -68,7 +68,7 @@ type Layout struct {
 }
 
 // StubFunctions are the addresses of the C functions that the stubs call. Malloc
-// and Free are those of C, the others of libtvm_ffi.
+// and Free belong to libc, the others to libtvm_ffi.
 type StubFunctions struct {
 	Malloc, Free       uintptr
 	DecRef             uintptr

@@ -34,7 +34,7 @@ func (v *Vector) SetResults(address uintptr, n int) {
 }
 
 // Record is one or more calls of a Vector: int Fn(Handle, Args, N, result). The
-// arguments of each follow those of the one before.
+// arguments of all its calls lie one after the other.
 type Record struct {
 	Fn     uintptr
 	Handle uintptr

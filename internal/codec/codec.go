@@ -47,7 +47,7 @@ type Codec struct {
 	Decode func(v abi.Any, from objects.Reading, p unsafe.Pointer) error
 }
 
-// Codecs holds the codecs that were made. Package define adds those of its types.
+// Codecs holds the codecs that were made. Package define adds the codecs of its types.
 var Codecs sync.Map // reflect.Type -> *codec
 
 // Of returns the codec of a type.

@@ -14,8 +14,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
-// What Array, List, Map and Dict share: how Go values become elements, and how
-// elements are read. Numbers, bools and strings go without the codecs.
+// Array, List, Map and Dict share this code, which makes elements of Go values and reads
+// elements. Numbers, bools and strings need no codec.
 
 // PackElement adds x to the arguments of a call.
 func PackElement[T any](p *calls.Pack, x T, outer *Nest) error {

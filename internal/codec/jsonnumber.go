@@ -7,8 +7,8 @@ import (
 )
 
 // The JSON parser of the library reads a float by strtod, and refuses a text for which strtod
-// sets ERANGE. That of C does so for each text that stands for a float below the normal
-// ones, unless it is the float exactly. So such a float is written with all its digits, up to
+// sets ERANGE. The strtod of libc does so for each text of a float below the normal ones,
+// unless the text is exactly the float. So such a float is written with all its digits, up to
 // 767. Every parser reads them.
 
 // smallestNormal is the smallest float that is not denormal.

@@ -77,8 +77,8 @@ var missingObject atomic.Uintptr
 
 var getMissing = calls.Func{Name: "ffi.GetInvalidObject"}
 
-// TableKey returns the key by which a table is read in Go, if it is a text or a
-// scalar.
+// TableKey returns key as Go reads it in a table. It reports false if key is neither a
+// text nor a scalar.
 func TableKey[K any](key *K) (k maptable.Key, ok bool) {
 	switch p := any(key).(type) {
 	case *string:

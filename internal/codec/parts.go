@@ -140,8 +140,8 @@ func countFields(info *abi.TypeInfo) int32 {
 	return n
 }
 
-// FieldsOf returns the readers of the fields of a type, those of its ancestors
-// first. index must belong to a live object.
+// FieldsOf returns the readers of the fields of a type, its ancestors' fields first.
+// index must belong to a live object.
 func FieldsOf(index abi.TypeIndex) []fields.Reader {
 	if l, ok := fieldLists.Load(index); ok {
 		if l := l.(*fieldList); l.count == countFields(l.info) {

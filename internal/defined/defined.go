@@ -148,8 +148,8 @@ type Field struct {
 type Type struct {
 	Key, Doc   string
 	Structural int32
-	// Size is that of an object, Refs the offsets of its references with those of its
-	// ancestors: shifted left, and one for an Any. State is the offset of the state
+	// Size is the size of an object. Refs are the offsets of the references in it, its
+	// ancestors' too: shifted left, and one for an Any. State is the offset of the state
 	// of Go, 0 if there is none.
 	Size  int64
 	Refs  []uint64

@@ -6,9 +6,9 @@
 //
 // # What belongs here
 //
-// What the dynamic loader and the threads of the platform offer. The package knows nothing
-// of TVM-FFI, except that libtvm_ffi replaces the SIGSEGV action. Where a library may be is
-// decided above.
+// The services of the platform's dynamic loader and threads belong here. The package knows
+// nothing of TVM-FFI, except that libtvm_ffi replaces the SIGSEGV action. Packages above decide
+// where to look for a library.
 //
 // # Files
 //

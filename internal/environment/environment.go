@@ -37,8 +37,8 @@ func Allocator() uintptr {
 }
 
 // SetAllocator sets the C function that allocates tensors on this thread, and
-// for the whole process too if global is set. It returns that of this thread
-// before. The goroutine must be pinned.
+// for the whole process too if global is set. It returns the function that this
+// thread had before. The goroutine must be pinned.
 func SetAllocator(f uintptr, global bool) (uintptr, error) {
 	var flag uintptr
 	if global {

@@ -13,7 +13,7 @@ import (
 
 // Settings are what the library keeps for an OS thread: the current streams of devices, and
 // the allocator of tensors. A func that runs on another thread than its caller needs them
-// there too. The zero Settings are those of a thread on which nobody set anything.
+// there too. A thread on which nobody set anything has the zero Settings.
 type Settings struct {
 	streams   []currentStream
 	allocator uintptr
@@ -25,8 +25,8 @@ type currentStream struct {
 	stream uintptr
 }
 
-// The devices whose streams Settings have: those of streamTypes below maxStreamDevice. The
-// C file of a shared library repeats both.
+// Settings have the streams of the devices of streamTypes below maxStreamDevice. The C file of
+// a shared library repeats both.
 const maxStreamDevice = 16
 
 var streamTypes = [...]int32{2, 10, 14, 12} // CUDA, ROCm, oneAPI, extension

@@ -37,7 +37,7 @@ func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
 	return ApplyAs("the function", fn, values)
 }
 
-// ApplyAs is Apply for a function of which errors give the name.
+// ApplyAs is Apply for a function that errors call name.
 func ApplyAs(name string, fn uintptr, values []abi.Any) (abi.Any, error) {
 	h := ccall.Head{Fn: capi.SafeCall(fn), Handle: fn, N: uintptr(len(values)), Mode: ccall.Value}
 	if len(values) == 0 {

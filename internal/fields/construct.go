@@ -12,7 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 )
 
-// What makes objects of a type that is known at run time: defaults, creators and the
+// This file makes objects of a type that is known at run time: by defaults, creators and the
 // parameters of automatic constructors.
 
 // Default returns the default of a field, owned: its factory is called for it.

@@ -336,7 +336,7 @@ type fieldKey struct {
 var dynamicFields sync.Map // fieldKey -> *Field
 
 // Of returns the field of a name of a type or of its ancestors, nil if there
-// is none. index must be that of a live object.
+// is none. index must belong to a live object.
 func Of(index abi.TypeIndex, name string) *Field {
 	key := fieldKey{index, name}
 	if f, ok := dynamicFields.Load(key); ok {

@@ -195,9 +195,9 @@ const (
 	cutsUnknown // the size of the number is not known
 )
 
-// cutsOf returns what a field with the canonical type sig, of so many bytes, may change,
-// and the bytes of the number in it. An Optional has the size of two of its numbers, or that
-// of an Any, which says nothing.
+// cutsOf returns how a field of type sig and the given size may truncate a value, and the bytes
+// of the number in it. An Optional has the size of two of its numbers, or the size of an Any,
+// which says nothing.
 func cutsOf(sig string, info *abi.FieldInfo) (what cuts, bytes int64) {
 	size := info.Size
 	if inner, ok := strings.CutPrefix(sig, "Optional<"); ok {

@@ -21,7 +21,7 @@ type Tag struct {
 	// Name is empty for a field that is left out, whose tag is "-".
 	Name     string
 	Optional bool
-	// Flags are those of the options; a field is writable without any.
+	// Flags are the flags that the options set; a field without options is writable.
 	Flags      schema.Flags
 	Default    string
 	HasDefault bool

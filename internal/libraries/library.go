@@ -21,7 +21,7 @@ type Library struct {
 	// goroutines could take it and a second lock in different orders.
 	loading, done bool
 	state         error
-	options, like *find.Options // of the last Load that had some, and those of Like at that time
+	options, like *find.Options // of the last Load that had some, and of Like at that time
 	loads         int64         // how many libraries were loaded when state was set
 	// Paths holds where each of Files was found, as far as they are loaded.
 	Paths []string

@@ -19,10 +19,10 @@ import (
 )
 
 // A lookup in a Map or a Dict whose key is a text or a scalar, and a walk over
-// the entries, read the table where it lies. What a table looks like, how keys
-// are hashed and where colliding ones go is defined by map_base.h of the library.
-// The first use checks all of it on maps that the library makes; if one answer
-// differs, the functions of the library are called instead.
+// the entries, read the table where it lies. map_base.h of the library defines the
+// form of a table, the hash of a key and the place of colliding keys. The first use
+// checks all of it on maps that the library makes; if one answer differs, the
+// functions of the library are called instead.
 
 // Key is a key that Find can look up.
 type Key struct {
@@ -54,8 +54,8 @@ func hashString(s string) (h uint64) {
 }
 
 // jumps are the distances to the next slot of a chain, by the lower bits of the
-// byte of a slot; 0 is the end. The values are those of map_base.h of Apache TVM FFI
-// (Apache License 2.0), since maps of the library are laid out by them; see NOTICE.
+// byte of a slot; 0 is the end. The values come from map_base.h of Apache TVM FFI
+// (Apache License 2.0), because the library lays out its maps by them; see NOTICE.
 var jumps = [128]uint64{
 	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 	21, 28, 36, 45, 55, 66, 78, 91, 105, 120, 136, 153, 171, 190, 210, 231, 253, 276, 300, 325, 351, 378, 406, 435,

@@ -46,8 +46,8 @@ func Names(want string, names []string) []string {
 // end of a message; it is empty if no name is near.
 func Question(want string, names []string) string { return ask(Names(want, names)) }
 
-// WordQuestion is Question for names of words with hyphens between them. One that has the
-// whole of want as a word is near too: jax-tvm-ffi is near jax.
+// WordQuestion is Question for names that consist of words with hyphens between them. A name
+// with the word want is near too: jax-tvm-ffi is near jax.
 func WordQuestion(want string, names []string) string {
 	near := Names(want, names)
 	for _, name := range names {
@@ -95,8 +95,8 @@ func distance(a, b string, limit int) int {
 		return limit + 1
 	}
 	x, y := []rune(a), []rune(b)
-	// rows are those of the table of distances of prefixes: the one before the last,
-	// the last, and the one in the making.
+	// rows are three rows of the table of distances of prefixes: the one before the last,
+	// the last, and the next.
 	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}
 	for j := range rows[1] {
 		rows[1][j] = j

@@ -24,7 +24,7 @@ type Lender interface {
 }
 
 // FuncLender wraps Functions that become Go funcs. Nobody can release a Go func, so a
-// callback ends those of its arguments, wherever they are.
+// callback ends all funcs in its arguments, however deep they lie.
 type FuncLender interface {
 	// Lend wraps a Function, with a reference that ends with the FuncLender.
 	Lend(handle uintptr) *Object
@@ -98,8 +98,8 @@ func (r Reading) WrapFunc(handle uintptr) *Object {
 	return OwnByFunc(handle)
 }
 
-// collector is the Owner of ReadCollected, and lendingCollector that of a struct or a map
-// in a callback.
+// collector is the Owner of ReadCollected, and lendingCollector the Owner of a struct or a
+// map in a callback.
 type (
 	collector        struct{}
 	lendingCollector struct{ FuncLender }
@@ -134,7 +134,7 @@ type BorrowScope struct {
 	objects []*Object
 	// owned are the references that End drops.
 	owned []uintptr
-	// taken are those of Take that no wrapper has yet.
+	// taken are the references of Take that no wrapper has yet.
 	taken []uintptr
 }
 
@@ -162,8 +162,7 @@ func (l *BorrowScope) Borrow(handle uintptr) *Object {
 // object has that reference, so Release drops it earlier, and a move gives it away.
 func (l *BorrowScope) Take(handle uintptr) { l.taken = append(l.taken, handle) }
 
-// Lend wraps a Function of which the owner may lose sight before End, such as an element of
-// a List.
+// Lend wraps a Function that its owner may drop before End, such as an element of a List.
 func (l *BorrowScope) Lend(handle uintptr) *Object {
 	IncRef(handle)
 	l.owned = append(l.owned, handle)

@@ -12,8 +12,8 @@ import (
 // A Go func that was made of a Function goes back to native code as that Function.
 // The closures that generated code makes capture the wrapper of the Function and
 // nothing else, so the word behind their code is the wrapper. Such code is
-// remembered once, and its closures need no bookkeeping. Other closures, those of
-// reflect.MakeFunc above all, are listed by their address.
+// remembered once, and its closures need no bookkeeping. Other closures, mainly from
+// reflect.MakeFunc, are listed by their address.
 var bound struct {
 	mu sync.Mutex
 	// capturing holds the code whose closures start with the wrapper.

@@ -166,7 +166,7 @@ func OwnView(handle uintptr, source *Object) *Object {
 }
 
 // heavy reports whether the object holds much memory, so that its wrapper gets
-// its cleanup at once. That of a tensor is counted.
+// its cleanup at once. The memory of a tensor is counted.
 func (o *Object) heavy() bool {
 	switch o.index {
 	case abi.TypeTensor:

@@ -15,8 +15,8 @@ import (
 // peers finds the node that stands for a Go pointer. An entry is there from the moment when
 // the node is made until its slot is cleared, which is before the node is used again. While
 // a reference to the node exists, its slot keeps the Go value alive, so no other value has
-// its address. An entry without references is that of a node that native code has released:
-// it may not be used, and the value may be gone.
+// its address. An entry without references belongs to a node that native code has released:
+// it must not be used, and the value may be gone.
 var peers struct {
 	mu sync.Mutex
 	of map[peer]uintptr
@@ -30,8 +30,8 @@ var peers struct {
 // peer is a pointer with its type, as numbers, which keep nothing alive.
 type peer struct{ kind, data uintptr }
 
-// isSame reports whether a pointer is the one for which the func was made, and not that of a
-// later value at the same address.
+// isSame reports whether a pointer is the one for which the func was made, and does not point
+// to a later value at the same address.
 type isSame func(p unsafe.Pointer) bool
 
 // isPeer marks the slot of a node that peers may list.

@@ -62,7 +62,7 @@ type AnyView struct {
 	Moved bool
 }
 
-// OwnArray wraps a new Array, of which t is the only reference.
+// OwnArray wraps a new Array; t is the only reference to it.
 func OwnArray(t AnyView) *objects.Object {
 	o := objects.Own(uintptr(t.Value.Bits))
 	if t.Scalars {

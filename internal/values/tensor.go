@@ -22,8 +22,8 @@ func dims(c *abi.DLTensor, at uintptr) []int64 {
 	return unsafe.Slice(capi.PointerTo[int64](at), c.NDim)
 }
 
-// Strides returns the strides of c in elements. The library may leave them out; then they
-// are those of row-major order.
+// Strides returns the strides of c in elements. The library may leave them out; then the
+// elements lie in row-major order.
 func Strides(c *abi.DLTensor) []int64 {
 	if c.Strides == 0 {
 		shape := ShapeOf(c)

@@ -65,7 +65,7 @@ func (d *definition) checkMethods() error {
 	return nil
 }
 
-// selves names the types that isSelf accepts, receivers those of methods.
+// selves names the types that isSelf accepts, receivers the receivers of methods.
 func (d *definition) selves() string {
 	if d.opaque {
 		return d.handle.String()

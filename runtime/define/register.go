@@ -24,9 +24,9 @@ func (d *definition) index() (abi.TypeIndex, error) {
 	return d.layout.Info.TypeIndex, nil
 }
 
-// register registers the type and those that it names, with the Registry locked.
-// Whatever can fail is done before the first of them gets its index, which nothing
-// can take back.
+// register registers the type and the types that it names, with the Registry locked.
+// Every step that can fail comes before the first of them gets its index, because
+// nothing can take an index back.
 func (d *definition) register() error {
 	if d == nil {
 		return failure.Errorf(failure.KindType, "this Type is a zero value: make it with define.Object")

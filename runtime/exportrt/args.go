@@ -30,8 +30,8 @@ func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
 	return bindrt.Bind(fn, wrap(fn))
 }
 
-// Rest returns the arguments from number first on: those of a variadic parameter, or all
-// arguments of a packed function. Objects are borrowed.
+// Rest returns the arguments from number first on, for a variadic parameter or a packed
+// function. Objects are borrowed.
 func Rest[T any](a *bindrt.Args, first int) []T {
 	if a.Len() <= first {
 		return nil

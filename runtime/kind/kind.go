@@ -7,7 +7,7 @@
 //	return tvmffi.NewError("FileNotFoundError", "there is no such file")
 //
 // As in Python, a kind may be a special case of another: errors.Is(err, kind.OS) also reports
-// errors of the kinds FileNotFound, Permission, Timeout and so on, and Lookup those of
+// errors of the kinds FileNotFound, Permission, Timeout and so on, and kind.Lookup also reports
 // tvmffi.ErrKey and tvmffi.ErrIndex.
 package kind
 

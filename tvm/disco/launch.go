@@ -120,7 +120,7 @@ func (h *host) expected() (done func()) {
 // pool is the function poolName. It returns the func that returns the files of a process.
 func pool(args []tvmffi.Any) (any, error) {
 	if len(args) != 3 {
-		return nil, fmt.Errorf("%s got %d arguments, expected 3", poolName, len(args))
+		return nil, fmt.Errorf("the number of arguments of %s is %d, expected 3", poolName, len(args))
 	}
 	key, err := tvmffi.As[string](args[2])
 	if err != nil {

@@ -20,7 +20,7 @@ func collective(f transfer) func(*worker, []tvmffi.Any) (any, error) {
 		var result any
 		err := w.operate(args, func(g *group) error {
 			if len(args) != 3 {
-				return fmt.Errorf("got %d arguments, expected 3", len(args))
+				return fmt.Errorf("the number of arguments is %d, expected 3", len(args))
 			}
 			result = args[2]
 			from, err1 := tvmffi.As[*tvmffi.Tensor](args[0])
@@ -61,7 +61,7 @@ func (w *worker) operate(args []tvmffi.Any, f func(*group) error) error {
 func (w *worker) allreduce(args []tvmffi.Any) (any, error) {
 	return nil, w.operate(args, func(g *group) error {
 		if len(args) != 4 {
-			return fmt.Errorf("got %d arguments, expected 4", len(args))
+			return fmt.Errorf("the number of arguments is %d, expected 4", len(args))
 		}
 		from, err1 := tvmffi.As[*tvmffi.Tensor](args[0])
 		op, err2 := tvmffi.As[int64](args[1])

@@ -13,7 +13,7 @@ import (
 type process struct {
 	rank int
 	cmd  *exec.Cmd
-	// What Disco writes to and reads from. Disco does not close them.
+	// Disco writes to orders and reads from replies. It does not close them.
 	orders, replies *os.File
 	// ordersEnd is the other end of orders. While it is open here, writing to a process that has
 	// ended does not fail; in a destructor of Disco a failure would end this process.

@@ -128,7 +128,7 @@ func (w *worker) close() {
 // the failure.
 func serve(args []tvmffi.Any) (result any, err error) {
 	if len(args) < 2 {
-		return failed("", fmt.Errorf("%s got %d arguments, expected at least 2", entry, len(args))).value(), nil
+		return failed("", fmt.Errorf("the number of arguments of %s is %d, expected at least 2", entry, len(args))).value(), nil
 	}
 	name := nameOf(args[1])
 	session, err := tvmffi.As[int64](args[0])
@@ -176,7 +176,7 @@ func (w *worker) run(name string, function tvmffi.Any, args []tvmffi.Any) (any, 
 	if command := commands[name]; command != nil {
 		return command(w, args)
 	}
-	// What depends on a failed call has failed with it, and counts once.
+	// A call that depends on a failed call has failed with it, and counts once.
 	if f, ok := failureIn(function); ok {
 		return f.value(), nil
 	}

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// What one connection to a tracker may have open. Real ones stay far below.
+// These limit the offers and answers that one connection to a tracker may have open. Real
+// connections stay far below.
 const (
 	maxOffers  = 4096
 	maxAnswers = 256

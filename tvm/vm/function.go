@@ -89,7 +89,7 @@ func (f *Function) CallTensor(args ...any) (*tvmffi.Tensor, error) {
 // count returns an error unless args are as many as the parameters.
 func (f *Function) count(op string, args []any) error {
 	if n := len(f.signature.Params); len(args) != n {
-		return fail(op, f.signature.Name, fmt.Errorf("got %d arguments, expected %d (%s)", len(args), n, f.signature.names()))
+		return fail(op, f.signature.Name, fmt.Errorf("the number of arguments is %d, expected %d (%s)", len(args), n, f.signature.names()))
 	}
 	return nil
 }

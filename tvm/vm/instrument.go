@@ -53,7 +53,7 @@ func (h *hook) call(args []tvmffi.Any) (any, error) {
 		return int(Continue), nil
 	}
 	if len(args) < 4 {
-		return nil, fmt.Errorf("the hook of the machine got %d arguments, expected 4 or more", len(args))
+		return nil, fmt.Errorf("the number of arguments of the machine's hook is %d, expected 4 or more", len(args))
 	}
 	name, err := tvmffi.As[string](args[1])
 	if err != nil {

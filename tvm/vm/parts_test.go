@@ -44,8 +44,8 @@ func TestHook(t *testing.T) {
 		t.Errorf("the event is %+v", got)
 	}
 	for name, bad := range map[string][]tvmffi.Any{
-		"the hook of the machine got 0 arguments, expected 4 or more": nil,
-		"the hook of the machine got 3 arguments, expected 4 or more": good[:3],
+		"the number of arguments of the machine's hook is 0, expected 4 or more": nil,
+		"the number of arguments of the machine's hook is 3, expected 4 or more": good[:3],
 		"expected ffi.String": values(t, "matmul", 1, true, nil),
 		"expected bool":       values(t, "matmul", "matmul", "before", nil),
 	} {
@@ -96,7 +96,7 @@ func TestSignature(t *testing.T) {
 		t.Errorf("the functions are %q", names)
 	}
 	f := &Function{signature: s}
-	if err := f.count("call", []any{1}); err == nil || err.Error() != "vm: call main: got 1 arguments, expected 2 (x, w)" {
+	if err := f.count("call", []any{1}); err == nil || err.Error() != "vm: call main: the number of arguments is 1, expected 2 (x, w)" {
 		t.Errorf("one argument of two: %v", err)
 	}
 	if err := f.count("call", []any{1, 2}); err != nil {

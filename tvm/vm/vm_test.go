@@ -228,8 +228,8 @@ func TestFaults(t *testing.T) {
 		err  error
 		want string
 	}{
-		{result(main.Call(args[:3]...)), "vm: call main: got 3 arguments, expected 7 (x, w1, b1, w2, b2, w3, b3)"},
-		{main.SetInput(), "vm: set the input of main: got 0 arguments, expected 7"},
+		{result(main.Call(args[:3]...)), "vm: call main: the number of arguments is 3, expected 7 (x, w1, b1, w2, b2, w3, b3)"},
+		{main.SetInput(), "vm: set the input of main: the number of arguments is 0, expected 7"},
 		{result(main.Call(other(0, flat)...)), `param=x, annotation=R.Tensor((n, 4), dtype="float32")`},
 		{result(main.Call(other(2, tensor(tvmffi.NewTensor(tvmffi.Float64, 16)))...)), "param=b1"},
 		{result(main.Call(other(1, "text")...)), "param=w1"},
