@@ -92,6 +92,16 @@ func (c *Call) slot(i uint32) unsafe.Pointer {
 // None packs None. Arguments that are never packed are None too.
 func (c *Call) None(i int) { c.set(i, abi.TypeNone, 0) }
 
+// Len returns the number of arguments.
+func (c *Call) Len() int { return int(c.head.N) }
+
+// Clear makes an argument None again, however it was packed before. What it kept stays alive
+// until the call has returned.
+func (c *Call) Clear(i int) {
+	c.head.Mask &^= 1 << (2*uint32(i) + 1)
+	c.None(i)
+}
+
 func (c *Call) set(i int, t abi.TypeIndex, bits uint64) {
 	*c.word(2 * uint32(i)) = uint64(uint32(t))
 	*c.word(2*uint32(i) + 1) = bits

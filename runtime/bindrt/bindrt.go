@@ -14,6 +14,9 @@ package bindrt
 import (
 	"errors"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -94,12 +97,19 @@ func PutObject(c *Call, i int, x tvmffi.ObjectRef) { c.Object(i, objects.StateOf
 
 // PutTensor packs a tensor whose elements must have the type d as argument i; nil is None.
 func PutTensor(c *Call, i int, x *tvmffi.Tensor, d tvmffi.DataType) {
-	o := Ref(x)
-	if x != nil && o.Addr() != 0 && x.DataType() != d {
-		c.Put(i, values.AnyView{}, failure.Errorf(failure.KindType, "expected Tensor(%s), got Tensor(%s)", d, x.DataType()))
+	if err := checkElements(x, d); err != nil {
+		c.Put(i, values.AnyView{}, err)
 		return
 	}
-	c.Object(i, o)
+	c.Object(i, Ref(x))
+}
+
+// checkElements returns an error for a tensor whose elements do not have the type d.
+func checkElements(x *tvmffi.Tensor, d tvmffi.DataType) error {
+	if x == nil || Ref(x).Addr() == 0 || x.DataType() == d {
+		return nil
+	}
+	return failure.Errorf(failure.KindType, "expected Tensor(%s), got Tensor(%s)", d, x.DataType())
 }
 
 // PutAligned packs a tensor as argument i; nil is None. The address of its first element must
@@ -287,24 +297,74 @@ func SetField[T any](f *Field, o *objects.Object, v T) error {
 	return f.Set(o, t, err)
 }
 
-// Option is a named argument of an automatic constructor.
+// Option is a named argument of a function.
 type Option struct {
-	name string
-	put  func(c *Call, i int)
+	name   string
+	encode func() (values.AnyView, error)
 }
 
-// NewOption returns the option with the given name and value.
+// NewOption returns the option with the given name and value. It may be used more than once.
 func NewOption[T any](name string, v T) Option {
-	return Option{name, func(c *Call, i int) { Put(c, i, v) }}
+	return Option{name, func() (values.AnyView, error) { return codec.For[T]().Encode(unsafe.Pointer(&v)) }}
 }
+
+// TensorOption is [NewOption] for a tensor whose elements must have the type d.
+func TensorOption(name string, x *tvmffi.Tensor, d tvmffi.DataType) Option {
+	o := NewOption(name, x)
+	return Option{name, func() (values.AnyView, error) {
+		if err := checkElements(x, d); err != nil {
+			return values.AnyView{}, err
+		}
+		return o.encode()
+	}}
+}
+
+// Self returns the option itself: generated code embeds it in a type of its own.
+func (o Option) Self() Option { return o }
 
 // PutOption packs an option as the next keyword argument.
 func PutOption(c *CallN, o Option) {
 	c.Keyword(o.name)
-	if o.put != nil {
+	if o.encode != nil {
 		o.put(&c.Call, c.Next())
 	}
 }
+
+// put packs the value. Only the value leaves the frame of the caller, which stays on the stack.
+func (o Option) put(c *Call, i int) {
+	if c.Prepare() {
+		t, err := o.encode()
+		c.Put(i, t, err)
+	}
+}
+
+// PutOptions packs options in place of the defaults of the last parameters, whose names are
+// given with commas between them. A nil option changes nothing; of two for one parameter, the
+// last counts.
+func PutOptions[O any](c *Call, names string, options []O) {
+	for _, o := range options {
+		override(c, names, o)
+	}
+}
+
+func override(c *Call, names string, o any) {
+	named, ok := o.(interface{ Self() Option })
+	if !ok {
+		return
+	}
+	option := named.Self()
+	all := strings.Split(names, ",")
+	at := slices.Index(all, option.name)
+	if at < 0 {
+		return // the types of generated code exclude it
+	}
+	i := c.Len() - len(all) + at
+	c.Clear(i)
+	option.put(c, i)
+}
+
+// EnumText returns the text of a value of an enum that has no name.
+func EnumText(enum string, v int64) string { return enum + "(" + strconv.FormatInt(v, 10) + ")" }
 
 // Load finds and loads the libraries behind a generated package, once, with options
 // that name their places. Without options it reports the failure of an earlier call.

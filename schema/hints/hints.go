@@ -37,6 +37,8 @@ type File struct {
 	// "garden.Rose.__ffi_init__" the constructor and "garden.Rose.color" a field. If two
 	// items have one name, the kind stands before it: "type:garden.Rose".
 	Items map[string]Item `json:"items,omitempty"`
+	// Enums are the enums that items mention, by name.
+	Enums map[string]Enum `json:"enums,omitempty"`
 }
 
 // Source is a Python distribution.
@@ -62,9 +64,19 @@ type Item struct {
 	Types map[string]string `json:"types,omitempty" yaml:"types,omitempty"`
 	// Returns is the type of the result.
 	Returns string `json:"returns,omitempty" yaml:"returns,omitempty"`
+	// Default maps parameters, by name, to their default values. The last parameters become
+	// options if each of them has one.
+	Default map[string]Constant `json:"default,omitempty" yaml:"default,omitempty"`
+	// Required lists parameters that no default of another file makes optional.
+	Required []string `json:"required,omitempty" yaml:"required,omitempty"`
+	// Enum maps parameters, and the result under the key Returns, to names of enums.
+	Enum map[string]string `json:"enum,omitempty" yaml:"enum,omitempty"`
 	// Doc is the documentation.
 	Doc string `json:"doc,omitempty" yaml:"doc,omitempty"`
 }
+
+// Returns is the key of the result in the enums of an item.
+const Returns = "returns"
 
 // Encode returns the JSON form of f, one item a line, with sorted keys. It refuses a file that
 // Decode would refuse. Bytes of docs that are not valid UTF-8 are replaced.
@@ -102,7 +114,51 @@ func Decode(data []byte) (File, error) {
 	if err := dec.Decode(&f); err != nil {
 		return File{}, positioned(data, err)
 	}
-	return f, f.check()
+	err := f.check()
+	if problem, ok := errors.AsType[*problem](err); ok {
+		line, column := Position(data, problem.path...)
+		return f, fmt.Errorf("names: line %d, column %d: %w", line, column, err)
+	}
+	return f, err
+}
+
+// A problem is an error at a path of keys of the file.
+type problem struct {
+	path []string
+	error
+}
+
+// Position returns the line and the column of an entry of JSON text by the keys that lead to
+// it, or of the nearest entry above it.
+func Position(data []byte, path ...string) (line, column int) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	at := int64(0)
+	for _, key := range path {
+		if !enter(dec, key) {
+			break
+		}
+		at = max(dec.InputOffset()-int64(len(key))-2, 0) // the key is in quotes
+	}
+	before := data[:at]
+	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// enter reads the next object up to a key, and reports whether it has the key.
+func enter(dec *json.Decoder, key string) bool {
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil || t == key {
+			return err == nil
+		}
+		var skipped json.RawMessage
+		if dec.Decode(&skipped) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // positioned adds the line and the column to an error of the JSON reader.
@@ -127,6 +183,11 @@ func (f File) check() error {
 	for _, namespace := range slices.Sorted(maps.Keys(f.Namespaces)) {
 		if n := len(f.Namespaces[namespace]); n > MaxDoc {
 			return fmt.Errorf("names: the documentation of the namespace %q has %d bytes, the limit is %d", namespace, n, MaxDoc)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Enums)) {
+		if member, err := f.Enums[name].Check(); err != nil {
+			return &problem{[]string{"enums", name, "values", member}, fmt.Errorf("enum %s: %w", name, err)}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Items)) {

@@ -16,10 +16,13 @@ func example() hints.File {
 		Sources:    []hints.Source{{Package: "garden", Version: "1.2", SHA256: strings.Repeat("ab", 32)}},
 		Namespaces: map[string]string{"garden": "Plants and tools.\n\nMore <text> & more."},
 		Items: map[string]hints.Item{
-			"garden.water":             {Params: []string{"plant", "litres"}, Types: map[string]string{"plant": "garden.Rose"}, Returns: "garden.Rose"},
-			"garden.Rose":              {Doc: "A rose."},
+			"garden.water": {Params: []string{"plant", "litres"}, Types: map[string]string{"plant": "garden.Rose"}, Returns: "garden.Rose"},
+			"garden.Rose":  {Doc: "A rose."},
+			"garden.dig": {Params: []string{"mode", "depth"}, Enum: map[string]string{"mode": "Mode", hints.Returns: "Mode"}, Required: []string{"mode"},
+				Default: map[string]hints.Constant{"mode": {int64(1)}, "depth": {2.0}, "wet": {true}, "tool": {"spade"}, "bed": {nil}}},
 			"garden.Rose.__ffi_init__": {Params: []string{"color"}, Name: "NewRose"},
 		},
+		Enums: map[string]hints.Enum{"Mode": {Doc: "Mode says how.", Values: map[string]hints.Constant{"SLOW": {int64(0)}, "FAST": {int64(1)}}}},
 	}
 }
 
@@ -55,6 +58,12 @@ func TestDecode_bad(t *testing.T) {
 		"go name":    {`{"format": 1, "items": {"a": {"name": "rose"}}}`, `the name "rose" of a is not an exported Go name`},
 		"long doc":   {`{"format": 1, "items": {"a": {"doc": "` + strings.Repeat("x", hints.MaxDoc+1) + `"}}}`, "the documentation of a has 65537 bytes"},
 		"parameters": {`{"format": 1, "items": {"a": {"params": [` + strings.Repeat(`"",`, 1024) + `""]}}}`, "a has 1025 parameters"},
+		"list":       {`{"format": 1, "items": {"a": {"default": {"b": []}}}}`, "found a list or a mapping"},
+		"large":      {`{"format": 1, "items": {"a": {"default": {"b": 9223372036854775808}}}}`, "9223372036854775808 is outside the range of int64"},
+		"double":     {"{\"format\": 1,\n\"enums\": {\n\"E\": {\"values\": {\"A\": 1,\n  \"B\": 1}}}}", "line 4, column 3: enum E: A and B are both 1: remove one"},
+		"no values":  {"{\"format\": 1,\n\"enums\": {\n\"E\": {}}}", "line 3, column 1: enum E: the enum has no values"},
+		"mixed":      {`{"format": 1, "enums": {"E": {"values": {"A": 1, "B": "b"}}}}`, `B is "b" and A is 1: write only ints or only strings`},
+		"float":      {`{"format": 1, "enums": {"E": {"values": {"A": 1.0}}}}`, "A is 1.0, expected an int or a string"},
 		"namespace":  {`{"format": 1, "namespaces": {"n": "` + strings.Repeat("x", hints.MaxDoc+1) + `"}}`, `the namespace "n" has 65537 bytes`},
 	} {
 		_, err := hints.Decode([]byte(test.text))

@@ -47,7 +47,9 @@ type Config struct {
 	Rename map[string]string `yaml:"rename,omitempty"`
 	// Functions holds names, types and docs that the user gives to items.
 	Functions map[string]hints.Item `yaml:"functions,omitempty"`
-	// Names lists names files, which say the same as Functions.
+	// Enums are the enums that Functions mentions.
+	Enums map[string]hints.Enum `yaml:"enums,omitempty"`
+	// Names lists names files, which say the same as Functions and Enums.
 	Names []string `yaml:"names,omitempty"`
 	// Skip lists registry names to leave out.
 	Skip []string `yaml:"skip,omitempty"`

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
@@ -48,4 +50,19 @@ func (c *Config) readBeside(name string) ([]byte, error) {
 		return nil, err
 	}
 	return ReadFile(file, hints.MaxLen)
+}
+
+// WhereNamed returns "file:line:column" of an entry of the names file with that index in c, and
+// the name of the item.
+func (c *Config) WhereNamed(index string, path []string) string {
+	i, err := strconv.Atoi(index)
+	if err != nil || i >= len(c.Names) {
+		return c.file
+	}
+	data, err := c.readBeside(c.Names[i])
+	if err != nil {
+		return c.Names[i]
+	}
+	line, column := hints.Position(data, path...)
+	return fmt.Sprintf("%s:%d:%d: %s", c.Names[i], line, column, strings.Join(path[1:], ": "))
 }

@@ -32,7 +32,7 @@ func explained(e yaml.Error) string {
 	message, word := e.GetMessage(), e.GetToken().Value
 	switch e := e.(type) {
 	case *yaml.UnknownFieldError:
-		keys := slices.Concat(keysOf[Config](), keysOf[LibrarySpec](), keysOf[KernelSpec](), keysOf[hints.Item]())
+		keys := slices.Concat(keysOf[Config](), keysOf[LibrarySpec](), keysOf[KernelSpec](), keysOf[hints.Item](), keysOf[hints.Enum]())
 		slices.Sort(keys)
 		if near := nearest.Question(word, slices.Compact(keys)); near != "" {
 			return message + near
