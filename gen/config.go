@@ -39,13 +39,16 @@ type Config struct {
 	// nothing is an error.
 	Rename map[string]string
 	// Functions holds what the user knows about items, by registry names as in Rename or by
-	// patterns in which * stands for any text: names and types of parameters, the type of
-	// the result, documentation, and a Go name. An entry that matches nothing, that does
+	// patterns in which * stands for any text: names, types and defaults of parameters, the
+	// type of the result, enums, documentation, and a Go name. An entry that matches nothing, that does
 	// not fit the signature, or that contradicts a type of the schema is an error.
 	Functions map[string]hints.Item
-	// Names are names files. They say the same as Functions, which precedes them. What
-	// does not fit in them is left out and reported.
+	// Names are names files. They say the same as Functions, which precedes them. Items,
+	// names and types in them that do not fit are left out and reported. A default or an enum
+	// that does not fit its parameter is an error.
 	Names []hints.File
+	// Enums are the enums that Functions mentions, by name. Those of names files follow them.
+	Enums map[string]hints.Enum
 	// Skip lists the registry names to leave out, written as in Rename.
 	Skip []string
 	// Packages maps namespaces to folders below the output root, "." for the root

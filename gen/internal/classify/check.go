@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // Finish completes the entries, and refuses parts of the configuration that match no item of the
@@ -36,6 +38,15 @@ func (p *Items) checkUse() {
 	known := slices.Sorted(maps.Keys(ids))
 	p.checkNamespaces()
 	p.checkFunctions(known)
+	for _, name := range slices.Sorted(maps.Keys(p.Config.Enums)) {
+		if member, err := p.Config.Enums[name].Check(); err != nil {
+			path := []string{"enums", name}
+			if member != "" {
+				path = append(path, "values", member)
+			}
+			p.failAt(err, path...)
+		}
+	}
 	check := func(list, key string) {
 		matches := slices.Compact(slices.Sorted(slices.Values(ids[key])))
 		if len(matches) > 1 {
@@ -115,8 +126,8 @@ func (p *Items) checkFunctions(known []string) {
 		case !p.Used["functions "+key]:
 			p.failAt(fmt.Errorf("it matches no bound item; remove the line or correct the name%s",
 				nearest.Question(key[strings.IndexByte(key, ':')+1:], known)), "functions", key)
-		case item.Name == "" && item.Params == nil && item.Types == nil && item.Returns == "" && item.Doc == "":
-			p.failAt(errors.New("the entry is empty; give params, types, returns, doc or name"), "functions", key)
+		case reflect.DeepEqual(item, hints.Item{}):
+			p.failAt(errors.New("the entry is empty; give params, types, returns, default, enum, doc or name"), "functions", key)
 		}
 	}
 }

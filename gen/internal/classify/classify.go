@@ -50,6 +50,10 @@ type Item struct {
 	Signature *schema.Signature
 	// Changed is set if a hint gave a type.
 	Changed bool
+	// Defaults and Enums are those of the parameters without the receiver, nil for none. The last
+	// element of Enums is that of the result.
+	Defaults []*plan.Default
+	Enums    []*Named
 }
 
 // A Function is a function of the registry or of a module.

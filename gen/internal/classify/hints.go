@@ -74,6 +74,8 @@ type sourcedHint struct {
 	pattern bool
 	items   *Items
 	notes   *[]string
+	file    int    // the index of the names file
+	name    string // the key in it
 }
 
 // fail reports a problem of one part of the hint.
@@ -107,7 +109,7 @@ func (p *Items) hintsFor(name, id string) []*sourcedHint {
 	for i := range p.Config.Names {
 		for _, key := range []string{id, name} {
 			if item, ok := p.Config.Names[i].Items[key]; ok {
-				all = append(all, &sourcedHint{item: item, items: p})
+				all = append(all, &sourcedHint{item: item, items: p, file: i, name: key})
 				break
 			}
 		}
@@ -171,6 +173,7 @@ func (p *Items) refineParams(it *Item, all []*sourcedHint, documented []string, 
 	for _, h := range all {
 		h.types(it, params, typed)
 	}
+	p.defaults(it, all, params)
 	for i := range params {
 		if wide := p.Accepted(params[i].Type); !typed[i] && wide.String() != params[i].Type.Normalized().String() {
 			params[i].Type, it.Changed = wide, true

@@ -31,6 +31,7 @@ func Write(packages []*plan.Package) {
 				d.maker(f)
 			}
 		}
+		d.options()
 		for _, a := range pkg.Aliases {
 			a.Link = d.link(a.Object.Pkg, a.Object.GoName)
 			for _, f := range a.Forwards {

@@ -40,6 +40,10 @@ func (e *emitter) decl(d plan.Decl) {
 		e.alias(d)
 	case *plan.Variant:
 		e.variant(d)
+	case *plan.Enum:
+		e.enum(d)
+	case *plan.OptionFunc:
+		e.optionFunc(d)
 	default:
 		panic(fmt.Sprintf("emit: unknown declaration %T", d))
 	}
@@ -68,6 +72,8 @@ func goType(t plan.GoType) *jen.Statement {
 		return jen.Qual(t.Ref.Pkg.Path, t.Ref.Ref)
 	case t.Variant != nil:
 		return jen.Qual(t.Variant.Pkg.Path, t.Variant.GoName)
+	case t.Enum != nil:
+		return jen.Qual(t.Enum.Pkg.Path, t.Enum.GoName)
 	case t.Elem != nil:
 		return jen.Op("*").Add(goType(*t.Elem))
 	case t.Slice != nil:

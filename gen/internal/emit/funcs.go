@@ -25,10 +25,15 @@ func (e *emitter) function(f *plan.Func) {
 	case f.Init != nil:
 		e.constructor(f, head)
 	default:
-		e.add(document(f.GoName, f.Doc), head.Params(params(f.Call.Params)...).Add(e.resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
+		list := params(f.Call.Params)
+		if o := f.Call.Options; o != nil {
+			list = append(params(f.Call.Params[:o.First]), jen.Id(f.Call.Locals.Options).Op("...").Id(o.Type))
+		}
+		e.add(document(f.GoName, f.Doc), head.Params(list...).Add(e.resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
 			b := body{e, f.Call}
 			b.write(g, b.frame().Dot("Begin").Call(address(f.Var), jen.Lit(f.Call.Count)), f.Method)
 		}))
+		e.optionType(f)
 	}
 }
 
@@ -106,7 +111,14 @@ func (b body) write(g *jen.Group, begin jen.Code, method bool) {
 		at = 1
 	}
 	for i, p := range b.Params {
-		b.pack(g, p, jen.Lit(at+i))
+		if b.Options != nil && i >= b.Options.First {
+			b.constant(g, p, jen.Lit(at+i))
+		} else {
+			b.pack(g, p, jen.Lit(at+i))
+		}
+	}
+	if b.Options != nil {
+		g.Add(bindrt("PutOptions").Call(b.call(), jen.Lit(b.Options.Names()), jen.Id(b.Locals.Options)))
 	}
 	b.finish(g)
 }
@@ -155,6 +167,9 @@ func (e *emitter) typeOf(o *plan.Object) jen.Code {
 // pack writes the packing of one argument.
 func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
 	c, x := b.frame(), jen.Id(p.Name)
+	if p.Type.Enum != nil {
+		x = enumValue(p.Type.Enum, x)
+	}
 	switch p.Pack {
 	case plan.PackMethod:
 		g.Add(c.Dot(p.Method).Call(i, x))

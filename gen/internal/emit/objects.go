@@ -116,13 +116,19 @@ func (e *emitter) forward(f *plan.Forward) {
 			jen.Return(to.Call(jen.Id("args").Op("...")))))
 		return
 	}
-	list, args := params(f.Call.Params), make([]jen.Code, len(f.Call.Params))
-	for i, p := range f.Call.Params {
+	required, optionType := f.Call.Params, ""
+	if in := f.To.Init; in != nil {
+		optionType = in.OptionType
+	} else if o := f.Call.Options; o != nil {
+		required, optionType = required[:o.First], o.Type
+	}
+	list, args := params(required), make([]jen.Code, len(required))
+	for i, p := range required {
 		args[i] = jen.Id(p.Name)
 	}
-	if in := f.To.Init; in != nil && in.OptionType != "" {
+	if optionType != "" {
 		options := jen.Id(f.Call.Locals.Options).Op("...")
-		list = append(list, jen.Add(options).Qual(f.To.Owner.Pkg.Path, in.OptionType))
+		list = append(list, jen.Add(options).Qual(f.To.Owner.Pkg.Path, optionType))
 		args = append(args, options)
 	}
 	e.add(document(f.GoName, f.Doc), head.Params(list...).Add(e.resultTypes(f.Call)).Block(jen.Return(to.Call(args...))))

@@ -61,7 +61,11 @@ func (d *describer) sign(f *plan.Func, it *classify.Item, own *schema.Signature,
 		return
 	}
 	var err error
-	if f.Call, err = d.Call(f.Pkg, it.Signature, f.Method); err != nil {
+	if f.Call, err = d.Call(f.Pkg, it.Signature, f.Method); err == nil {
+		err = d.Complete(f, it)
+	}
+	if err != nil {
+		f.Call = nil
 		f.Entry.Status, f.Entry.Reason = plan.Opaque, err.Error()
 		f.Doc.Warning = "It is untyped, so the arguments are not checked before the call: " + err.Error() + "."
 	}

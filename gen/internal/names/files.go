@@ -62,6 +62,12 @@ func group(pkg *plan.Package) {
 	for _, text := range slices.Sorted(maps.Keys(pkg.Variants)) {
 		add("variants", pkg.Variants[text])
 	}
+	for _, name := range slices.Sorted(maps.Keys(pkg.Enums)) {
+		add("enums", pkg.Enums[name])
+	}
+	for _, o := range slices.SortedFunc(slices.Values(pkg.Options), func(a, b *plan.OptionFunc) int { return cmp.Compare(a.GoName, b.GoName) }) {
+		add("options", o)
+	}
 	if len(files) == 0 && pkg.Dir != "" {
 		return // the root package always exists: a program calls its Load
 	}

@@ -66,8 +66,8 @@ type namer struct {
 	members map[*plan.Object]*scope
 }
 
-// Choose chooses all names. Earlier choices win: types, functions, constructors,
-// options, and at last the names that only generated code uses. Then it fills the names into the
+// Choose chooses all names. Earlier choices win: types, functions, constructors and their
+// options, enums, members, options, and at last the names that only generated code uses. Then it fills the names into the
 // entries, and groups the declarations into files.
 func Choose(t *types.Types) {
 	n := &namer{t, map[*plan.Package]*scope{}, map[*plan.Object]*scope{}}
@@ -83,6 +83,7 @@ func Choose(t *types.Types) {
 	}
 	for _, pkg := range n.Packages {
 		n.nameFunctions(pkg)
+		n.nameEnums(pkg)
 		n.nameVariants(pkg)
 	}
 	for _, pkg := range n.Packages {
@@ -92,6 +93,7 @@ func Choose(t *types.Types) {
 		n.nameMembers(n.Objects[t.Schema.Key], members)
 	}
 	for _, pkg := range n.Packages {
+		n.nameOptions(pkg)
 		n.nameHelpers(pkg)
 	}
 	for _, pkg := range n.Packages {

@@ -49,8 +49,11 @@ func nameParams(pkg *plan.Package, f *plan.Func) {
 	}
 	nameCall(f.Call, mentioned)
 	f.Doc.Params = map[string]string{}
-	for _, param := range f.Call.Params {
+	for i, param := range f.Call.Params {
 		f.Doc.Params[param.Given] = param.Name
+		if o := f.Call.Options; o != nil && i >= o.First {
+			f.Doc.Params[param.Given] = o.Funcs[i-o.First].GoName
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func (p *Places) pkg(dir string) *plan.Package {
 	if p.dirs[dir] == nil {
 		pkg := &plan.Package{
 			Dir: dir, Name: path.Base(dir), Path: path.Join(p.Config.ImportPath, dir), Tool: p.Config.ToolVersion,
-			User: map[string]bool{}, Variants: map[string]*plan.Variant{},
+			User: map[string]bool{}, Variants: map[string]*plan.Variant{}, Enums: map[string]*plan.Enum{},
 		}
 		if dir == "" {
 			pkg.Name = p.Config.Package

@@ -1,16 +1,19 @@
 package plan
 
 import (
+	"strings"
+
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 )
 
 // A Call describes the body of a generated function: pack, call, unpack.
 type Call struct {
-	Frame  string // the frame type of bindrt
-	Count  int    // arguments, with the receiver
-	Params []Param
-	Result *Result // nil: only the error
-	Locals Locals
+	Frame   string // the frame type of bindrt
+	Count   int    // arguments, with the receiver
+	Params  []Param
+	Options *Options // nil if all parameters are required
+	Result  *Result  // nil: only the error
+	Locals  Locals
 }
 
 // Locals are the names that a body itself declares. They are chosen after the names of
@@ -54,9 +57,53 @@ type Param struct {
 	Optional bool
 	// OrEmpty is set if nil stands for an empty container.
 	OrEmpty bool
+	// Default is what the function passes without the option, nil for a parameter without one.
+	Default *Default
 
 	Given string // its name in the schema
 	Usual string // its name if it has none there and no Object
+}
+
+// A Default is a constant that a body packs.
+type Default struct {
+	Method string // of the frame; "" for None, which needs no packing
+	Value  any    // its argument: bool, int64, float64, string or spec.DType
+	Member string // of an enum
+	Text   string // in Go, unless it is a member
+}
+
+// Options are the last parameters of a call, which have defaults.
+type Options struct {
+	First  int           // the index of the first
+	Type   string        // the interface that they have in common
+	Marker string        // its method
+	Funcs  []*OptionFunc // that make them, in the order of the parameters
+}
+
+// Names returns the names of the options with commas between them.
+func (o *Options) Names() string {
+	names := make([]string, len(o.Funcs))
+	for i, option := range o.Funcs {
+		names[i] = option.Name
+	}
+	return strings.Join(names, ",")
+}
+
+// An OptionFunc makes an option of one or more functions of a package.
+type OptionFunc struct {
+	Name   string // the same for all functions
+	GoName string // "" if the consumer declared it
+	Value  Param
+	Users  []*Func
+	Type   string // of the option, if it has several users
+	Doc    Doc
+}
+
+// Same reports whether two functions can share the option.
+func (o *OptionFunc) Same(p *OptionFunc) bool {
+	a, b := o.Value, p.Value
+	sameElement := a.Element == b.Element || a.Element != nil && b.Element != nil && *a.Element == *b.Element
+	return o.Name == p.Name && a.Type.Same(b.Type) && a.OrEmpty == b.OrEmpty && sameElement
 }
 
 // A Result is a Go result and how it is unpacked.

@@ -117,6 +117,14 @@ func (f *Func) Result() *Object {
 	return f.Call.Result.Object
 }
 
+// Path returns the Go name of a function, after its type and a dot if it is a method.
+func (f *Func) Path() string {
+	if f.Method {
+		return f.Owner.Member(f.GoName)
+	}
+	return f.GoName
+}
+
 // A Forward keeps a constructor or a static method of a type beside the alias of the
 // type.
 type Forward struct {

@@ -34,6 +34,7 @@ type Config struct {
 	Rename       map[string]string
 	Functions    map[string]hints.Item
 	Names        []hints.File
+	Enums        map[string]hints.Enum
 	Skip         []string
 	Packages     map[string]string
 	External     map[string]string
@@ -75,6 +76,9 @@ type Package struct {
 	Funcs      []*Func
 	Aliases    []*Alias
 	Variants   map[string]*Variant // by Text
+	Enums      map[string]*Enum    // by name
+	Options    []*OptionFunc
+	OptionBase string // the Go type of all options, "" if there are none
 }
 
 // An Import is a package that generated code may import. It has an alias unless the
@@ -104,7 +108,7 @@ type File struct {
 }
 
 // A Decl is a group of declarations that belong together: *Handshake, *Func,
-// *Object, *Alias or *Variant.
+// *Object, *Alias, *Variant, *Enum or *OptionFunc.
 type Decl interface{ decl() }
 
 // Handshake represents the declarations that every package has once: documentation, the
@@ -121,11 +125,13 @@ type Alias struct {
 	Link        string // doc link of the type
 }
 
-func (*Handshake) decl() {}
-func (*Alias) decl()     {}
-func (*Func) decl()      {}
-func (*Object) decl()    {}
-func (*Variant) decl()   {}
+func (*Handshake) decl()  {}
+func (*Alias) decl()      {}
+func (*Func) decl()       {}
+func (*Object) decl()     {}
+func (*Variant) decl()    {}
+func (*Enum) decl()       {}
+func (*OptionFunc) decl() {}
 
 // Owned returns the types that other packages own, by key. The output of an earlier run is
 // not another package.

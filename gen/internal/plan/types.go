@@ -9,7 +9,8 @@ type GoType struct {
 	Object  *Object  // the struct of an object type
 	Ref     *Object  // its Ref interface
 	Variant *Variant // the struct of a variant
-	Elem    *GoType  // pointer to Elem
+	Enum    *Enum
+	Elem    *GoType // pointer to Elem
 	Slice   *GoType
 	Func    *FuncType
 }
@@ -30,6 +31,22 @@ type Variant struct {
 	Alternatives []Alternative
 }
 
+// An Enum is a Go type with a constant for each member. Each package whose functions take or
+// return it has its own.
+type Enum struct {
+	Name, GoName string
+	Pkg          *Package
+	Doc          string
+	Text         bool // the values are strings, otherwise ints
+	Members      []Member
+}
+
+// A Member is a member of an enum.
+type Member struct {
+	Name, GoName string
+	Value        any // int64 or string
+}
+
 // An Alternative is one of the types that a variant may hold.
 type Alternative struct {
 	Of, As   string // names of the constructor function and of the accessor
@@ -39,7 +56,7 @@ type Alternative struct {
 
 // Same reports whether two types are identical.
 func (t GoType) Same(u GoType) bool {
-	if t.Name != u.Name || t.Path != u.Path || t.Object != u.Object || t.Ref != u.Ref || t.Variant != u.Variant || len(t.Args) != len(u.Args) {
+	if t.Name != u.Name || t.Path != u.Path || t.Object != u.Object || t.Ref != u.Ref || t.Variant != u.Variant || t.Enum != u.Enum || len(t.Args) != len(u.Args) {
 		return false
 	}
 	for i := range t.Args {

@@ -113,6 +113,7 @@ func (b *Result) config(c *project.Config) (gen.Config, error) {
 	conf.Packages = c.Packages
 	conf.Rename = c.Rename
 	conf.Functions = c.Functions
+	conf.Enums = c.Enums
 	conf.Skip = c.Skip
 	conf.External = c.External
 	conf.ToolVersion = console.Release()

@@ -133,6 +133,11 @@ func TestGenerate(t *testing.T) {
 		refused                  bool
 	}{
 		"a rename that matches nothing": {gardenConfig + "rename: {garden.watr: Sprinkle}\n", "", "", "tvmffi.yaml:4:23: rename: \"garden.watr\": it matches no bound item", true},
+		"a default of another type":     {gardenConfig + "functions:\n  garden.water:\n    default: {litres: many}\n", "", "", "tvmffi.yaml:6:23: functions: \"garden.water\": default: litres: \"many\" cannot be the default of a parameter of type float", true},
+		"a default in a names file": {gardenConfig + "names: [my.json]\n", "my.json",
+			"{\"format\": 1, \"items\": {\n\t\"garden.weed\": {\"doc\": \"x\"},\n\t\"garden.water\": {\"params\": [\"litres\"],\n\t\t\"default\": {\"litres\": \"many\"}}}}",
+			"my.json:4:15: garden.water: default: litres: \"many\" cannot be the default of a parameter of type float: correct it or remove it", true},
+		"an enum with double values": {gardenConfig + "enums:\n  Mode:\n    values: {SLOW: 0, FAST: 0}\n", "", "", "tvmffi.yaml:6:20: enums: \"Mode\": values: SLOW: FAST and SLOW are both 0: remove one", true},
 		"a file of the user that does not compile": {gardenConfig, "garden/own.go", "package garden\n\nvar broken int = \"text\"\n",
 			"the bindings would not compile, so nothing was written", true},
 		"a file that somebody wrote": {strings.Replace(gardenConfig, "./garden", "./other", 1), "other/functions_gen.go", "package garden // by hand\n",

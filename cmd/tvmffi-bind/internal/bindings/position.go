@@ -10,7 +10,7 @@ import (
 )
 
 // positioned puts file, line and column in front of each error of the generator that is
-// about an entry of the configuration.
+// about an entry of the configuration or of a names file.
 func positioned(c *project.Config, err error) error {
 	if c.File() == "" {
 		return err
@@ -23,6 +23,9 @@ func positioned(c *project.Config, err error) error {
 		return errors.Join(located...)
 	}
 	if e, ok := err.(*gen.ConfigError); ok {
+		if e.Path[0] == "names" {
+			return fmt.Errorf("%s: %w", c.WhereNamed(e.Path[1], e.Path[2:]), e.Err)
+		}
 		path := "$"
 		for _, key := range e.Path {
 			path += ".'" + strings.ReplaceAll(key, "'", "\\'") + "'"

@@ -1,0 +1,217 @@
+package classify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/cuda/spec"
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
+	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
+)
+
+// A Named is an enum and its name.
+type Named struct {
+	Name string
+	hints.Enum
+}
+
+// defaults applies the defaults and enums of the hints to an item, whose parameters have their
+// names and types.
+func (p *Items) defaults(it *Item, all []*sourcedHint, params []schema.Param) {
+	it.Defaults, it.Enums = make([]*plan.Default, len(params)), make([]*Named, len(params)+1)
+	all = slices.DeleteFunc(slices.Clone(all), func(h *sourcedHint) bool { // of another version, as names notes
+		return len(h.item.Params) > 0 && len(h.item.Params) != len(params)
+	})
+	for _, h := range all {
+		for _, name := range slices.Sorted(maps.Keys(h.item.Enum)) {
+			h.enum(it, params, name)
+		}
+	}
+	decided := make([]bool, len(params))
+	for _, h := range all {
+		for _, name := range h.item.Required {
+			if i := h.parameter(params, "required", name); i >= 0 {
+				decided[i] = true
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(h.item.Default)) {
+			i := h.parameter(params, "default", name)
+			if i < 0 || decided[i] {
+				continue
+			}
+			decided[i] = true
+			var err error
+			if it.Defaults[i], err = p.constant(params[i].Type.Normalized(), h.item.Default[name], it.Enums[i]); err != nil {
+				h.refuse(err, "default", name)
+				continue
+			}
+			for j := range params {
+				if j != i && it.Defaults[j] != nil && plan.Camel(params[j].Name) == plan.Camel(params[i].Name) {
+					h.refuse(fmt.Errorf("%s would be the option %s too: give one of the two another name under params, or list it under required",
+						params[j].Name, plan.Camel(params[j].Name)), "default", name)
+				}
+			}
+		}
+	}
+}
+
+// parameter returns the index of a parameter, -1 if there is none of this name.
+func (h *sourcedHint) parameter(params []schema.Param, part, name string) int {
+	i := h.index(name, params)
+	if i < 0 {
+		h.fail(fmt.Errorf("there is no such parameter; %s", known(name, params)), part, name)
+	}
+	return i
+}
+
+// enum gives a parameter or the result an enum, unless an earlier hint has done so.
+func (h *sourcedHint) enum(it *Item, params []schema.Param, name string) {
+	i, t := len(params), it.Signature.Return
+	if name != hints.Returns {
+		if i = h.parameter(params, "enum", name); i < 0 {
+			return
+		}
+		t = params[i].Type
+	}
+	if it.Enums[i] != nil {
+		return
+	}
+	enum, err := h.items.enumOf(h.item.Enum[name])
+	if err == nil {
+		if t = t.Normalized(); t.Name == "Optional" {
+			t = t.Args[0]
+		}
+		want := "int"
+		if enum.Text() {
+			want = "ffi.String"
+		}
+		if t.Name != want && t.Name != "Any" {
+			err = fmt.Errorf("the type is %s, and the values of %s are of type %s", t, enum.Name, want)
+		}
+	}
+	if err != nil {
+		h.refuse(err, "enum", name)
+		return
+	}
+	it.Enums[i] = enum
+}
+
+// enumOf returns an enum of the configuration, or else of the first names file that has it.
+func (p *Items) enumOf(name string) (*Named, error) {
+	if e, ok := p.Config.Enums[name]; ok {
+		return &Named{name, e}, nil
+	}
+	all := slices.Collect(maps.Keys(p.Config.Enums))
+	for _, file := range p.Config.Names {
+		if e, ok := file.Enums[name]; ok {
+			return &Named{name, e}, nil
+		}
+		all = slices.AppendSeq(all, maps.Keys(file.Enums))
+	}
+	slices.Sort(all)
+	return nil, fmt.Errorf("there is no enum %q; write it under enums%s", name, nearest.Question(name, slices.Compact(all)))
+}
+
+// refuse reports a problem that a newer library does not explain, with the place in the
+// configuration or in the names file.
+func (h *sourcedHint) refuse(err error, part ...string) {
+	if h.key != "" {
+		h.fail(err, part...)
+		return
+	}
+	h.items.failAt(err, append([]string{"names", strconv.Itoa(h.file), "items", h.name}, part...)...)
+}
+
+// constant returns how a default is packed for a parameter of a type, which may be an enum.
+func (p *Items) constant(t schema.TypeSchema, c hints.Constant, enum *Named) (*plan.Default, error) {
+	if enum != nil && c.Value != nil {
+		for name, v := range enum.Values {
+			if v == c || c.Value == name {
+				d := p.accepts(t, v.Value)
+				d.Member, d.Text = name, v.String()
+				return d, nil
+			}
+		}
+		return nil, fmt.Errorf("%s is not a value of the enum %s, which has %s", c, enum.Name, strings.Join(enum.Members(), ", "))
+	}
+	if d := p.accepts(t, c.Value); d != nil {
+		switch d.Value.(type) {
+		case nil:
+			d.Text = "nil"
+		case spec.DType:
+			d.Text = c.Value.(string)
+		default:
+			d.Text = hints.Constant{Value: d.Value}.String()
+		}
+		return d, nil
+	}
+	return nil, fmt.Errorf("%s cannot be the default of a parameter of type %s: correct it or remove it", c, t)
+}
+
+// accepts is constant without the error.
+func (p *Items) accepts(t schema.TypeSchema, value any) *plan.Default {
+	switch t.Name {
+	case "Optional":
+		if value == nil {
+			return &plan.Default{}
+		}
+		return p.accepts(t.Args[0], value)
+	case "Variant":
+		for _, a := range t.Args {
+			if d := p.accepts(a, value); d != nil {
+				return d
+			}
+		}
+		return nil
+	}
+	if value == nil {
+		if t.Name == "Any" || t.Name == plan.RootKey || p.Keys[t.Name] != nil && !runtimeKeys[t.Name] {
+			return &plan.Default{} // the library may refuse None, as it does without a default
+		}
+		return nil
+	}
+	switch v := value.(type) {
+	case bool:
+		if t.Name == "int" {
+			return &plan.Default{Method: "Int", Value: int64(plan.Order(v))}
+		}
+	case int64:
+		if t.Name == "float" {
+			return &plan.Default{Method: "Float", Value: float64(v)}
+		}
+	case string:
+		if t.Name == "DataType" {
+			dtype, err := spec.ParseDType(v)
+			if err != nil {
+				return nil
+			}
+			return &plan.Default{Method: "DataType", Value: dtype}
+		}
+	}
+	for _, as := range methods[t.Name] {
+		if as.of(value) {
+			return &plan.Default{Method: as.method, Value: value}
+		}
+	}
+	return nil
+}
+
+// A packing is a method of frames for constants of one Go type.
+type packing struct {
+	method string
+	of     func(any) bool
+}
+
+func is[T any](v any) bool { _, ok := v.(T); return ok }
+
+// methods are the methods of frames for constants, by the type of the parameter.
+var methods = func() map[string][]packing {
+	b, i := packing{"Bool", is[bool]}, packing{"Int", is[int64]}
+	f, s := packing{"Float", is[float64]}, packing{"String", is[string]}
+	return map[string][]packing{"bool": {b}, "int": {i}, "float": {f}, "ffi.String": {s}, "const char*": {s}, "Any": {b, i, f, s}}
+}()

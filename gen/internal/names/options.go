@@ -1,0 +1,89 @@
+package names
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+)
+
+// nameEnums names the enums of a package and their members.
+func (n *namer) nameEnums(pkg *plan.Package) {
+	s := n.scopes[pkg]
+	for _, name := range slices.Sorted(maps.Keys(pkg.Enums)) {
+		e := pkg.Enums[name]
+		want := plan.Camel(name)
+		e.GoName = s.free("an enum", want, want+"Enum")
+		for i := range e.Members {
+			m := &e.Members[i]
+			m.GoName = s.free("a member of the enum "+name, e.GoName+plan.Camel(strings.ToLower(m.Name)), e.GoName+"_"+plan.Verbatim(m.Name))
+		}
+	}
+}
+
+// nameOptions names the options of the functions of a package, after all functions and methods.
+// Functions share an option if its name and its type are the same. If the types differ, most
+// functions share the short name; for the others, and if the name is taken, the name of the
+// function is in front.
+func (n *namer) nameOptions(pkg *plan.Package) {
+	s := n.scopes[pkg]
+	byName := map[string][]*plan.OptionFunc{}
+	functions := slices.SortedStableFunc(slices.Values(pkg.AllFuncs()), func(a, b *plan.Func) int { return cmp.Compare(a.Entry.Name, b.Entry.Name) })
+	for _, f := range functions {
+		if f.GoName == "" || f.Call == nil || f.Call.Options == nil {
+			continue
+		}
+		o := f.Call.Options
+		o.Type = s.free("an option type", stems(f, "Option")...)
+		o.Marker = plan.LowerFirst(o.Type)
+		for i, option := range o.Funcs {
+			same := slices.IndexFunc(byName[option.Name], option.Same)
+			if same < 0 {
+				byName[option.Name] = append(byName[option.Name], option)
+				continue
+			}
+			o.Funcs[i] = byName[option.Name][same]
+			o.Funcs[i].Users = append(o.Funcs[i].Users, f)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		options := byName[name]
+		slices.SortStableFunc(options, func(a, b *plan.OptionFunc) int { return len(b.Users) - len(a.Users) })
+		for _, option := range options {
+			if _, taken := s.holder(name); !taken {
+				option.GoName = s.free("an option", name)
+				pkg.Options = append(pkg.Options, option)
+				continue
+			}
+			for _, f := range option.Users {
+				own := *option
+				own.GoName, own.Users = s.free("an option", stems(f, name)...), []*plan.Func{f}
+				pkg.Options = append(pkg.Options, &own)
+				f.Call.Options.Funcs[slices.Index(f.Call.Options.Funcs, option)] = &own
+			}
+		}
+	}
+	for _, option := range pkg.Options {
+		if option.Type = option.Users[0].Call.Options.Type; len(option.Users) > 1 {
+			option.Type = s.free("an option type", option.GoName+"Option", option.GoName+"Value")
+		}
+	}
+	if len(pkg.Options) > 0 {
+		pkg.OptionBase = s.free("a helper", "option", "optionValue")
+	}
+}
+
+// stems returns the names for what belongs to a function and ends in a word, best first. For the
+// constructor of Rose it begins with Rose.
+func stems(f *plan.Func, word string) []string {
+	name := f.GoName
+	if f.Constructor || f.Makes != nil {
+		name = strings.TrimPrefix(name, "New")
+	}
+	if f.Method {
+		return []string{name + word, f.Owner.GoName + name + word}
+	}
+	return []string{name + word, f.GoName + word}
+}

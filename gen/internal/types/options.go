@@ -1,0 +1,67 @@
+package types
+
+import (
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
+	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+)
+
+// Complete gives the parameters and the result of a function the enums of its item, and makes
+// options of the last parameters if they have defaults.
+func (p *Types) Complete(f *plan.Func, it *classify.Item) error {
+	c := f.Call
+	for i := range c.Params {
+		if e := it.Enums[i]; e != nil {
+			setEnum(&c.Params[i].Type, p.enum(f.Pkg, e))
+		}
+		c.Params[i].Default = it.Defaults[i]
+	}
+	if e := it.Enums[len(c.Params)]; e != nil && c.Result != nil {
+		setEnum(&c.Result.Type, p.enum(f.Pkg, e))
+		c.Result.Method = "" // the codec knows named types
+	}
+	first := len(c.Params)
+	for first > 0 && it.Defaults[first-1] != nil {
+		first--
+	}
+	if first == len(c.Params) {
+		return nil
+	}
+	c.Options = &plan.Options{First: first}
+	own := it.Signature.Params[len(it.Signature.Params)-len(c.Params):]
+	for i := first; i < len(c.Params); i++ {
+		t := own[i].Type.Normalized()
+		if t.Name == "Optional" && c.Params[i].Default.Method == "" {
+			t = t.Args[0] // without the option, the parameter is None
+		}
+		value, err := p.FieldParam(f.Pkg, t, own[i].Name)
+		if err != nil {
+			return err
+		}
+		if e := it.Enums[i]; e != nil {
+			setEnum(&value.Type, p.enum(f.Pkg, e))
+		}
+		c.Options.Funcs = append(c.Options.Funcs, &plan.OptionFunc{Name: plan.Camel(own[i].Name), Value: value, Users: []*plan.Func{f}})
+	}
+	return nil
+}
+
+// setEnum puts an enum in place of int64, string or any, or of what a pointer points to.
+func setEnum(t *plan.GoType, e *plan.Enum) {
+	if t.Elem != nil {
+		*t = plan.Pointer(plan.GoType{Enum: e})
+		return
+	}
+	*t = plan.GoType{Enum: e}
+}
+
+// enum returns the Go type of an enum in a package.
+func (p *Types) enum(pkg *plan.Package, n *classify.Named) *plan.Enum {
+	if pkg.Enums[n.Name] == nil {
+		e := &plan.Enum{Name: n.Name, Pkg: pkg, Doc: n.Doc, Text: n.Text()}
+		for _, name := range n.Members() {
+			e.Members = append(e.Members, plan.Member{Name: name, Value: n.Values[name].Value})
+		}
+		pkg.Enums[n.Name] = e
+	}
+	return pkg.Enums[n.Name]
+}
