@@ -15,20 +15,20 @@ func TestXGrammarAllocations(t *testing.T) {
 	nativetest.Library(t)
 	nativetest.Pinned(t, "xgrammar")
 	vocabulary := tvmffi.Of("</s>", "{", "}", `"a"`, ":", "1")
-	tokenizer := must[*xgrammar.TokenizerInfo](t)(xgrammar.NewTokenizerInfo(vocabulary, 0, nil, tvmffi.Of[int64](0), false))
+	tokenizer := must[*xgrammar.TokenizerInfo](t)(xgrammar.NewTokenizerInfo(vocabulary, xgrammar.VocabTypeRaw, xgrammar.StopTokenIDs(tvmffi.Of[int64](0))))
 	defer tokenizer.Release()
-	compiler := must[*xgrammar.GrammarCompiler](t)(xgrammar.NewGrammarCompiler(tokenizer, 1, false, -1))
+	compiler := must[*xgrammar.GrammarCompiler](t)(xgrammar.NewGrammarCompiler(tokenizer, xgrammar.MaxThreads(1), xgrammar.CacheEnabled(false)))
 	defer compiler.Release()
-	grammar := must[*xgrammar.CompiledGrammar](t)(compiler.CompileJSONSchema(`{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}`, false, nil, nil, true, nil, false))
+	grammar := must[*xgrammar.CompiledGrammar](t)(compiler.CompileJSONSchema(`{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}`, xgrammar.AnyWhitespace(false)))
 	defer grammar.Release()
-	matcher := must[*xgrammar.GrammarMatcher](t)(xgrammar.NewGrammarMatcher(grammar, nil, false, -1, nil))
+	matcher := must[*xgrammar.GrammarMatcher](t)(xgrammar.NewGrammarMatcher(grammar))
 	defer matcher.Release()
 	mask := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Int32, 1, 1))
 	defer mask.Release()
 	n := testing.AllocsPerRun(100, func() {
 		for _, token := range []int64{1, 3} {
-			must[bool](t)(matcher.FillNextTokenBitmask(mask, 0, false))
-			if !must[bool](t)(matcher.AcceptToken(token, false)) {
+			must[bool](t)(matcher.FillNextTokenBitmask(mask))
+			if !must[bool](t)(matcher.AcceptToken(token)) {
 				t.Fatalf("token %d is not accepted", token)
 			}
 		}
@@ -47,7 +47,7 @@ func TestXGrammarAllocations(t *testing.T) {
 	batch := must[*xgrammar.BatchGrammarMatcher](t)(xgrammar.NewBatchGrammarMatcher(1))
 	defer batch.Release()
 	n = testing.AllocsPerRun(100, func() {
-		if err := batch.BatchFillNextTokenBitmask(several, mask, nil, false); err != nil {
+		if err := batch.BatchFillNextTokenBitmask(several, mask); err != nil {
 			t.Fatal(err)
 		}
 	})

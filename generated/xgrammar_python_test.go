@@ -92,12 +92,12 @@ func TestXGrammar_python(t *testing.T) {
 
 func newXGrammarCompiler(t *testing.T, vocabulary []string) *xgrammar.GrammarCompiler {
 	t.Helper()
-	tokenizer, err := xgrammar.NewTokenizerInfo(tvmffi.Of(vocabulary...), 0, nil, tvmffi.Of[int64](0), false)
+	tokenizer, err := xgrammar.NewTokenizerInfo(tvmffi.Of(vocabulary...), xgrammar.VocabTypeRaw, xgrammar.StopTokenIDs(tvmffi.Of[int64](0)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tokenizer.Release()
-	compiler, err := xgrammar.NewGrammarCompiler(tokenizer, 1, true, -1)
+	compiler, err := xgrammar.NewGrammarCompiler(tokenizer, xgrammar.MaxThreads(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,19 +121,19 @@ func matcherOf(t *testing.T, compiler *xgrammar.GrammarCompiler, c *constrained)
 	case "regex":
 		compiled, err = compiler.CompileRegex(source)
 	case "grammar":
-		compiled, err = compiler.CompileEBNF(source, "root")
+		compiled, err = compiler.CompileEBNF(source)
 	default:
-		var longest *int64
+		var longest xgrammar.CompileJSONSchemaOption // nil changes nothing
 		if c.Whitespace {
-			longest = new(int64(8))
+			longest = xgrammar.MaxWhitespaceCnt(8)
 		}
-		compiled, err = compiler.CompileJSONSchema(source, c.Whitespace, nil, nil, true, longest, false)
+		compiled, err = compiler.CompileJSONSchema(source, xgrammar.AnyWhitespace(c.Whitespace), longest)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
 	defer compiled.Release()
-	matcher, err := xgrammar.NewGrammarMatcher(compiled, nil, false, -1, nil)
+	matcher, err := xgrammar.NewGrammarMatcher(compiled)
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
@@ -153,7 +153,7 @@ func walkConstrained(t *testing.T, compiler *xgrammar.GrammarCompiler, c *constr
 	defer tensor.Release()
 	chance := rand.New(rand.NewPCG(seed, 7))
 	for len(c.Steps) < 60 && !c.Ended {
-		if _, err := m.FillNextTokenBitmask(tensor, 0, false); err != nil {
+		if _, err := m.FillNextTokenBitmask(tensor); err != nil {
 			t.Fatal(err)
 		}
 		jump, err := m.FindJumpForwardString()
@@ -173,7 +173,7 @@ func walkConstrained(t *testing.T, compiler *xgrammar.GrammarCompiler, c *constr
 		}
 		token := allowed[chance.IntN(len(allowed))]
 		c.Steps = append(c.Steps, maskStep{hex.EncodeToString(raw), hex.EncodeToString([]byte(jump)), token})
-		if ok, err := m.AcceptToken(token, false); !ok || err != nil {
+		if ok, err := m.AcceptToken(token); !ok || err != nil {
 			t.Fatalf("%s: token %d was refused: %v", c.Name, token, err)
 		}
 		if c.Ended, err = m.IsTerminated(); err != nil {

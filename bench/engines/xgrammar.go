@@ -29,10 +29,10 @@ func grammar(data, library string) {
 	}
 	schema := string(must(os.ReadFile(filepath.Join(data, "schema.json"))))
 
-	tokenizer := must(xgrammar.NewTokenizerInfo(must(tvmffi.NewArray(vocabulary...)), 0, nil, must(tvmffi.NewArray[int64](0)), false))
-	compiler := must(xgrammar.NewGrammarCompiler(tokenizer, 1, false, -1)) // one thread, no cache
+	tokenizer := must(xgrammar.NewTokenizerInfo(must(tvmffi.NewArray(vocabulary...)), xgrammar.VocabTypeRaw, xgrammar.StopTokenIDs(tvmffi.Of[int64](0))))
+	compiler := must(xgrammar.NewGrammarCompiler(tokenizer, xgrammar.MaxThreads(1), xgrammar.CacheEnabled(false)))
 	compiled := func() *xgrammar.CompiledGrammar {
-		return must(compiler.CompileJSONSchema(schema, true, nil, nil, true, nil, false))
+		return must(compiler.CompileJSONSchema(schema))
 	}
 	item("xg_compile", func(n int) {
 		for range n {
@@ -40,14 +40,14 @@ func grammar(data, library string) {
 		}
 	})
 
-	matching(must(xgrammar.NewGrammarMatcher(compiled(), nil, false, -1, nil)), document, int64(len(vocabulary)))
+	matching(must(xgrammar.NewGrammarMatcher(compiled())), document, int64(len(vocabulary)))
 }
 
 // matching has the items of a matcher.
 func matching(matcher *xgrammar.GrammarMatcher, document []int64, vocabulary int64) {
 	mask := must(tvmffi.NewTensor(tvmffi.Int32, 1, (vocabulary+31)/32))
 	accept := func(token int64) {
-		if !must(matcher.AcceptToken(token, false)) {
+		if !must(matcher.AcceptToken(token)) {
 			panic("the schema does not allow the document")
 		}
 	}
@@ -68,14 +68,14 @@ func matching(matcher *xgrammar.GrammarMatcher, document []int64, vocabulary int
 	item("xg_mask", func(n int) {
 		for range n {
 			for _, at := range positions {
-				must(at.FillNextTokenBitmask(mask, 0, false))
+				must(at.FillNextTokenBitmask(mask))
 			}
 		}
 	})
 	item("xg_step", func(n int) {
 		for range n {
 			for _, token := range document {
-				must(matcher.FillNextTokenBitmask(mask, 0, false))
+				must(matcher.FillNextTokenBitmask(mask))
 				accept(token)
 			}
 			check(matcher.Reset())
@@ -102,8 +102,8 @@ func several(matcher *xgrammar.GrammarMatcher, document []int64, vocabulary int6
 				for i := range tokens {
 					tokens[i] = token
 				}
-				check(batch.BatchFillNextTokenBitmask(array, mask, nil, false))
-				must(xgrammar.BatchGrammarMatcherAcceptToken(array, tvmffi.Of(tokens...), false)).Release()
+				check(batch.BatchFillNextTokenBitmask(array, mask))
+				must(xgrammar.BatchGrammarMatcherAcceptToken(array, tvmffi.Of(tokens...))).Release()
 			}
 			for _, m := range all {
 				check(m.Reset())

@@ -30,13 +30,12 @@ func newGrammars(m Model, compilations int) (*grammars, error) {
 	if err := config.SetMaxRecursionDepth(1000); err != nil {
 		return nil, err
 	}
-	const raw = 0 // tokens are the bytes that they stand for
-	tokenizer, err := xgrammar.NewTokenizerInfo(tvmffi.Of(m.Vocabulary()...), raw, nil, tvmffi.Of(int64(m.Stop())), false)
+	stop := xgrammar.StopTokenIDs(tvmffi.Of(int64(m.Stop())))
+	tokenizer, err := xgrammar.NewTokenizerInfo(tvmffi.Of(m.Vocabulary()...), xgrammar.VocabTypeRaw, stop)
 	if err != nil {
 		return nil, err
 	}
-	const threads, cache, cacheBytes = 1, true, 64 << 20
-	compiler, err := xgrammar.NewGrammarCompiler(tokenizer, threads, cache, cacheBytes)
+	compiler, err := xgrammar.NewGrammarCompiler(tokenizer, xgrammar.MaxThreads(1), xgrammar.CacheLimitBytes(64<<20))
 	if err != nil {
 		tokenizer.Release()
 		return nil, err
@@ -99,7 +98,7 @@ func (g *grammars) compile(c constraint) (*xgrammar.GrammarMatcher, error) {
 		return nil, &problem{Code: "invalid", Message: c.kind + ": " + said(err)}
 	}
 	defer compiled.Release()
-	return xgrammar.NewGrammarMatcher(compiled, nil, false, -1, nil)
+	return xgrammar.NewGrammarMatcher(compiled)
 }
 
 func (g *grammars) call(c constraint) (*xgrammar.CompiledGrammar, error) {
@@ -109,16 +108,15 @@ func (g *grammars) call(c constraint) (*xgrammar.CompiledGrammar, error) {
 	case "regex":
 		return g.compiler.CompileRegex(c.source)
 	case "grammar":
-		return g.compiler.CompileEBNF(c.source, "root")
+		return g.compiler.CompileEBNF(c.source)
 	case "structural_tag":
 		return g.compiler.CompileStructuralTag(c.source)
 	}
-	const strict, anyOrder = true, false
-	var longest *int64
-	if c.whitespace {
-		longest = new(int64(8)) // characters in one place: a model may not write spaces without an end
+	if !c.whitespace {
+		return g.compiler.CompileJSONSchema(c.source, xgrammar.AnyWhitespace(false))
 	}
-	return g.compiler.CompileJSONSchema(c.source, c.whitespace, nil, nil, strict, longest, anyOrder)
+	// A model may not write spaces without an end: at most 8 in one place.
+	return g.compiler.CompileJSONSchema(c.source, xgrammar.MaxWhitespaceCnt(8))
 }
 
 // said is an error of XGrammar without the place in its sources.

@@ -76,7 +76,7 @@ func (w *writing) run(ctx context.Context, prompt string, emit func(text string)
 			return "", used, &problem{Code: "unmatchable", Message: "no text follows the constraint: the grammar allows no token here"}
 		}
 		if w.matcher != nil {
-			if accepted, err := w.matcher.AcceptToken(int64(token), false); err != nil || !accepted {
+			if accepted, err := w.matcher.AcceptToken(int64(token)); err != nil || !accepted {
 				return "", used, errors.Join(err, fmt.Errorf("token %d is in the mask and was not accepted", token))
 			}
 		}
@@ -104,7 +104,7 @@ func (w *writing) fill(mask []int32, tensor *tvmffi.Tensor) error {
 		copy(mask, w.masks.all)
 		return nil
 	}
-	if _, err := w.matcher.FillNextTokenBitmask(tensor, 0, false); err != nil {
+	if _, err := w.matcher.FillNextTokenBitmask(tensor); err != nil {
 		return err
 	}
 	if w.json {

@@ -41,56 +41,85 @@ func NewBatchGrammarMatcher(maxThreads int64) (*BatchGrammarMatcher, error) {
 var fnBatchGrammarMatcherFillTemperature = bindrt.Func{Owner: &typeBatchGrammarMatcher, Name: "batch_fill_temperature", Sig: "(ffi.Array<ffi.Object>, Any, Any) -> None"}
 
 // BatchGrammarMatcherFillTemperature writes the temperature of each matcher into a tensor of float32 with one dimension on the host,
-// -1 for a matcher that has none. The elements are those that indices lists; nil means the first
+// -1 for a matcher that has none. The elements are those that Indices lists, without it the first
 // ones.
 //
 // It calls the static method batch_fill_temperature of xgrammar.tvm_ffi_binding.BatchGrammarMatcher:
 //
 //	(ffi.Array<xgrammar.tvm_ffi_binding.GrammarMatcher>, Tensor(float32), Optional<ffi.Array<int>>) -> None
-func BatchGrammarMatcherFillTemperature(matchers tvmffi.ArrayLike[GrammarMatcherRef], temperatures *tvmffi.Tensor, indices tvmffi.ArrayArg[int64]) error {
+//
+// Options and their defaults: [Indices] nil.
+func BatchGrammarMatcherFillTemperature(matchers tvmffi.ArrayLike[GrammarMatcherRef], temperatures *tvmffi.Tensor, options ...BatchGrammarMatcherFillTemperatureOption) error {
 	var c bindrt.Call3
 	c.Begin(&fnBatchGrammarMatcherFillTemperature, 3)
 	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(matchers))
 	bindrt.PutTensor(&c.Call, 1, temperatures, tvmffi.Float32)
-	bindrt.Put(&c.Call, 2, indices)
+	bindrt.PutOptions(&c.Call, "Indices", options)
 	return c.Do()
 }
+
+// BatchGrammarMatcherFillTemperatureOption is an option of [BatchGrammarMatcherFillTemperature].
+type BatchGrammarMatcherFillTemperatureOption interface {
+	batchGrammarMatcherFillTemperatureOption()
+}
+
+func (option) batchGrammarMatcherFillTemperatureOption() {}
 
 var fnBatchGrammarMatcherAcceptString = bindrt.Func{Owner: &typeBatchGrammarMatcher, Name: "batch_accept_string", Sig: "(ffi.Array<ffi.Object>, ffi.Array, bool) -> ffi.Array<int>"}
 
 // BatchGrammarMatcherAcceptString appends a text to that of each matcher, as GrammarMatcher.AcceptString does. An element of the
-// result is 1 if the grammar allows the text, otherwise 0. If debugPrint is set, the library
-// prints what it does to standard error.
+// result is 1 if the grammar allows the text, otherwise 0. DebugPrint prints what the library
+// does to standard error.
 //
 // It calls the static method batch_accept_string of xgrammar.tvm_ffi_binding.BatchGrammarMatcher:
 //
 //	(ffi.Array<xgrammar.tvm_ffi_binding.GrammarMatcher>, ffi.Array<ffi.String>, bool) -> ffi.Array<int>
-func BatchGrammarMatcherAcceptString(matchers tvmffi.ArrayLike[GrammarMatcherRef], strings tvmffi.ArrayArg[string], debugPrint bool) (*tvmffi.Array[int64], error) {
+//
+// Options and their defaults: [DebugPrint] false.
+func BatchGrammarMatcherAcceptString(matchers tvmffi.ArrayLike[GrammarMatcherRef], strings tvmffi.ArrayArg[string], options ...BatchGrammarMatcherAcceptStringOption) (*tvmffi.Array[int64], error) {
 	var c bindrt.Call3
 	c.Begin(&fnBatchGrammarMatcherAcceptString, 3)
 	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(matchers))
 	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(strings))
-	c.Bool(2, debugPrint)
+	c.Bool(2, false)
+	bindrt.PutOptions(&c.Call, "DebugPrint", options)
 	return bindrt.Do[*tvmffi.Array[int64]](&c.Call)
 }
+
+// BatchGrammarMatcherAcceptStringOption is an option of [BatchGrammarMatcherAcceptString].
+type BatchGrammarMatcherAcceptStringOption interface {
+	batchGrammarMatcherAcceptStringOption()
+}
+
+func (option) batchGrammarMatcherAcceptStringOption() {}
 
 var fnBatchGrammarMatcherAcceptToken = bindrt.Func{Owner: &typeBatchGrammarMatcher, Name: "batch_accept_token", Sig: "(ffi.Array<ffi.Object>, ffi.Array<int>, bool) -> ffi.Array<int>"}
 
 // BatchGrammarMatcherAcceptToken appends a token to the text of each matcher, as GrammarMatcher.AcceptToken does. An element of
-// the result is 1 if the grammar allows the token, otherwise 0. If debugPrint is set, the library
-// prints what it does to standard error.
+// the result is 1 if the grammar allows the token, otherwise 0. DebugPrint prints what the
+// library does to standard error.
 //
 // It calls the static method batch_accept_token of xgrammar.tvm_ffi_binding.BatchGrammarMatcher:
 //
 //	(ffi.Array<xgrammar.tvm_ffi_binding.GrammarMatcher>, ffi.Array<int>, bool) -> ffi.Array<int>
-func BatchGrammarMatcherAcceptToken(matchers tvmffi.ArrayLike[GrammarMatcherRef], tokens tvmffi.ArrayArg[int64], debugPrint bool) (*tvmffi.Array[int64], error) {
+//
+// Options and their defaults: [DebugPrint] false.
+func BatchGrammarMatcherAcceptToken(matchers tvmffi.ArrayLike[GrammarMatcherRef], tokens tvmffi.ArrayArg[int64], options ...BatchGrammarMatcherAcceptTokenOption) (*tvmffi.Array[int64], error) {
 	var c bindrt.Call3
 	c.Begin(&fnBatchGrammarMatcherAcceptToken, 3)
 	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(matchers))
 	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(tokens))
-	c.Bool(2, debugPrint)
+	c.Bool(2, false)
+	bindrt.PutOptions(&c.Call, "DebugPrint", options)
 	return bindrt.Do[*tvmffi.Array[int64]](&c.Call)
 }
+
+// BatchGrammarMatcherAcceptTokenOption is an option of [BatchGrammarMatcherAcceptToken].
+type BatchGrammarMatcherAcceptTokenOption interface {
+	batchGrammarMatcherAcceptTokenOption()
+}
+
+func (option) batchGrammarMatcherAcceptTokenOption() {}
 
 var fnBatchGrammarMatcherRollback = bindrt.Func{Owner: &typeBatchGrammarMatcher, Name: "batch_rollback", Sig: "(ffi.Array<ffi.Object>, ffi.Array<int>) -> None"}
 
@@ -110,24 +139,33 @@ func BatchGrammarMatcherRollback(matchers tvmffi.ArrayLike[GrammarMatcherRef], n
 var methodBatchGrammarMatcherBatchFillNextTokenBitmask = bindrt.Func{Owner: &typeBatchGrammarMatcher, Name: "batch_fill_next_token_bitmask", Sig: "(xgrammar.tvm_ffi_binding.BatchGrammarMatcher, ffi.Array<ffi.Object>, Any, Any, bool) -> None"}
 
 // BatchFillNextTokenBitmask fills a row of the bitmask for each matcher, as GrammarMatcher.FillNextTokenBitmask does. The
-// rows are those that indices lists; nil means the first ones. A matcher may be in the list only
+// rows are those that Indices lists, without it the first ones. A matcher may be in the list only
 // once. If one of the matchers has accepted a stop token, the result is an error. The bitmask has
-// the shape [batch, ⌈vocabSize/32⌉]. If debugPrint is set, the library prints what it does to
-// standard error.
+// the shape [batch, ⌈vocabSize/32⌉]. DebugPrint prints what the library does to standard error.
 //
 // It calls the method batch_fill_next_token_bitmask:
 //
 //	(xgrammar.tvm_ffi_binding.BatchGrammarMatcher, ffi.Array<xgrammar.tvm_ffi_binding.GrammarMatcher>, Tensor(int32), Optional<ffi.Array<int>>, bool) -> None
-func (x *BatchGrammarMatcher) BatchFillNextTokenBitmask(matchers tvmffi.ArrayLike[GrammarMatcherRef], bitmask *tvmffi.Tensor, indices tvmffi.ArrayArg[int64], debugPrint bool) error {
+//
+// Options and their defaults: [Indices] nil, [DebugPrint] false.
+func (x *BatchGrammarMatcher) BatchFillNextTokenBitmask(matchers tvmffi.ArrayLike[GrammarMatcherRef], bitmask *tvmffi.Tensor, options ...BatchFillNextTokenBitmaskOption) error {
 	var c bindrt.Call6
 	c.Begin(&methodBatchGrammarMatcherBatchFillNextTokenBitmask, 5)
 	c.Self(0, bindrt.Ref(x))
 	bindrt.Put(&c.Call, 1, bindrt.OrEmpty(matchers))
 	bindrt.PutTensor(&c.Call, 2, bitmask, tvmffi.Int32)
-	bindrt.Put(&c.Call, 3, indices)
-	c.Bool(4, debugPrint)
+	c.Bool(4, false)
+	bindrt.PutOptions(&c.Call, "Indices,DebugPrint", options)
 	return c.Do()
 }
+
+// BatchFillNextTokenBitmaskOption is an option of
+// [BatchGrammarMatcher.BatchFillNextTokenBitmask].
+type BatchFillNextTokenBitmaskOption interface {
+	batchFillNextTokenBitmaskOption()
+}
+
+func (option) batchFillNextTokenBitmaskOption() {}
 
 // BatchGrammarMatcherRef is how functions take BatchGrammarMatcher and types derived from it; nil
 // is None.

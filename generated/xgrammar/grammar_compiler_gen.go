@@ -23,56 +23,72 @@ type GrammarCompiler struct {
 
 var newGrammarCompiler = bindrt.Func{Owner: &typeGrammarCompiler, Name: "__ffi_init__", Sig: "(ffi.Object, int, bool, int) -> ffi.Object"}
 
-// NewGrammarCompiler makes a compiler for a vocabulary. Each compilation uses at most maxThreads threads, of which
-// there must be one or more; 8 is usual. If cacheEnabled is set, compiled grammars are kept until
-// they take about cacheLimitBytes bytes; -1 sets no limit.
+// NewGrammarCompiler makes a compiler for a vocabulary. Each compilation uses at most MaxThreads threads, of which
+// there must be one or more. Compiled grammars are kept until they take about CacheLimitBytes
+// bytes, -1 for no limit; CacheEnabled(false) keeps none.
 //
 // It makes a new xgrammar.tvm_ffi_binding.GrammarCompiler:
 //
 //	(xgrammar.tvm_ffi_binding.TokenizerInfo, int, bool, int) -> xgrammar.tvm_ffi_binding.GrammarCompiler
-func NewGrammarCompiler(tokenizerInfo TokenizerInfoRef, maxThreads int64, cacheEnabled bool, cacheLimitBytes int64) (*GrammarCompiler, error) {
+//
+// Options and their defaults: [MaxThreads] 8, [CacheEnabled] true, [CacheLimitBytes] -1.
+func NewGrammarCompiler(tokenizerInfo TokenizerInfoRef, options ...GrammarCompilerOption) (*GrammarCompiler, error) {
 	var c bindrt.Call4
 	c.Begin(&newGrammarCompiler, 4)
 	if tokenizerInfo != nil {
 		c.Object(0, bindrt.Ref(tokenizerInfo.AsXgrammarTVMFFIBindingTokenizerInfo()))
 	}
-	c.Int(1, maxThreads)
-	c.Bool(2, cacheEnabled)
-	c.Int(3, cacheLimitBytes)
+	c.Int(1, 8)
+	c.Bool(2, true)
+	c.Int(3, -1)
+	bindrt.PutOptions(&c.Call, "MaxThreads,CacheEnabled,CacheLimitBytes", options)
 	return bindrt.DoObject[GrammarCompiler](&c.Call, &typeGrammarCompiler)
 }
+
+// GrammarCompilerOption is an option of [NewGrammarCompiler].
+type GrammarCompilerOption interface {
+	grammarCompilerOption()
+}
+
+func (option) grammarCompilerOption() {}
 
 var methodGrammarCompilerCompileJSONSchema = bindrt.Func{Owner: &typeGrammarCompiler, Name: "compile_json_schema", Sig: "(xgrammar.tvm_ffi_binding.GrammarCompiler, ffi.String, bool, Any, Any, bool, Any, bool) -> ffi.Object"}
 
 // CompileJSONSchema compiles the grammar of the JSON documents that follow a JSON schema.
 //
-// If anyWhitespace is set, as is usual, white space may stand wherever JSON allows it, at most
-// maxWhitespaceCnt characters in one place; nil sets no limit. Otherwise the layout is fixed:
-// indent is the number of spaces for each level, nil for a document on one line, and separators
-// are the texts after an element and after a key; nil stands for "," and ": " with an indent, and
-// for ", " and ": " without.
+// White space may stand wherever JSON allows it, at most MaxWhitespaceCnt characters in one
+// place. With AnyWhitespace(false) the layout is fixed: Indent is the number of spaces for each
+// level, without it the document has one line. Separators are the texts after an element and
+// after a key, by default "," and ": " with an indent, and ", " and ": " without.
 //
-// If strictMode is set, as is usual, objects and arrays have no properties and elements that the
-// schema does not mention. If anyOrder is not set, properties come in the order of the schema. If
-// it is set, they come in any order, and nothing checks that the required ones are there or that
-// none comes twice.
+// Objects and arrays have no properties and elements that the schema does not mention, unless
+// StrictMode is false. Properties come in the order of the schema. With AnyOrder(true) they come
+// in any order, and nothing checks that the required ones are there or that none comes twice.
 //
 // It calls the method compile_json_schema:
 //
 //	(xgrammar.tvm_ffi_binding.GrammarCompiler, ffi.String, bool, Optional<int>, Optional<Tuple<ffi.String, ffi.String>>, bool, Optional<int>, bool) -> xgrammar.tvm_ffi_binding.CompiledGrammar
-func (x *GrammarCompiler) CompileJSONSchema(schema string, anyWhitespace bool, indent *int64, separators *tvmffi.Tuple2[string, string], strictMode bool, maxWhitespaceCnt *int64, anyOrder bool) (*CompiledGrammar, error) {
+//
+// Options and their defaults: [AnyWhitespace] true, [Indent] nil, [Separators] nil, [StrictMode]
+// true, [MaxWhitespaceCnt] nil, [AnyOrder] false.
+func (x *GrammarCompiler) CompileJSONSchema(schema string, options ...CompileJSONSchemaOption) (*CompiledGrammar, error) {
 	var c bindrt.Call12
 	c.Begin(&methodGrammarCompilerCompileJSONSchema, 8)
 	c.Self(0, bindrt.Ref(x))
 	c.String(1, schema)
-	c.Bool(2, anyWhitespace)
-	bindrt.Put(&c.Call, 3, indent)
-	bindrt.Put(&c.Call, 4, separators)
-	c.Bool(5, strictMode)
-	bindrt.Put(&c.Call, 6, maxWhitespaceCnt)
-	c.Bool(7, anyOrder)
+	c.Bool(2, true)
+	c.Bool(5, true)
+	c.Bool(7, false)
+	bindrt.PutOptions(&c.Call, "AnyWhitespace,Indent,Separators,StrictMode,MaxWhitespaceCnt,AnyOrder", options)
 	return bindrt.DoObject[CompiledGrammar](&c.Call, &typeCompiledGrammar)
 }
+
+// CompileJSONSchemaOption is an option of [GrammarCompiler.CompileJSONSchema].
+type CompileJSONSchemaOption interface {
+	compileJSONSchemaOption()
+}
+
+func (option) compileJSONSchemaOption() {}
 
 var methodGrammarCompilerCompileBuiltinJSONGrammar = bindrt.Func{Owner: &typeGrammarCompiler, Name: "compile_builtin_json_grammar", Sig: "(xgrammar.tvm_ffi_binding.GrammarCompiler) -> ffi.Object"}
 
@@ -160,14 +176,24 @@ var methodGrammarCompilerCompileEBNF = bindrt.Func{Owner: &typeGrammarCompiler, 
 // It calls the method compile_grammar_from_strings:
 //
 //	(xgrammar.tvm_ffi_binding.GrammarCompiler, ffi.String, ffi.String) -> xgrammar.tvm_ffi_binding.CompiledGrammar
-func (x *GrammarCompiler) CompileEBNF(ebnf, rootRuleName string) (*CompiledGrammar, error) {
+//
+// Options and their defaults: [RootRuleName] "root".
+func (x *GrammarCompiler) CompileEBNF(ebnf string, options ...CompileEBNFOption) (*CompiledGrammar, error) {
 	var c bindrt.Call12
 	c.Begin(&methodGrammarCompilerCompileEBNF, 3)
 	c.Self(0, bindrt.Ref(x))
 	c.String(1, ebnf)
-	c.String(2, rootRuleName)
+	c.String(2, "root")
+	bindrt.PutOptions(&c.Call, "RootRuleName", options)
 	return bindrt.DoObject[CompiledGrammar](&c.Call, &typeCompiledGrammar)
 }
+
+// CompileEBNFOption is an option of [GrammarCompiler.CompileEBNF].
+type CompileEBNFOption interface {
+	compileEBNFOption()
+}
+
+func (option) compileEBNFOption() {}
 
 var methodGrammarCompilerClearCache = bindrt.Func{Owner: &typeGrammarCompiler, Name: "clear_cache", Sig: "(xgrammar.tvm_ffi_binding.GrammarCompiler) -> None"}
 

@@ -27,58 +27,86 @@ type Grammar struct {
 var fnGrammarFromEBNF = bindrt.Func{Owner: &typeGrammar, Name: "from_ebnf", Sig: "(ffi.String, ffi.String) -> ffi.Object"}
 
 // GrammarFromEBNF parses EBNF in the dialect GBNF of llama.cpp, such as root ::= "yes" | "no". A text follows the
-// grammar if the rule with the name rootRuleName, usually root, matches it.
+// grammar if the rule with the name RootRuleName matches it.
 //
 // It calls the static method from_ebnf of xgrammar.tvm_ffi_binding.Grammar:
 //
 //	(ffi.String, ffi.String) -> xgrammar.tvm_ffi_binding.Grammar
-func GrammarFromEBNF(ebnf, rootRuleName string) (*Grammar, error) {
+//
+// Options and their defaults: [RootRuleName] "root".
+func GrammarFromEBNF(ebnf string, options ...GrammarFromEBNFOption) (*Grammar, error) {
 	var c bindrt.Call12
 	c.Begin(&fnGrammarFromEBNF, 2)
 	c.String(0, ebnf)
-	c.String(1, rootRuleName)
+	c.String(1, "root")
+	bindrt.PutOptions(&c.Call, "RootRuleName", options)
 	return bindrt.DoObject[Grammar](&c.Call, &typeGrammar)
 }
 
+// GrammarFromEBNFOption is an option of [GrammarFromEBNF].
+type GrammarFromEBNFOption interface {
+	grammarFromEBNFOption()
+}
+
+func (option) grammarFromEBNFOption() {}
+
 var fnGrammarFromJSONSchema = bindrt.Func{Owner: &typeGrammar, Name: "from_json_schema", Sig: "(ffi.String, bool, Any, Any, bool, Any, bool, bool) -> ffi.Object"}
 
-// GrammarFromJSONSchema makes the grammar of the JSON documents that follow a JSON schema. The parameters are those of
-// GrammarCompiler.CompileJSONSchema. If printConvertedEBNF is set, the grammar is also printed to
-// standard error.
+// GrammarFromJSONSchema makes the grammar of the JSON documents that follow a JSON schema. The options are those of
+// GrammarCompiler.CompileJSONSchema, and PrintConvertedEBNF, which prints the grammar to standard
+// error.
 //
 // It calls the static method from_json_schema of xgrammar.tvm_ffi_binding.Grammar:
 //
 //	(ffi.String, bool, Optional<int>, Optional<Tuple<ffi.String, ffi.String>>, bool, Optional<int>, bool, bool) -> xgrammar.tvm_ffi_binding.Grammar
-func GrammarFromJSONSchema(schema string, anyWhitespace bool, indent *int64, separators *tvmffi.Tuple2[string, string], strictMode bool, maxWhitespaceCnt *int64, printConvertedEBNF, anyOrder bool) (*Grammar, error) {
+//
+// Options and their defaults: [AnyWhitespace] true, [Indent] nil, [Separators] nil, [StrictMode]
+// true, [MaxWhitespaceCnt] nil, [PrintConvertedEBNF] false, [AnyOrder] false.
+func GrammarFromJSONSchema(schema string, options ...GrammarFromJSONSchemaOption) (*Grammar, error) {
 	var c bindrt.Call12
 	c.Begin(&fnGrammarFromJSONSchema, 8)
 	c.String(0, schema)
-	c.Bool(1, anyWhitespace)
-	bindrt.Put(&c.Call, 2, indent)
-	bindrt.Put(&c.Call, 3, separators)
-	c.Bool(4, strictMode)
-	bindrt.Put(&c.Call, 5, maxWhitespaceCnt)
-	c.Bool(6, printConvertedEBNF)
-	c.Bool(7, anyOrder)
+	c.Bool(1, true)
+	c.Bool(4, true)
+	c.Bool(6, false)
+	c.Bool(7, false)
+	bindrt.PutOptions(&c.Call, "AnyWhitespace,Indent,Separators,StrictMode,MaxWhitespaceCnt,PrintConvertedEBNF,AnyOrder", options)
 	return bindrt.DoObject[Grammar](&c.Call, &typeGrammar)
 }
+
+// GrammarFromJSONSchemaOption is an option of [GrammarFromJSONSchema].
+type GrammarFromJSONSchemaOption interface {
+	grammarFromJSONSchemaOption()
+}
+
+func (option) grammarFromJSONSchemaOption() {}
 
 var fnGrammarFromRegex = bindrt.Func{Owner: &typeGrammar, Name: "from_regex", Sig: "(ffi.String, bool) -> ffi.Object"}
 
 // GrammarFromRegex makes the grammar of the texts that a regular expression matches as a whole. The syntax is that
-// of JavaScript, without back references and look-around. If printConvertedEBNF is set, the
-// grammar is also printed to standard error.
+// of JavaScript, without back references and look-around. PrintConvertedEBNF prints the grammar
+// to standard error.
 //
 // It calls the static method from_regex of xgrammar.tvm_ffi_binding.Grammar:
 //
 //	(ffi.String, bool) -> xgrammar.tvm_ffi_binding.Grammar
-func GrammarFromRegex(regex string, printConvertedEBNF bool) (*Grammar, error) {
+//
+// Options and their defaults: [PrintConvertedEBNF] false.
+func GrammarFromRegex(regex string, options ...GrammarFromRegexOption) (*Grammar, error) {
 	var c bindrt.Call6
 	c.Begin(&fnGrammarFromRegex, 2)
 	c.String(0, regex)
-	c.Bool(1, printConvertedEBNF)
+	c.Bool(1, false)
+	bindrt.PutOptions(&c.Call, "PrintConvertedEBNF", options)
 	return bindrt.DoObject[Grammar](&c.Call, &typeGrammar)
 }
+
+// GrammarFromRegexOption is an option of [GrammarFromRegex].
+type GrammarFromRegexOption interface {
+	grammarFromRegexOption()
+}
+
+func (option) grammarFromRegexOption() {}
 
 var fnGrammarFromLark = bindrt.Func{Owner: &typeGrammar, Name: "from_lark", Sig: "(ffi.String, Any, Any, Any) -> ffi.Object"}
 

@@ -31,89 +31,127 @@ type GrammarMatcher struct {
 
 var newGrammarMatcher = bindrt.Func{Owner: &typeGrammarMatcher, Name: "__ffi_init__", Sig: "(ffi.Object, Any, bool, int, Optional<float>) -> ffi.Object"}
 
-// NewGrammarMatcher makes a matcher at the start of a text. The overrideStopTokens replace the stop tokens of the
-// vocabulary; nil keeps those. If terminateWithoutStopToken is set, IsTerminated is true as soon
-// as the text is complete, and AcceptToken refuses stop tokens, although the bitmask has them.
-// The library ignores maxRollbackTokens; write -1. The defaultTemperature is what Temperature
-// returns where the grammar names none; it may be nil.
+// NewGrammarMatcher makes a matcher at the start of a text. OverrideStopTokens replace the stop tokens of the
+// vocabulary. With TerminateWithoutStopToken(true), IsTerminated is true as soon as the text is
+// complete, and AcceptToken refuses stop tokens, although the bitmask has them. The library
+// ignores MaxRollbackTokens. DefaultTemperature is what Temperature returns where the grammar
+// names none.
 //
 // It makes a new xgrammar.tvm_ffi_binding.GrammarMatcher:
 //
 //	(xgrammar.tvm_ffi_binding.CompiledGrammar, Optional<ffi.Array<int>>, bool, int, Optional<float>) -> xgrammar.tvm_ffi_binding.GrammarMatcher
-func NewGrammarMatcher(compiledGrammar CompiledGrammarRef, overrideStopTokens tvmffi.ArrayArg[int64], terminateWithoutStopToken bool, maxRollbackTokens int64, defaultTemperature *float64) (*GrammarMatcher, error) {
+//
+// Options and their defaults: [OverrideStopTokens] nil, [TerminateWithoutStopToken] false,
+// [MaxRollbackTokens] -1, [DefaultTemperature] nil.
+func NewGrammarMatcher(compiledGrammar CompiledGrammarRef, options ...GrammarMatcherOption) (*GrammarMatcher, error) {
 	var c bindrt.Call6
 	c.Begin(&newGrammarMatcher, 5)
 	if compiledGrammar != nil {
 		c.Object(0, bindrt.Ref(compiledGrammar.AsXgrammarTVMFFIBindingCompiledGrammar()))
 	}
-	bindrt.Put(&c.Call, 1, overrideStopTokens)
-	c.Bool(2, terminateWithoutStopToken)
-	c.Int(3, maxRollbackTokens)
-	bindrt.Put(&c.Call, 4, defaultTemperature)
+	c.Bool(2, false)
+	c.Int(3, -1)
+	bindrt.PutOptions(&c.Call, "OverrideStopTokens,TerminateWithoutStopToken,MaxRollbackTokens,DefaultTemperature", options)
 	return bindrt.DoObject[GrammarMatcher](&c.Call, &typeGrammarMatcher)
 }
+
+// GrammarMatcherOption is an option of [NewGrammarMatcher].
+type GrammarMatcherOption interface {
+	grammarMatcherOption()
+}
+
+func (option) grammarMatcherOption() {}
 
 var methodGrammarMatcherAcceptToken = bindrt.Func{Owner: &typeGrammarMatcher, Name: "accept_token", Sig: "(xgrammar.tvm_ffi_binding.GrammarMatcher, int, bool) -> bool"}
 
 // AcceptToken appends a token to the text and reports whether the grammar allows it. If it does not, the
 // matcher does not change. Special tokens, numbers that are not in the vocabulary, and tokens
 // after a stop token are not allowed. For the last two the library prints a warning to standard
-// error. If debugPrint is set, the library prints what it does to standard error.
+// error. DebugPrint prints what the library does to standard error.
 //
 // It calls the method accept_token:
 //
 //	(xgrammar.tvm_ffi_binding.GrammarMatcher, int, bool) -> bool
-func (x *GrammarMatcher) AcceptToken(tokenID int64, debugPrint bool) (bool, error) {
+//
+// Options and their defaults: [DebugPrint] false.
+func (x *GrammarMatcher) AcceptToken(tokenID int64, options ...AcceptTokenOption) (bool, error) {
 	var c bindrt.Call3
 	c.Begin(&methodGrammarMatcherAcceptToken, 3)
 	c.Self(0, bindrt.Ref(x))
 	c.Int(1, tokenID)
-	c.Bool(2, debugPrint)
+	c.Bool(2, false)
+	bindrt.PutOptions(&c.Call, "DebugPrint", options)
 	return c.DoBool()
 }
+
+// AcceptTokenOption is an option of [GrammarMatcher.AcceptToken].
+type AcceptTokenOption interface {
+	acceptTokenOption()
+}
+
+func (option) acceptTokenOption() {}
 
 var methodGrammarMatcherAcceptString = bindrt.Func{Owner: &typeGrammarMatcher, Name: "accept_string", Sig: "(xgrammar.tvm_ffi_binding.GrammarMatcher, Any, bool) -> bool"}
 
 // AcceptString appends text that is not made of tokens, and reports whether the grammar allows it. If it does
 // not, the matcher does not change. The text may be any bytes. It counts as one token in
-// Rollback. If debugPrint is set, the library prints what it does to standard error.
+// Rollback. DebugPrint prints what the library does to standard error.
 //
 // It calls the method accept_string:
 //
 //	(xgrammar.tvm_ffi_binding.GrammarMatcher, ffi.String, bool) -> bool
-func (x *GrammarMatcher) AcceptString(text string, debugPrint bool) (bool, error) {
+//
+// Options and their defaults: [DebugPrint] false.
+func (x *GrammarMatcher) AcceptString(text string, options ...AcceptStringOption) (bool, error) {
 	var c bindrt.Call8
 	c.Begin(&methodGrammarMatcherAcceptString, 3)
 	c.Self(0, bindrt.Ref(x))
 	c.String(1, text)
-	c.Bool(2, debugPrint)
+	c.Bool(2, false)
+	bindrt.PutOptions(&c.Call, "DebugPrint", options)
 	return c.DoBool()
 }
 
+// AcceptStringOption is an option of [GrammarMatcher.AcceptString].
+type AcceptStringOption interface {
+	acceptStringOption()
+}
+
+func (option) acceptStringOption() {}
+
 var methodGrammarMatcherFillNextTokenBitmask = bindrt.Func{Owner: &typeGrammarMatcher, Name: "fill_next_token_bitmask", Sig: "(xgrammar.tvm_ffi_binding.GrammarMatcher, Any, int, bool) -> bool"}
 
-// FillNextTokenBitmask writes which tokens are allowed next into the row index of a bitmask, and reports whether any
+// FillNextTokenBitmask writes which tokens are allowed next into the row Index of a bitmask, and reports whether any
 // token is not allowed: if the result is false, the mask need not be applied. The matcher does
 // not change.
 //
 // The bitmask is a tensor of int32 on the host with the shape [batch, ⌈vocabSize/32⌉], or with
 // one dimension if there is one row. Bit i%32 of element i/32 is set if token i is allowed. The
 // bits from vocabSize on may have any value. The others are all 0 if no token fits. After a stop
-// token the result is an error. If debugPrint is set, the library prints what it does to standard
-// error.
+// token the result is an error. DebugPrint prints what the library does to standard error.
 //
 // It calls the method fill_next_token_bitmask:
 //
 //	(xgrammar.tvm_ffi_binding.GrammarMatcher, Tensor(int32), int, bool) -> bool
-func (x *GrammarMatcher) FillNextTokenBitmask(bitmask *tvmffi.Tensor, index int64, debugPrint bool) (bool, error) {
+//
+// Options and their defaults: [Index] 0, [DebugPrint] false.
+func (x *GrammarMatcher) FillNextTokenBitmask(bitmask *tvmffi.Tensor, options ...FillNextTokenBitmaskOption) (bool, error) {
 	var c bindrt.Call4
 	c.Begin(&methodGrammarMatcherFillNextTokenBitmask, 4)
 	c.Self(0, bindrt.Ref(x))
 	bindrt.PutTensor(&c.Call, 1, bitmask, tvmffi.Int32)
-	c.Int(2, index)
-	c.Bool(3, debugPrint)
+	c.Int(2, 0)
+	c.Bool(3, false)
+	bindrt.PutOptions(&c.Call, "Index,DebugPrint", options)
 	return c.DoBool()
 }
+
+// FillNextTokenBitmaskOption is an option of [GrammarMatcher.FillNextTokenBitmask].
+type FillNextTokenBitmaskOption interface {
+	fillNextTokenBitmaskOption()
+}
+
+func (option) fillNextTokenBitmaskOption() {}
 
 var methodGrammarMatcherTraverseDraftTree = bindrt.Func{Owner: &typeGrammarMatcher, Name: "traverse_draft_tree", Sig: "(xgrammar.tvm_ffi_binding.GrammarMatcher, Any, Any, Any, Any, float, Any) -> bool"}
 
@@ -123,14 +161,16 @@ var methodGrammarMatcherTraverseDraftTree = bindrt.Func{Owner: &typeGrammarMatch
 // The tree has n nodes. At index i, retrieveNextToken has the first child of node i,
 // retrieveNextSibling its next sibling, each -1 if there is none, and draftTokens its token; they
 // are tensors of int64 with n elements. Row i of the bitmask, int32 with the shape [n,
-// ⌈vocabSize/32⌉], becomes what is allowed after node i. The timeThreshold is in seconds; there
-// is no limit if it is 0 or less. The temperatures, float32 with n elements, become those of the
-// nodes, -1 where there is none; they may be nil. All tensors are on the host.
+// ⌈vocabSize/32⌉], becomes what is allowed after node i. TimeThreshold is in seconds; there is no
+// limit if it is 0 or less. Temperatures, float32 with n elements, become those of the nodes, -1
+// where there is none. All tensors are on the host.
 //
 // It calls the method traverse_draft_tree:
 //
 //	(xgrammar.tvm_ffi_binding.GrammarMatcher, Tensor(int64), Tensor(int64), Tensor(int64), Tensor(int32), float, Optional<Tensor(float32)>) -> bool
-func (x *GrammarMatcher) TraverseDraftTree(retrieveNextToken, retrieveNextSibling, draftTokens, bitmask *tvmffi.Tensor, timeThreshold float64, temperatures *tvmffi.Tensor) (bool, error) {
+//
+// Options and their defaults: [TimeThreshold] -1.0, [Temperatures] nil.
+func (x *GrammarMatcher) TraverseDraftTree(retrieveNextToken, retrieveNextSibling, draftTokens, bitmask *tvmffi.Tensor, options ...TraverseDraftTreeOption) (bool, error) {
 	var c bindrt.Call8
 	c.Begin(&methodGrammarMatcherTraverseDraftTree, 7)
 	c.Self(0, bindrt.Ref(x))
@@ -138,10 +178,17 @@ func (x *GrammarMatcher) TraverseDraftTree(retrieveNextToken, retrieveNextSiblin
 	bindrt.PutTensor(&c.Call, 2, retrieveNextSibling, tvmffi.Int64)
 	bindrt.PutTensor(&c.Call, 3, draftTokens, tvmffi.Int64)
 	bindrt.PutTensor(&c.Call, 4, bitmask, tvmffi.Int32)
-	c.Float(5, timeThreshold)
-	bindrt.PutTensor(&c.Call, 6, temperatures, tvmffi.Float32)
+	c.Float(5, -1.0)
+	bindrt.PutOptions(&c.Call, "TimeThreshold,Temperatures", options)
 	return c.DoBool()
 }
+
+// TraverseDraftTreeOption is an option of [GrammarMatcher.TraverseDraftTree].
+type TraverseDraftTreeOption interface {
+	traverseDraftTreeOption()
+}
+
+func (option) traverseDraftTreeOption() {}
 
 var methodGrammarMatcherFindJumpForwardString = bindrt.Func{Owner: &typeGrammarMatcher, Name: "find_jump_forward_string", Sig: "(xgrammar.tvm_ffi_binding.GrammarMatcher) -> ffi.String"}
 
@@ -178,19 +225,29 @@ var methodGrammarMatcherGetCaptures = bindrt.Func{Owner: &typeGrammarMatcher, Na
 
 // GetCaptures returns the parts of the text that rules with the attribute capture have matched, each with the
 // name of the capture, in the order of their ends. Only grammars in the syntax of Lark have
-// captures. If deduplicate is set, a part that could end in several places is there once, with
-// its last end.
+// captures. A part that could end in several places is there once, with its last end, unless
+// Deduplicate is false.
 //
 // It calls the method get_captures:
 //
 //	(xgrammar.tvm_ffi_binding.GrammarMatcher, bool) -> ffi.Array<Tuple<ffi.String, ffi.Bytes>>
-func (x *GrammarMatcher) GetCaptures(deduplicate bool) (*tvmffi.Array[tvmffi.Tuple2[string, []byte]], error) {
+//
+// Options and their defaults: [Deduplicate] true.
+func (x *GrammarMatcher) GetCaptures(options ...GetCapturesOption) (*tvmffi.Array[tvmffi.Tuple2[string, []byte]], error) {
 	var c bindrt.Call2
 	c.Begin(&methodGrammarMatcherGetCaptures, 2)
 	c.Self(0, bindrt.Ref(x))
-	c.Bool(1, deduplicate)
+	c.Bool(1, true)
+	bindrt.PutOptions(&c.Call, "Deduplicate", options)
 	return bindrt.Do[*tvmffi.Array[tvmffi.Tuple2[string, []byte]]](&c.Call)
 }
+
+// GetCapturesOption is an option of [GrammarMatcher.GetCaptures].
+type GetCapturesOption interface {
+	getCapturesOption()
+}
+
+func (option) getCapturesOption() {}
 
 var methodGrammarMatcherFork = bindrt.Func{Owner: &typeGrammarMatcher, Name: "fork", Sig: "(xgrammar.tvm_ffi_binding.GrammarMatcher) -> ffi.Object"}
 

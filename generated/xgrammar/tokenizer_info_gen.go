@@ -32,29 +32,37 @@ var newTokenizerInfo = bindrt.Func{Owner: &typeTokenizerInfo, Name: "__ffi_init_
 // NewTokenizerInfo makes a TokenizerInfo from the tokens of a vocabulary, in the order of their numbers. A token
 // may be any bytes.
 //
-// The vocabType is 0 if the tokens are text as it is, 1 if they write bytes as <0x1B> and spaces
-// as ▁, as SentencePiece with byte fallback does, and 2 if they write each byte as a letter, as
-// byte-level BPE does.
+// The vocabType is VocabTypeRaw if the tokens are text as it is, VocabTypeByteFallback if they
+// write bytes as <0x1B> and spaces as ▁, as SentencePiece does, and VocabTypeByteLevel if they
+// write each byte as a letter, as byte-level BPE does.
 //
-// The vocabSize is that of the output of the model, which may have room for more tokens; nil
-// means the number of tokens. The stopTokenIDs are the tokens that end a text; nil looks for
-// tokens with usual names, such as </s>. If there is none, no matcher allows a stop token. The
-// library does not check that stopTokenIDs are in the vocabulary. Set addPrefixSpace if the
-// tokenizer puts a space before each text.
+// VocabSize is that of the output of the model, which may have room for more tokens; without it,
+// it is the number of tokens. StopTokenIDs are the tokens that end a text; without them, the
+// library looks for tokens with usual names, such as </s>. If there is none, no matcher allows a
+// stop token. The library does not check that they are in the vocabulary. Set AddPrefixSpace if
+// the tokenizer puts a space before each text.
 //
 // It makes a new xgrammar.tvm_ffi_binding.TokenizerInfo:
 //
 //	(ffi.Array<ffi.String>, int, Optional<int>, Optional<ffi.Array<int>>, bool) -> xgrammar.tvm_ffi_binding.TokenizerInfo
-func NewTokenizerInfo(encodedVocab tvmffi.ArrayArg[string], vocabType int64, vocabSize *int64, stopTokenIDs tvmffi.ArrayArg[int64], addPrefixSpace bool) (*TokenizerInfo, error) {
+//
+// Options and their defaults: [VocabSize] nil, [StopTokenIDs] nil, [AddPrefixSpace] false.
+func NewTokenizerInfo(encodedVocab tvmffi.ArrayArg[string], vocabType VocabType, options ...TokenizerInfoOption) (*TokenizerInfo, error) {
 	var c bindrt.Call6
 	c.Begin(&newTokenizerInfo, 5)
 	bindrt.Put(&c.Call, 0, bindrt.OrEmpty(encodedVocab))
-	c.Int(1, vocabType)
-	bindrt.Put(&c.Call, 2, vocabSize)
-	bindrt.Put(&c.Call, 3, stopTokenIDs)
-	c.Bool(4, addPrefixSpace)
+	c.Int(1, int64(vocabType))
+	c.Bool(4, false)
+	bindrt.PutOptions(&c.Call, "VocabSize,StopTokenIDs,AddPrefixSpace", options)
 	return bindrt.DoObject[TokenizerInfo](&c.Call, &typeTokenizerInfo)
 }
+
+// TokenizerInfoOption is an option of [NewTokenizerInfo].
+type TokenizerInfoOption interface {
+	tokenizerInfoOption()
+}
+
+func (option) tokenizerInfoOption() {}
 
 var fnTokenizerInfoFromVocabAndMetadata = bindrt.Func{Owner: &typeTokenizerInfo, Name: "from_vocab_and_metadata", Sig: "(ffi.Array, ffi.String) -> ffi.Object"}
 
@@ -103,16 +111,16 @@ func TokenizerInfoDeserializeJSON(json string) (*TokenizerInfo, error) {
 
 var methodTokenizerInfoVocabType = bindrt.Func{Owner: &typeTokenizerInfo, Name: "vocab_type", Sig: "(xgrammar.tvm_ffi_binding.TokenizerInfo) -> int"}
 
-// VocabType returns how tokens are written: 0 as they are, 1 with byte fallback, 2 as byte-level BPE.
+// VocabType returns how tokens are written.
 //
 // It calls the method vocab_type:
 //
 //	(xgrammar.tvm_ffi_binding.TokenizerInfo) -> int
-func (x *TokenizerInfo) VocabType() (int64, error) {
+func (x *TokenizerInfo) VocabType() (VocabType, error) {
 	var c bindrt.Call1
 	c.Begin(&methodTokenizerInfoVocabType, 1)
 	c.Self(0, bindrt.Ref(x))
-	return c.DoInt()
+	return bindrt.Do[VocabType](&c.Call)
 }
 
 var methodTokenizerInfoVocabSize = bindrt.Func{Owner: &typeTokenizerInfo, Name: "vocab_size", Sig: "(xgrammar.tvm_ffi_binding.TokenizerInfo) -> int"}

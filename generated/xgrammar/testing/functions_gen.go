@@ -128,26 +128,34 @@ func IsSingleTokenBitmask(bitmaskPtr int64, bitmaskShape tvmffi.ArrayArg[int64],
 
 var fnJSONSchemaToEBNF = bindrt.Func{Library: &library, Name: "xgrammar.tvm_ffi_binding.testing._json_schema_to_ebnf", Sig: "(ffi.String, bool, Any, Any, bool, Any, ffi.String, bool) -> ffi.String"}
 
-// JSONSchemaToEBNF returns the grammar of a JSON schema as EBNF. The jsonFormat is json, or the name of a format
-// in XML of some model, such as qwen_xml; for the other parameters see
+// JSONSchemaToEBNF returns the grammar of a JSON schema as EBNF. The JSONFormat is json or the name of a format in
+// XML of some model, such as qwen_xml; for the other options see
 // GrammarCompiler.CompileJSONSchema.
 //
 // It calls xgrammar.tvm_ffi_binding.testing._json_schema_to_ebnf:
 //
 //	(ffi.String, bool, Optional<int>, Optional<Tuple<ffi.String, ffi.String>>, bool, Optional<int>, ffi.String, bool) -> ffi.String
-func JSONSchemaToEBNF(schema string, anyWhitespace bool, indent *int64, separators *tvmffi.Tuple2[string, string], strictMode bool, maxWhitespaceCnt *int64, jsonFormat string, anyOrder bool) (string, error) {
+//
+// Options and their defaults: [AnyWhitespace] true, [Indent] nil, [Separators] nil, [StrictMode]
+// true, [MaxWhitespaceCnt] nil, [JSONFormat] "json", [AnyOrder] false.
+func JSONSchemaToEBNF(schema string, options ...JSONSchemaToEBNFOption) (string, error) {
 	var c bindrt.Call16
 	c.Begin(&fnJSONSchemaToEBNF, 8)
 	c.String(0, schema)
-	c.Bool(1, anyWhitespace)
-	bindrt.Put(&c.Call, 2, indent)
-	bindrt.Put(&c.Call, 3, separators)
-	c.Bool(4, strictMode)
-	bindrt.Put(&c.Call, 5, maxWhitespaceCnt)
-	c.String(6, jsonFormat)
-	c.Bool(7, anyOrder)
+	c.Bool(1, true)
+	c.Bool(4, true)
+	c.String(6, "json")
+	c.Bool(7, false)
+	bindrt.PutOptions(&c.Call, "AnyWhitespace,Indent,Separators,StrictMode,MaxWhitespaceCnt,JSONFormat,AnyOrder", options)
 	return c.DoString()
 }
+
+// JSONSchemaToEBNFOption is an option of [JSONSchemaToEBNF].
+type JSONSchemaToEBNFOption interface {
+	jsonSchemaToEBNFOption()
+}
+
+func (option) jsonSchemaToEBNFOption() {}
 
 var fnPrintGrammarFSMs = bindrt.Func{Library: &library, Name: "xgrammar.tvm_ffi_binding.testing._print_grammar_fsms", Sig: "(ffi.Object) -> ffi.String"}
 
