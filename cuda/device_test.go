@@ -76,25 +76,14 @@ func init() {
 		return nil
 	}
 	children["old driver"] = func() error {
-		v, err := cuda.DriverVersion()
-		if err != nil {
-			return err
-		}
-		m, err := cuda.Device(0).LoadModule([]byte(ptx))
-		if err != nil {
-			return err
-		}
-		k, err := m.Kernel("saxpy")
-		if err != nil {
-			return err
-		}
+		v := need(cuda.DriverVersion())
+		m := need(cuda.Device(0).LoadModule([]byte(ptx)))
+		k := need(m.Kernel("saxpy"))
 		if n := k.Info().Parameters; n != -1 {
 			return fmt.Errorf("%d parameters without cuFuncGetParamInfo", n)
 		}
 		c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}
-		if err := k.Launch(c, uint32(0), float32(1), tvmffi.Pointer{}, tvmffi.Pointer{}); err != nil {
-			return err
-		}
+		needs(k.Launch(c, uint32(0), float32(1), tvmffi.Pointer{}, tvmffi.Pointer{}))
 		untold := k.Launch(c, 0, float32(1), tvmffi.Pointer{}, tvmffi.Pointer{})
 		c.Cooperative = true
 		missing := k.Launch(c, uint32(0), float32(1), tvmffi.Pointer{}, tvmffi.Pointer{})

@@ -80,55 +80,6 @@ func cubinOf(arch uint32, kernel string) fatImage {
 	return fatImage{kind: fatCubin, arch: arch, data: append(code, sections...)}
 }
 
-// TestFatbins loads fatbins on a device of sm_90 and one of sm_75, and finds out which of the images each gets. Which one
-// the real driver takes is what NVIDIA's text says; only a GPU can show that the fake does the same.
-func TestFatbins(t *testing.T) {
-	load(t)
-	c80, c90, c70, c75 := cubinOf(80, "c80"), cubinOf(90, "c90"), cubinOf(70, "c70"), cubinOf(75, "c75")
-	p70, p75, p80, p100 := ptxOf(70, "p70", "8.0"), ptxOf(75, "p75", "8.0"), ptxOf(80, "p80", "8.0"), ptxOf(100, "p100", "8.0")
-	newer, ir := ptxOf(90, "newer", "9.9"), fatImage{kind: fatIR, arch: 90, data: []byte("IR")}
-	packed := c90
-	packed.zstd = true
-	for i, c := range []struct {
-		images []fatImage
-		want   [2]any // of each device: a kernel or an error
-	}{
-		{[]fatImage{c80, c90, c70, c75, p70}, [2]any{"c90", "c75"}},
-		{[]fatImage{p80, p70, c70, c80}, [2]any{"p80", "c70"}}, // a cubin for sm_80 does not run on sm_90
-		{[]fatImage{p70, p75, p80, p100}, [2]any{"p80", "p75"}},
-		{[]fatImage{p75, p70, ir}, [2]any{"p75", "p75"}},
-		{[]fatImage{newer, p70}, [2]any{cuda.ErrUnsupportedPTX, "p70"}},
-		{[]fatImage{ir, c90}, [2]any{"c90", cuda.ErrNoBinaryForGPU}},
-		{[]fatImage{p100}, [2]any{cuda.ErrNoBinaryForGPU, cuda.ErrNoBinaryForGPU}},
-		{nil, [2]any{cuda.ErrNoBinaryForGPU, cuda.ErrNoBinaryForGPU}},
-		{[]fatImage{packed, p70}, [2]any{"", "p70"}},
-	} {
-		image := fatbin(c.images...)
-		if kind := cuda.KindOf(image); kind != cuda.ImageFatbin {
-			t.Errorf("%d: the fatbin is %s", i, kind)
-		}
-		for d := range cuda.Device(2) {
-			m, err := d.LoadModule(image)
-			if err != nil {
-				if want, _ := c.want[d].(error); !errors.Is(err, want) {
-					t.Errorf("%d on %s: %v, want %v", i, d, err, c.want[d])
-				}
-				continue
-			}
-			var have []string
-			for _, im := range []string{"c80", "c90", "c70", "c75", "p70", "p75", "p80", "p100", "newer"} {
-				if k, err := m.Kernel(im); err == nil {
-					have = append(have, k.Name())
-				}
-			}
-			if got := strings.Join(have, " "); got != c.want[d] {
-				t.Errorf("%d on %s: the image has %q, want %q", i, d, got, c.want[d])
-			}
-			ok(t, m.Close())
-		}
-	}
-}
-
 // TestFatbin_broken has fatbins of which the driver would read what is behind their end.
 func TestFatbin_broken(t *testing.T) {
 	f := load(t)

@@ -175,6 +175,9 @@ func TestBesideCapture(t *testing.T) {
 						t.Errorf("%s: %v", what, err)
 					}
 				}
+				if err := second.Synchronize(); err != nil { // the launch may have come after the other Synchronize
+					t.Error(err)
+				}
 				for what, call := range captured {
 					for _, st := range []*cuda.Stream{st, joined} {
 						wantError(t, call(st), tvmffi.ErrValue, what+" for a stream of cuda:1 that is captured")

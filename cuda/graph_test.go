@@ -103,8 +103,6 @@ func TestGraphs(t *testing.T) {
 		_, _ = st.Capture(func() error { panic("of f") })
 	}()
 	ok(t, st.Synchronize()) // the capture has ended
-	_, err := st.Capture(func() error { return st.Synchronize() })
-	wantError(t, err, tvmffi.ErrValue, "Synchronize for a stream of cuda:0 that is captured")
 	for _, fail := range []string{"cuStreamBeginCapture_v2", "cuGraphInstantiateWithFlags"} {
 		f.failing(fail, 901, 0)
 		_, err := st.Capture(work)
@@ -112,10 +110,8 @@ func TestGraphs(t *testing.T) {
 		f.reset()
 	}
 	f.failing("cuStreamEndCapture", 901, 0)
-	_, err = st.Capture(work)
+	_, err := st.Capture(work)
 	wantDriverError(t, err, cuda.ErrCaptureInvalidated, "cuStreamEndCapture")
-	other := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
-	defer other.Close()
 	def := must[*cuda.Stream](t)(cuda.Device(0).DefaultStream())
 	_, err = def.Capture(work)
 	wantError(t, err, tvmffi.ErrValue, "the default stream cannot be captured")

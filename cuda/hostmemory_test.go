@@ -70,24 +70,6 @@ func TestHostOptions(t *testing.T) {
 	ok(t, empty.Free())
 }
 
-// TestMappedKernel lets a kernel read and write memory of the host.
-func TestMappedKernel(t *testing.T) {
-	load(t)
-	k := kernel(t, module(t, 0), "add_one")
-	st := newStream(t, 0)
-	in := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4, cuda.HostWriteCombined(), cuda.HostMapped()))
-	out := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4))
-	copy(in.Slice(), []float32{1, 2, 3, 4})
-	to := must[*cuda.Memory](t)(must[*cuda.Host[float32]](t)(out.Part(1, 3)).Mapped(0))
-	ok(t, k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}, in, to, int32(3)))
-	ok(t, st.Synchronize())
-	if got := out.Slice()[1:]; !slices.Equal(got, []float32{2, 3, 4}) {
-		t.Errorf("the kernel wrote %v, want [2 3 4]", got)
-	}
-	ok(t, in.Free())
-	ok(t, out.Free())
-}
-
 func TestRegisterHost(t *testing.T) {
 	f := load(t)
 	p := outside(t, 1<<13)

@@ -12,54 +12,6 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// TestFreeAsyncFails frees memory on a stream where the driver cannot: the memory is still the caller's, is counted, and
-// Free ends it.
-func TestFreeAsyncFails(t *testing.T) {
-	f := load(t)
-	const d = cuda.Device(0)
-	retain(t, f)
-	st := must[*cuda.Stream](t)(d.NewStream(cuda.Blocking()))
-	defer st.Close()
-	wrong := must[*cuda.Stream](t)(cuda.StreamFromPointer(d, tvmffi.Pointer{Address: 0x1234}))
-	for _, c := range []struct {
-		name  string
-		fails func(m *cuda.Memory) error
-		want  error
-	}{
-		{"a driver too old", func(m *cuda.Memory) error {
-			defer driver.Remove(driver.MemFreeAsync)()
-			return m.FreeAsync(st)
-		}, tvmffi.ErrRuntime},
-		{"no device", func(m *cuda.Memory) error {
-			f.failing("cuMemFreeAsync", int(cuda.ErrNotSupported), 0)
-			return m.FreeAsync(st)
-		}, cuda.ErrNotSupported},
-		{"a stream of nobody", func(m *cuda.Memory) error { return m.FreeAsync(wrong) }, tvmffi.ErrRuntime},
-		// The capture goes on, because the driver does not see the call.
-		{"a capture", func(m *cuda.Memory) error {
-			var failed error
-			graph, err := st.Capture(func() error { failed = m.FreeAsync(st); return nil })
-			ok(t, errors.Join(err, graph.Close()))
-			wantError(t, failed, tvmffi.ErrValue, "FreeAsync inside Capture")
-			return failed
-		}, tvmffi.ErrValue},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := must[*cuda.Memory](t)(cuda.AllocOf(d, []byte{1, 2, 3}))
-			wantError(t, c.fails(m), c.want)
-			got := make([]byte, 3)
-			ok(t, cuda.CopyOut(got, m))
-			if n := d.Live().Allocations; n != 1 {
-				t.Errorf("%d allocations are live, want 1", n)
-			}
-			ok(t, m.Free())
-			if n := d.Live().Allocations; n != 0 || f.left()[0] != 0 {
-				t.Errorf("%d allocations are live, and %d on the driver, want none", n, f.left()[0])
-			}
-		})
-	}
-}
-
 // TestFreeAsyncLost frees memory of a device that is lost: the memory ends with the device, so it does not count any more.
 func TestFreeAsyncLost(t *testing.T) {
 	f := load(t)

@@ -41,25 +41,3 @@ func TestEmptyArguments(t *testing.T) {
 		t.Errorf("the driver got %q", calls)
 	}
 }
-
-// TestCopiesOverlap copies parts of memory onto themselves. The driver copies in no certain order, so CopyRange and
-// CopyBox refuse it; so do their siblings.
-func TestCopiesOverlap(t *testing.T) {
-	f := load(t)
-	const d = cuda.Device(0)
-	m := must[*cuda.Memory](t)(cuda.AllocOf(d, make([]byte, 64)))
-	defer m.Free()
-	part := func(from, n int64) *cuda.Memory { return must[*cuda.Memory](t)(m.Part(from, n)) }
-	f.calls()
-	for _, c := range []struct{ to, from *cuda.Memory }{{part(0, 32), part(16, 32)}, {part(16, 32), part(0, 32)}, {m, m}, {m, part(63, 1)}, {part(0, 64), part(0, 1)}} {
-		bad := c.to.Pointer() == c.from.Pointer() || c.from.Size() > 1
-		err := cuda.Copy(c.to, c.from, nil)
-		if bad {
-			wantError(t, err, tvmffi.ErrValue, "overlap: copy through other memory")
-		} else {
-			ok(t, err)
-		}
-	}
-	ok(t, cuda.Copy(part(0, 16), part(16, 16), nil))
-	ok(t, cuda.Copy(part(16, 16), part(0, 16), nil))
-}

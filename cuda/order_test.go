@@ -45,29 +45,6 @@ func newStream(t *testing.T, d cuda.Device, options ...cuda.StreamOption) *cuda.
 	return st
 }
 
-// TestCopiesAreComplete uses what CopyIn and AllocOf wrote on a stream that waits for
-// nothing, and never touches the default stream.
-func TestCopiesAreComplete(t *testing.T) {
-	f := load(t)
-	f.calls()
-	o := newOnes(t, 1)
-	st := newStream(t, 1)
-	ok(t, o.on(st))
-	ok(t, st.Synchronize())
-	wantFloats(t, o.b, 2, 3, 4, 5)
-	in := []float32{10, 20, 30, 40}
-	ok(t, cuda.CopyIn(o.a, in))
-	clear(in)
-	ok(t, o.on(st))
-	ok(t, st.Synchronize())
-	wantFloats(t, o.b, 11, 21, 31, 41)
-	for _, c := range f.calls() {
-		if strings.HasPrefix(c.name, "cuMemcpy") && !strings.Contains(c.name, "Async") || hasSuffix(c.args, " 0") && strings.HasPrefix(c.name, "cuMemcpy") {
-			t.Errorf("%s uses the default stream", c)
-		}
-	}
-}
-
 // TestCopiesComeAfter reads what was queued before without waiting for it, on all streams
 // that the docs of CopyIn name.
 func TestCopiesComeAfter(t *testing.T) {
@@ -99,30 +76,6 @@ func TestCopiesComeAfter(t *testing.T) {
 	wantError(t, blocking.Close(), cuda.ErrNotInitialized) // it is still open
 	wantFloats(t, o.b, 2, 3, 4, 5)
 	ok(t, blocking.Close()) // it is not asked any more
-	wantFloats(t, o.b, 2, 3, 4, 5)
-}
-
-// TestCopyFails lets each call of a copy fail; the next copy works.
-func TestCopyFails(t *testing.T) {
-	f := load(t)
-	o := newOnes(t, 0)
-	st := newStream(t, 0, cuda.Blocking())
-	for _, name := range []string{"cuStreamCreateWithPriority", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"} {
-		stream := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-		m := must[*cuda.Memory](t)(cuda.Device(1).AllocAsync(16, stream))
-		ok(t, cuda.Fill(m, float32(1), stream))
-		f.failing(name, 999, 0)
-		got := make([]float32, 4)
-		err := cuda.CopyOut(got, m)
-		wantDriverError(t, err, cuda.ErrUnknown, strings.TrimSuffix(name, "_v2"))
-		wantError(t, err, nil, "on cuda:1")
-		f.reset()
-		wantFloats(t, m, 1, 1, 1, 1)
-		ok(t, m.Free())
-		ok(t, stream.Close())
-		ok(t, cuda.Device(1).Release()) // the next round makes its stream again
-	}
-	ok(t, o.on(st))
 	wantFloats(t, o.b, 2, 3, 4, 5)
 }
 
@@ -166,27 +119,6 @@ func TestFreeWaits(t *testing.T) {
 	ok(t, module.Close())
 	ok(t, module.Close())
 	ok(t, pool.Close())
-}
-
-// TestFreeFails lets the wait of Free fail: nothing is freed, and the next Free works.
-func TestFreeFails(t *testing.T) {
-	f := load(t)
-	d := cuda.Device(0)
-	m := must[*cuda.Memory](t)(d.Alloc(16))
-	h := must[*cuda.Host[int8]](t)(cuda.AllocHost[int8](d, 16))
-	module := must[*cuda.Module](t)(d.LoadModule([]byte(ptx)))
-	live := d.Live()
-	for _, end := range []func() error{m.Free, h.Free, module.Close} {
-		f.failing("cuCtxSynchronize", 999, 0)
-		wantDriverError(t, end(), cuda.ErrUnknown, "cuCtxSynchronize")
-		if now := d.Live(); now != live {
-			t.Errorf("live: %+v, before %+v", now, live)
-		}
-	}
-	ok(t, cuda.CopyIn(m, []int8{1}))
-	for _, end := range []func() error{m.Free, h.Free, module.Close} {
-		ok(t, end())
-	}
 }
 
 // TestFreeAsyncOfOthers refuses what a stream cannot free, and leaves it as it was.
@@ -316,32 +248,6 @@ func TestSticky(t *testing.T) {
 	}
 }
 
-// TestEventsOfNoRecord uses events that were never recorded, or are not done.
-func TestEventsOfNoRecord(t *testing.T) {
-	load(t)
-	a := must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
-	defer a.Close()
-	b := must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
-	defer b.Close()
-	st := newStream(t, 0, cuda.Blocking())
-	ok(t, st.Wait(a)) // nothing to wait for
-	ok(t, a.Synchronize())
-	if done, err := a.Done(); !done || err != nil {
-		t.Errorf("%v, %v", done, err)
-	}
-	ok(t, a.Record(st))
-	_, err := cuda.Elapsed(a, b)
-	wantDriverError(t, err, cuda.ErrInvalidHandle, "cuEventElapsedTime")
-	wantError(t, err, nil, "two events of cuda:0, of which one was never recorded: call Record of both first")
-	ok(t, b.Record(st))
-	_, err = cuda.Elapsed(a, b)
-	wantDriverError(t, err, cuda.ErrNotReady, "cuEventElapsedTime")
-	wantError(t, err, nil, "of which one is not done: call Synchronize of the later one first")
-	ok(t, b.Synchronize())
-	_, err = cuda.Elapsed(a, b)
-	ok(t, err)
-}
-
 // owned is what a tensor over memory of a device keeps alive.
 type owned struct{ _ [64]byte }
 
@@ -408,19 +314,6 @@ func TestKeep(t *testing.T) {
 	wantError(t, none.Keep(1), tvmffi.ErrValue, "the stream is nil")
 	wantError(t, new(cuda.Stream).Keep(1), tvmffi.ErrValue, "a zero Stream stands for nothing, in the call of Stream.Keep")
 	f.expect()
-	for _, name := range []string{"cuStreamIsCapturing", "cuEventCreate", "cuEventRecord"} {
-		if name == "cuEventCreate" {
-			for range 50 {
-				ok(t, o.on(st))
-			}
-			ok(t, errors.Join(st.Keep(1), st.Keep(1))) // so that there is no event to use again
-		}
-		f.failing(name, 999, 0)
-		wantDriverError(t, st.Keep(1), cuda.ErrUnknown, name)
-		f.reset()
-	}
-	_, err := st.Capture(func() error { return st.Keep(o.a) })
-	wantError(t, err, tvmffi.ErrValue, "Keep for a stream of cuda:0 that is captured")
 	ok(t, st.Synchronize())
 	if n := testing.AllocsPerRun(20, func() { ok(t, o.on(st)) }); n != 0 && !raceEnabled {
 		t.Errorf("a launch allocates %v times", n)
@@ -444,44 +337,4 @@ func TestKeepOfLostDevice(t *testing.T) {
 	f.reset()
 	ok(t, errors.Join(m.Close(), st.Close()))
 	ok(t, cuda.Device(0).Release()) // nothing is kept
-}
-
-// TestCloseOfCaptured closes streams that are captured: they stay open.
-func TestCloseOfCaptured(t *testing.T) {
-	load(t)
-	o := newOnes(t, 0)
-	st, other := newStream(t, 0, cuda.Blocking()), newStream(t, 0, cuda.Blocking())
-	ready := must[*cuda.Event](t)(cuda.Device(0).NewEvent())
-	defer ready.Close()
-	const says = "Close for a stream of cuda:0 that is captured"
-	graph, err := st.Capture(func() error {
-		ok(t, errors.Join(o.on(st), ready.Record(st), other.Wait(ready)))
-		wantError(t, st.Close(), tvmffi.ErrValue, says)
-		wantError(t, other.Close(), tvmffi.ErrValue, says)
-		return errors.Join(ready.Record(other), st.Wait(ready))
-	})
-	ok(t, err)
-	ok(t, cuda.CopyIn(o.b, make([]float32, 4)))
-	ok(t, errors.Join(graph.Launch(other), other.Close()))
-	wantFloats(t, o.b, 2, 3, 4, 5)
-	ok(t, errors.Join(graph.Close(), st.Close()))
-}
-
-// TestCloseInCapture closes a stream with work inside Capture of another one, where the driver refuses to be asked
-// whether the work is done. Copies come after it all the same.
-func TestCloseInCapture(t *testing.T) {
-	f := load(t)
-	o := newOnes(t, 1)
-	st, other := newStream(t, 1, cuda.Blocking()), newStream(t, 1, cuda.Blocking())
-	graph, err := st.Capture(func() error {
-		f.calls()
-		err := errors.Join(o.on(other), other.Close())
-		if asked := only(f.calls(), "cuStreamQuery"); len(asked) != 0 {
-			t.Errorf("%v inside Capture", asked)
-		}
-		return err
-	})
-	ok(t, err)
-	wantFloats(t, o.b, 2, 3, 4, 5)
-	ok(t, graph.Close())
 }

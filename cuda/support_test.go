@@ -24,7 +24,7 @@ var children = map[string]func() error{}
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(childName); name != "" {
-		if err := children[name](); err != nil {
+		if err := caught(func() { needs(children[name]()) }); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -188,6 +188,35 @@ func ok(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// need returns v, and leaves caught if there is an error. It is for functions that run without a test.
+func need[T any](v T, err error) T {
+	needs(err)
+	return v
+}
+
+type needed struct{ error }
+
+func needs(err error) {
+	if err != nil {
+		panic(needed{err})
+	}
+}
+
+// caught calls f and returns the error of need in it.
+func caught(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			n, ok := p.(needed)
+			if !ok {
+				panic(p)
+			}
+			err = n.error
+		}
+	}()
+	f()
+	return nil
 }
 
 // wantError asserts that err is target, if that is not nil, and mentions texts.

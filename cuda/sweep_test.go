@@ -29,9 +29,18 @@ func (c *closers) close(err *error) {
 	}
 }
 
-// scenarios use the package as careful programs do: they free what they made, in whatever order their calls fail. A file
-// of tests adds its own. Together they call every function of the driver.
-var scenarios = map[string]func() error{"most": scenario, "questions": questions}
+// scenarios use the package as careful programs do: they free what they made, in whatever order their calls fail.
+// Together they call every function of the driver.
+var scenarios = map[string]func(*closers){"most": scenario, "questions": questions}
+
+// closing returns a func that runs a scenario.
+func closing(f func(*closers)) func() error {
+	return func() (err error) {
+		var c closers
+		defer c.close(&err)
+		return caught(func() { f(&c) })
+	}
+}
 
 // destroying are the functions whose failure leaves something behind that is not for the caller to free any more. What
 // happens to the thread when the context cannot be restored has a test of its own.
@@ -51,214 +60,111 @@ var replaced = []string{"cuDeviceGetUuid_v2", "cuPointerGetAttributes", "cuStrea
 var elsewhere = []string{"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuDeviceGet", "cuDeviceGetCount",
 	"cuCtxGetStreamPriorityRange", "cuThreadExchangeStreamCaptureMode"}
 
-func scenario() (err error) {
+func scenario(c *closers) {
 	const d = cuda.Device(1)
-	var c closers
-	defer c.close(&err)
-	return cuda.WithDevice(0, func() error {
-		m, err := d.LoadModule([]byte(ptx))
-		if err != nil {
-			return err
-		}
+	needs(cuda.WithDevice(0, func() error {
+		m := need(d.LoadModule([]byte(ptx)))
 		c.add(m.Close)
-		k, err := m.Kernel("saxpy")
-		if err != nil {
-			return err
-		}
-		st, err := d.NewStream(cuda.Blocking())
-		if err != nil {
-			return err
-		}
+		k := need(m.Kernel("saxpy"))
+		st := need(d.NewStream(cuda.Blocking()))
 		c.add(st.Close)
-		from, err := d.NewEvent(cuda.Timing())
-		if err != nil {
-			return err
-		}
+		from := need(d.NewEvent(cuda.Timing()))
 		c.add(from.Close)
-		x, err := cuda.AllocOf(d, []float32{1, 2})
-		if err != nil {
-			return err
-		}
+		x := need(cuda.AllocOf(d, []float32{1, 2}))
 		c.add(x.Free)
-		y, err := d.AllocAsync(8, st)
-		if err != nil {
-			return err
-		}
+		y := need(d.AllocAsync(8, st))
 		c.add(y.Free)
-		h, err := cuda.AllocHost[float32](d, 2)
-		if err != nil {
-			return err
-		}
+		h := need(cuda.AllocHost[float32](d, 2))
 		c.add(h.Free)
 		launch := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st, Shared: 50000}
-		for _, f := range []func() error{
-			func() error { return from.Record(st) },
-			func() error { return cuda.Fill(y, uint32(0), st) },
-			func() error { return k.Launch(launch, int32(2), float32(3), x, y) },
-			func() error { launch.Programmatic = true; return k.Launch(launch, int32(2), float32(3), x, y) },
-			func() error { return cuda.CopyOutAsync(h, y, st) },
-			func() error { return cuda.CopyInAsync(y, h, st) },
-			func() error { return cuda.Copy(x, y, st) },
-			func() error { return st.Wait(from) },
-			func() error { _, err := st.Done(); return err },
-			st.Synchronize,
-			from.Synchronize,
-			func() error { return k.Launch(launch, int32(2), float32(3), x, y) },
-			func() error { return st.Keep(x) },
-			func() error { return cuda.CopyOut(make([]float32, 2), x) },
-			d.Synchronize,
-		} {
-			if err := f(); err != nil {
-				return err
-			}
-		}
-		graph, err := st.Capture(func() error { return k.Launch(launch, int32(2), float32(3), x, y) })
-		if err != nil {
-			return err
-		}
+		needs(from.Record(st))
+		needs(cuda.Fill(y, uint32(0), st))
+		needs(k.Launch(launch, int32(2), float32(3), x, y))
+		launch.Programmatic = true
+		needs(k.Launch(launch, int32(2), float32(3), x, y))
+		needs(cuda.CopyOutAsync(h, y, st))
+		needs(cuda.CopyInAsync(y, h, st))
+		needs(cuda.Copy(x, y, st))
+		needs(st.Wait(from))
+		need(st.Done())
+		needs(st.Synchronize())
+		needs(from.Synchronize())
+		needs(k.Launch(launch, int32(2), float32(3), x, y))
+		needs(st.Keep(x))
+		needs(cuda.CopyOut(make([]float32, 2), x))
+		needs(d.Synchronize())
+		graph := need(st.Capture(func() error { return k.Launch(launch, int32(2), float32(3), x, y) }))
 		c.add(graph.Close)
-		pool, err := d.NewPool()
-		if err != nil {
-			return err
-		}
+		pool := need(d.NewPool())
 		c.add(pool.Close)
-		z, err := pool.Alloc(8, st)
-		if err != nil {
-			return err
-		}
+		z := need(pool.Alloc(8, st))
 		c.add(z.Free)
-		shared, err := d.DefaultPool()
-		if err != nil {
-			return err
-		}
+		shared := need(d.DefaultPool())
 		launch.Programmatic = false
-		for _, f := range []func() error{
-			func() error { return graph.Launch(st) },
-			func() error { return pool.SetAttribute(cuda.PoolReleaseThreshold, 1<<20) },
-			func() error { _, err := pool.Attribute(cuda.PoolUsed); return err },
-			func() error { return pool.AllowAccess(0) },
-			func() error { return pool.Trim(0) },
-			func() error { return shared.Trim(0) },
-			func() error {
-				call, err := st.Call(func() error { return nil })
-				if err != nil {
-					return err
-				}
-				<-call.Done()
-				return call.Err()
-			},
-		} {
-			if err := f(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+		needs(graph.Launch(st))
+		needs(pool.SetAttribute(cuda.PoolReleaseThreshold, 1<<20))
+		need(pool.Attribute(cuda.PoolUsed))
+		needs(pool.AllowAccess(0))
+		needs(pool.Trim(0))
+		needs(shared.Trim(0))
+		call := need(st.Call(func() error { return nil }))
+		<-call.Done()
+		return call.Err()
+	}))
 }
 
 // questions asks about devices, memory, events and kernels, and uses both devices.
-func questions() (err error) {
+func questions(c *closers) {
 	const d = cuda.Device(1)
-	var c closers
-	defer c.close(&err)
 	c.add(cuda.Device(0).Release) // so that the context is retained again
-	m, err := d.LoadModule([]byte(ptx))
-	if err != nil {
-		return err
-	}
+	m := need(d.LoadModule([]byte(ptx)))
 	c.add(m.Close)
-	k, err := m.Kernel("nothing")
-	if err != nil {
-		return err
-	}
-	clustered, err := cuda.Device(0).LoadModule([]byte(ptx))
-	if err != nil {
-		return err
-	}
+	k := need(m.Kernel("nothing"))
+	clustered := need(cuda.Device(0).LoadModule([]byte(ptx)))
 	c.add(clustered.Close)
-	wide, err := clustered.Kernel("nothing")
-	if err != nil {
-		return err
-	}
-	from, err := d.NewEvent(cuda.Timing())
-	if err != nil {
-		return err
-	}
+	wide := need(clustered.Kernel("nothing"))
+	from := need(d.NewEvent(cuda.Timing()))
 	c.add(from.Close)
-	to, err := d.NewEvent(cuda.Timing())
-	if err != nil {
-		return err
-	}
+	to := need(d.NewEvent(cuda.Timing()))
 	c.add(to.Close)
-	x, err := d.AllocManaged(64)
-	if err != nil {
-		return err
-	}
+	x := need(d.AllocManaged(64))
 	c.add(x.Free)
-	y, err := cuda.Device(0).Alloc(64)
-	if err != nil {
-		return err
-	}
+	y := need(cuda.Device(0).Alloc(64))
 	c.add(y.Free)
-	z, err := d.AllocAsync(64, nil)
-	if err != nil {
-		return err
-	}
+	z := need(d.AllocAsync(64, nil))
 	c.add(z.Free) // if FreeAsync fails
-	h, err := cuda.PinHost(d, make([]float32, 8), cuda.HostMapped())
-	if err != nil {
-		return err
-	}
+	h := need(cuda.PinHost(d, make([]float32, 8), cuda.HostMapped()))
 	c.add(h.Free)
-	st, err := d.NewStream(cuda.Blocking())
-	if err != nil {
-		return err
-	}
+	st := need(d.NewStream(cuda.Blocking()))
 	c.add(st.Close)
-	same, err := cuda.StreamFromPointer(d, st.Pointer())
-	if err != nil {
-		return err
-	}
-	for _, f := range []func() error{
-		func() error { _, err := d.Properties(); return err },
-		func() error { _, err := d.Attribute(cuda.Attribute(38)); return err },
-		func() error { _, _, err := d.MemoryInfo(); return err },
-		func() error { _, err := d.CanAccessPeer(0); return err },
-		func() error { return d.EnablePeerAccess(0) },
-		func() error { return from.Record(nil) },
-		func() error { return cuda.Fill(x, uint8(1), nil) },
-		func() error { return cuda.Fill(x, uint64(1), nil) },
-		func() error { _, err := cuda.FromPointer(d, x.Pointer(), 64, nil); return err },
-		func() error { _, err := st.Priority(); return err },
-		func() error {
-			graph, err := same.Capture(func() error { return nil })
-			if err == nil {
-				c.add(graph.Close)
-			}
-			return err
-		},
-		func() error { return cuda.Fill(z, uint16(1), nil) },
-		d.Synchronize,
-		func() error { return cuda.Copy(y, x, nil) },
-		func() error { return z.FreeAsync(nil) },
-		func() error { return to.Record(nil) },
-		to.Synchronize,
-		func() error { _, err := to.Done(); return err },
-		func() error { _, err := cuda.Elapsed(from, to); return err },
-		func() error { _, err := m.Global("table"); return err },
-		func() error { _, err := k.MaxActiveBlocks(32, 0); return err },
-		func() error { _, _, err := k.SuggestBlock(0, 0); return err },
-		func() error {
-			_, err := wide.MaxActiveClusters(cuda.LaunchConfig{Grid: cuda.Dim(2), Block: cuda.Dim(32), Cluster: cuda.Dim(2)})
-			return err
-		},
-		d.Synchronize,
-	} {
-		if err := f(); err != nil {
-			return err
-		}
-	}
-	return nil
+	same := need(cuda.StreamFromPointer(d, st.Pointer()))
+	need(d.Properties())
+	need(d.Attribute(cuda.Attribute(38)))
+	_, _, err := d.MemoryInfo()
+	needs(err)
+	need(d.CanAccessPeer(0))
+	needs(d.EnablePeerAccess(0))
+	needs(from.Record(nil))
+	needs(cuda.Fill(x, uint8(1), nil))
+	needs(cuda.Fill(x, uint64(1), nil))
+	need(cuda.FromPointer(d, x.Pointer(), 64, nil))
+	need(st.Priority())
+	graph := need(same.Capture(func() error { return nil }))
+	c.add(graph.Close)
+	needs(cuda.Fill(z, uint16(1), nil))
+	needs(d.Synchronize())
+	needs(cuda.Copy(y, x, nil))
+	needs(z.FreeAsync(nil))
+	needs(to.Record(nil))
+	needs(to.Synchronize())
+	need(to.Done())
+	need(cuda.Elapsed(from, to))
+	need(m.Global("table"))
+	need(k.MaxActiveBlocks(32, 0))
+	_, _, err = k.SuggestBlock(0, 0)
+	needs(err)
+	need(wide.MaxActiveClusters(cuda.LaunchConfig{Grid: cuda.Dim(2), Block: cuda.Dim(32), Cluster: cuda.Dim(2)}))
+	needs(d.Synchronize())
 }
 
 // TestEveryCallFails lets each call that a scenario makes of the driver fail once:
@@ -269,7 +175,7 @@ func TestEveryCallFails(t *testing.T) {
 	pinThread(t, f)
 	failed := 0
 	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
-		run := scenarios[name]
+		run := closing(scenarios[name])
 		ok(t, run()) // the limits of the device are read once
 		release(t)
 		f.reset()
@@ -343,7 +249,7 @@ func TestEveryFunctionMissing(t *testing.T) {
 	pinThread(t, f)
 	called := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
-		run := scenarios[name]
+		run := closing(scenarios[name])
 		ok(t, run()) // the limits of the device are read once
 		release(t)
 		f.reset()

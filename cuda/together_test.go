@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // TestTogether lets goroutines call functions of Go on streams, capture, copy, free, keep and close at the
@@ -29,18 +27,23 @@ func TestTogether(t *testing.T) {
 		f.Queue(2 + seed%7)
 		f.t = t
 		results := make(chan error)
-		list := []func() error{
-			func() error { return callsTogether(own[0], seed) },
-			func() error { return callsTogether(own[1], seed+1) },
-			func() error { return capturesTogether(own[2]) },
-			func() error { return capturesTogether(own[3]) },
-			func() error { return freesTogether(own[4]) },
-			func() error { return closesTogether(own[5]) },
-			func() error { return waitsTogether(d) },
+		list := []func(){
+			func() { callsTogether(own[0], seed) },
+			func() { callsTogether(own[1], seed+1) },
+			func() { capturesTogether(own[2]) },
+			func() { capturesTogether(own[3]) },
+			func() { freesTogether(own[4]) },
+			func() { closesTogether(own[5]) },
+			func() {
+				for range 4 {
+					needs(d.Synchronize())
+					runtime.Gosched()
+				}
+			},
 		}
 		for i, g := range list {
 			go func() {
-				err := g()
+				err := caught(g)
 				if err != nil {
 					err = fmt.Errorf("goroutine %d: %w", i, err)
 				}
@@ -67,16 +70,13 @@ func TestTogether(t *testing.T) {
 }
 
 // callsTogether lets a stream call functions that lock, allocate and collect.
-func callsTogether(o ones, n int) error {
-	st, err := cuda.Device(0).NewStream(options(n)...)
-	if err != nil {
-		return err
-	}
+func callsTogether(o ones, n int) {
+	st := need(cuda.Device(0).NewStream(options(n)...))
 	var mu sync.Mutex
 	var seen []int
 	var calls []*cuda.HostCall
 	for i := range 6 {
-		c, err := st.Call(func() error {
+		calls = append(calls, need(st.Call(func() error {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(slices.Clone(seen), i)
@@ -84,22 +84,16 @@ func callsTogether(o ones, n int) error {
 				runtime.GC()
 			}
 			return nil
-		})
-		if err != nil {
-			return err
-		}
-		calls = append(calls, c)
-		if err := errors.Join(o.on(st), st.Keep(c)); err != nil {
-			return err
-		}
+		})))
+		needs(errors.Join(o.on(st), st.Keep(calls[i])))
 	}
 	<-calls[5].Done() // without waiting for the stream
 	mu.Lock()
 	defer mu.Unlock()
 	if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5}) {
-		return fmt.Errorf("the calls came as %v", seen)
+		needs(fmt.Errorf("the calls came as %v", seen))
 	}
-	return errors.Join(calls[5].Err(), st.Close())
+	needs(errors.Join(calls[5].Err(), st.Close()))
 }
 
 // options makes every second stream one that the default stream waits for.
@@ -110,106 +104,49 @@ func options(n int) []cuda.StreamOption {
 	return nil
 }
 
-func capturesTogether(o ones) error {
+func capturesTogether(o ones) {
 	const d = cuda.Device(0)
-	st, err := d.NewStream()
-	if err != nil {
-		return err
-	}
-	joined, err := d.NewStream()
-	if err != nil {
-		return err
-	}
-	event, err := d.NewEvent()
-	if err != nil {
-		return err
-	}
+	st := need(d.NewStream())
+	joined := need(d.NewStream())
+	event := need(d.NewEvent())
 	for range 3 {
-		graph, err := st.Capture(func() error {
+		graph := need(st.Capture(func() error {
 			return errors.Join(o.on(st), event.Record(st), joined.Wait(event), o.on(joined), event.Record(joined), st.Wait(event))
-		})
-		if err != nil {
-			return err
-		}
-		call, err := st.Call(func() error { return nil })
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(graph.Launch(st), graph.Close(), event.Record(st), joined.Wait(event), o.on(joined), event.Record(joined), st.Wait(event)); err != nil {
-			return err
-		}
+		}))
+		call := need(st.Call(func() error { return nil }))
+		needs(errors.Join(graph.Launch(st), graph.Close(), event.Record(st), joined.Wait(event), o.on(joined), event.Record(joined), st.Wait(event)))
 		<-call.Done()
 	}
-	return errors.Join(joined.Close(), st.Close(), event.Close())
+	needs(errors.Join(joined.Close(), st.Close(), event.Close()))
 }
 
-func freesTogether(o ones) error {
+func freesTogether(o ones) {
 	const d = cuda.Device(0)
-	st, err := d.NewStream(cuda.Blocking())
-	if err != nil {
-		return err
-	}
+	st := need(d.NewStream(cuda.Blocking()))
 	for range 3 {
-		m, err := cuda.AllocOf(d, []float32{0, 0, 0, 0})
-		if err != nil {
-			return err
-		}
-		n, err := d.AllocAsync(16, st)
-		if err != nil {
-			return err
-		}
+		m := need(cuda.AllocOf(d, []float32{0, 0, 0, 0}))
+		n := need(d.AllocAsync(16, st))
 		got := make([]float32, 4)
-		err = errors.Join(ones{o.k, o.a, m}.on(st), ones{o.k, o.a, n}.on(st), n.FreeAsync(st), cuda.CopyOut(got, m), m.Free())
-		if err != nil {
-			return err
-		}
+		needs(errors.Join(ones{o.k, o.a, m}.on(st), ones{o.k, o.a, n}.on(st), n.FreeAsync(st), cuda.CopyOut(got, m), m.Free()))
 		if !slices.Equal(got, []float32{2, 3, 4, 5}) {
-			return fmt.Errorf("copied %v", got)
+			needs(fmt.Errorf("copied %v", got))
 		}
 	}
-	return st.Close()
+	needs(st.Close())
 }
 
 // closesTogether closes streams, modules and images whose work runs.
-func closesTogether(o ones) error {
+func closesTogether(o ones) {
 	const d = cuda.Device(0)
 	im := cuda.NewImage([]byte(ptx))
 	for n := range 4 {
-		st, err := d.NewStream(options(n)...)
-		if err != nil {
-			return err
-		}
-		k, err := im.Kernel(d, "add_one")
-		if err != nil {
-			return err
-		}
-		if _, err := st.Call(func() error { return nil }); err != nil {
-			return err
-		}
-		m, err := d.AllocAsync(16, st)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(ones{k, o.a, m}.on(st), m.FreeAsync(st), st.Close()); err != nil {
-			return err
-		}
+		st := need(d.NewStream(options(n)...))
+		k := need(im.Kernel(d, "add_one"))
+		need(st.Call(func() error { return nil }))
+		m := need(d.AllocAsync(16, st))
+		needs(errors.Join(ones{k, o.a, m}.on(st), m.FreeAsync(st), st.Close()))
 		if n%2 == 1 {
-			if err := im.Close(); err != nil {
-				return err
-			}
+			needs(im.Close())
 		}
 	}
-	return nil
-}
-
-// waitsTogether waits for the device, which is refused while somebody captures.
-func waitsTogether(d cuda.Device) error {
-	for range 4 {
-		err := d.Synchronize()
-		if err != nil && !(errors.Is(err, tvmffi.ErrValue) && strings.Contains(err.Error(), "a stream of cuda:0 is captured, so the program cannot wait")) {
-			return err
-		}
-		runtime.Gosched()
-	}
-	return nil
 }

@@ -133,7 +133,6 @@ struct Capture {
   int mode, thread;  // mode 0 global, 1 of the thread, 2 relaxed
   bool invalid = false;
   Graph* graph;
-  unsigned long long id;
 };
 struct Stream {
   int device;
@@ -165,7 +164,6 @@ struct Node {
   std::function<void()> work;
   bool host = false, driven = false;
   std::vector<Node*> after;
-  std::vector<std::shared_ptr<Node>> child;  // the nodes of a child graph
 };
 using NodeRef = std::shared_ptr<Node>;
 struct Graph { std::vector<NodeRef> nodes; };
@@ -223,10 +221,7 @@ void start(Stream* st, TaskRef t) {
 }
 
 // The queue of a real driver has an end too. How much work fits into the queue of one stream: 0 is any number.
-std::atomic<size_t> queue_length{[] {
-  const char* n = std::getenv("FAKECUDA_QUEUE");
-  return static_cast<size_t>(n ? std::atoi(n) : 0);
-}()};
+std::atomic<size_t> queue_length{0};
 
 // Blocks the calling thread until the work of a stream fits into its queue. Other threads may call the driver
 // meanwhile. The stream may end then, so it is known by its number.

@@ -9,8 +9,7 @@
 // (kernels.h says what kernels do).
 //
 // The environment: FAKECUDA_ABORT=1 ends the process at the first violation, FAKECUDA_VERSION is the CUDA version of the driver, such as 12020, FAKECUDA_INIT the result of cuInit, FAKECUDA_DEVICES the
-// number of devices, FAKECUDA_QUEUE how much work a stream takes before the next call that queues work there blocks (0, the
-// default, is any number), FAKECUDA_LOG a file that gets the log too, FAKECUDA_SLEEP, such as cuStreamSynchronize=100, a
+// number of devices, FAKECUDA_LOG a file that gets the log too, FAKECUDA_SLEEP, such as cuStreamSynchronize=100, a
 // function and the milliseconds that it sleeps, and FAKECUDA_MIG a device that is an instance of MIG. Linked with
 // old.ld, it has the functions of CUDA 11.2.
 #include "device.h"
@@ -88,9 +87,7 @@ EXPORT int cuGetProcAddress_v2(const char* name, void** out, int asked, uint64_t
   static const std::map<std::string, int> second = {
       {"cuDeviceTotalMem", 3020}, {"cuDevicePrimaryCtxRelease", 11000}, {"cuMemGetInfo", 3020}, {"cuMemAlloc", 3020}, {"cuMemFree", 3020},
       {"cuMemcpyHtoD", 3020}, {"cuMemcpyDtoH", 3020}, {"cuMemcpyHtoDAsync", 3020}, {"cuMemcpyDtoHAsync", 3020}, {"cuMemcpyDtoDAsync", 3020},
-      {"cuMemcpy2DAsync", 3020}, {"cuMemcpy3DAsync", 3020}, {"cuMemHostRegister", 6050}, {"cuMemHostGetDevicePointer", 3020},
-      {"cuMemGetAddressRange", 3020}, {"cuIpcOpenMemHandle", 11000},
-      {"cuStreamDestroy", 4000}, {"cuStreamBeginCapture", 10010}, {"cuEventDestroy", 4000}, {"cuModuleGetGlobal", 3020},
+      {"cuMemHostRegister", 6050}, {"cuMemHostGetDevicePointer", 3020}, {"cuStreamDestroy", 4000}, {"cuStreamBeginCapture", 10010}, {"cuEventDestroy", 4000}, {"cuModuleGetGlobal", 3020},
       {"cuDeviceGetUuid", 11040},
   };
   auto v = second.find(name);

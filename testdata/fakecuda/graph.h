@@ -35,24 +35,16 @@ struct Alone {
 };
 #define ALONE(g) Alone alone(g, __func__)
 
-// Queues the nodes behind tasks and returns a task that ends after them.
-TaskRef start_nodes(Stream* st, const std::vector<NodeRef>& nodes, const std::vector<TaskRef>& after) {
+// Queues the nodes behind a task and returns a task that ends after them.
+TaskRef start_nodes(Stream* st, const std::vector<NodeRef>& nodes, const TaskRef& head) {
   std::map<Node*, TaskRef> tasks;
   auto end = task("the end of a graph", nullptr);
-  end->after = after;
+  end->after = {head};
   for (auto& n : nodes) {
-    std::vector<TaskRef> before = after;
-    for (auto a : n->after) before.push_back(tasks[a]);
-    TaskRef t;
-    if (n->child.empty()) {
-      t = task_of(*n);
-      t->after = before;
-      start(st, t);
-    } else {
-      t = start_nodes(st, n->child, before);
-      start(st, t);
-    }
-    tasks[n.get()] = t;
+    TaskRef t = tasks[n.get()] = task_of(*n);
+    t->after = {head};
+    for (auto a : n->after) t->after.push_back(tasks[a]);
+    start(st, t);
     end->after.push_back(t);
   }
   return end;
@@ -63,15 +55,11 @@ EXPORT int cuGraphLaunch(void* g, void* s) {
   auto x = static_cast<GraphExec*>(g);
   if (!executables.count(x) || x->device != dev) return kInvalidHandle;
   if (int rc = implicit(st)) return rc;
-  if (st->capture) {  // it becomes a child
-    Node child = work("a graph", nullptr);
-    child.child = x->nodes;
-    return queue(st, child);
-  }
+  if (st->capture) return spoil(st->capture, kNotSupported);  // a graph in a graph is not modelled
   auto head = task("the start of a graph", nullptr);
   if (x->last && x->last->state != Task::done) head->after.push_back(x->last);
   submit(st, head);
-  x->last = start_nodes(st, x->nodes, {head});
+  x->last = start_nodes(st, x->nodes, head);
   submit(st, x->last);
   return kOk;
 }

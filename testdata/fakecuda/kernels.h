@@ -1,7 +1,7 @@
 // Modules and kernels of the fake driver: what an image declares, and what the kernels do that have a meaning here.
 //
 // add_one(const float* a, float* b, int n) and saxpy(int n, float a, const float* x, float* y) do what they are called.
-// read_all(const float* a, float* sum, int n) writes the sum, crash() and misaligned(float*) make the error of the device sticky.
+// crash() and misaligned(float*) make the error of the device sticky.
 // All others do nothing, also those with one of these names and other parameters, but must not receive addresses in freed memory.
 #pragma once
 
@@ -40,14 +40,6 @@ std::map<std::string, Model> models = {
       auto x = argument<uint64_t>(args, 2), y = argument<uint64_t>(args, 3);
       if (!use("kernel saxpy", x, 4 * n, dev, false) || !use("kernel saxpy", y, 4 * n, dev, false) || !use("kernel saxpy", y, 4 * n, dev, true)) return;
       for (size_t i = 0; i < n; ++i) reinterpret_cast<float*>(y)[i] += a * reinterpret_cast<float*>(x)[i];
-    }}},
-    {"read_all", {{8, 8, 4}, [](int dev, const Arguments& args, unsigned long long) {
-      auto a = argument<uint64_t>(args, 0), sum = argument<uint64_t>(args, 1);
-      size_t n = argument<uint32_t>(args, 2);
-      if (!use("kernel read_all", a, 4 * n, dev, false) || !use("kernel read_all", sum, 4, dev, true)) return;
-      float s = 0;
-      for (size_t i = 0; i < n; ++i) s += reinterpret_cast<float*>(a)[i];
-      *reinterpret_cast<float*>(sum) = s;
     }}},
     {"crash", {{}, [](int dev, const Arguments&, unsigned long long) { devices[dev].sticky = kIllegalAddress; }}},
     {"misaligned", {{8}, [](int dev, const Arguments&, unsigned long long) { devices[dev].sticky = kMisalignedAddress; }}},
@@ -102,16 +94,14 @@ size_t size_of(const std::string& type) {  // such as .u32
   return type.size() < 3 ? 0 : std::atoi(type.c_str() + 2) / 8;
 }
 
-// Reads one declaration such as ".param .align 4 .b8 name[12]"; returns its size and, in *name, its name, in *element the size
-// of one element.
-size_t declared(const std::string& text, std::string* name, size_t* element = nullptr) {
+// Reads one declaration such as ".param .align 4 .b8 name[12]"; returns its size and, in *name, its name.
+size_t declared(const std::string& text, std::string* name) {
   size_t size = 0, at = 0;
   while ((at = text.find('.', at)) != std::string::npos) {
     size_t end = text.find_first_of(" \t\n,)", at);
     std::string word = text.substr(at, end - at);
     if (word.size() > 2 && std::strchr("bufs", word[1]) && std::isdigit(static_cast<unsigned char>(word[2]))) {
       size = size_of(word);
-      if (element) *element = size;
       size_t from = text.find_first_not_of(" \t\n", end);
       if (from == std::string::npos) return 0;  // it is cut off
       size_t to = text.find_first_of(" \t\n,)[;", from);
@@ -134,105 +124,27 @@ void add_variable(Module* m, const std::string& name, std::vector<char> value) {
   blocks[p] = b;
 }
 
-// PTX with spaces in place of comments, strings, and what parentheses and braces hold. All lines stay.
-std::string outline(const std::string& ptx) {
-  std::string out = ptx;
-  int depth = 0;
-  auto blank = [&](size_t from, size_t to) {
-    for (; from < to; ++from)
-      if (out[from] != '\n') out[from] = ' ';
-  };
-  for (size_t i = 0; i < ptx.size(); ++i) {
-    size_t end;
-    if (ptx.compare(i, 2, "//") == 0) {
-      end = ptx.find('\n', i);
-    } else if (ptx.compare(i, 2, "/*") == 0) {
-      end = ptx.find("*/", i + 2);
-      if (end != std::string::npos) end += 2;
-    } else if (ptx[i] == '"') {
-      end = ptx.find_first_of("\"\n", i + 1);
-      if (end != std::string::npos) ++end;
-    } else {
-      if ((ptx[i] == ')' || ptx[i] == '}') && depth > 0) --depth;
-      if (depth > 0) blank(i, i + 1);
-      if (ptx[i] == '(' || ptx[i] == '{') ++depth;
-      continue;
-    }
-    end = std::min(end, ptx.size());
-    blank(i, end);
-    i = end - 1;
-  }
-  return out;
-}
-
-const std::string kBlanks = " \t\r\n\f\v";
-
-// Whether a line of PTX is a whole directive of those that end with the line.
-bool ends_with_line(const std::string& line) {
-  for (const char* name : {".version", ".target", ".address_size", ".file"}) {
-    const size_t n = std::strlen(name), from = line.find_first_not_of(kBlanks);
-    if (from == std::string::npos || line.compare(from, n, name) != 0) continue;
-    const size_t first = line.find_first_not_of(kBlanks, from + n);
-    return first != std::string::npos && first > from + n && line[line.find_last_not_of(kBlanks)] != ',';
-  }
-  return false;
-}
-
-// The error of PTX that has anything but a directive after the end of one. The log of errors gets a line about it. What
-// directives hold is not checked, but that it is not the word syntax_error.
+// The error of PTX with the word syntax_error; the log of errors gets a line about it. Nothing else is checked.
 int check_ptx(const std::string& ptx, char* failure, size_t room) {
-  const std::string text = outline(ptx);
-  size_t bad = ptx.find("syntax_error"), line = 0;
-  for (size_t i = 0; bad == std::string::npos && i < text.size(); ++i) {
-    const char* follow = nullptr;  // what may begin after this place
-    if (text[i] == '}') follow = ".@#;,";  // also the rest of a directive, if these were values
-    if (text[i] == ';') follow = ".@#;";
-    if (text[i] == '\n') {
-      if (ends_with_line(text.substr(line, i - line))) follow = ".@#,";
-      line = i + 1;
-    }
-    if (!follow) continue;
-    const size_t next = text.find_first_not_of(kBlanks, i + 1);
-    if (next != std::string::npos && !std::strchr(follow, text[next])) bad = next;
-  }
+  const size_t bad = ptx.find("syntax_error");
   if (bad == std::string::npos) return kOk;
-  const size_t end = ptx.find_first_of(kBlanks + ";,(){}", bad);
   if (failure) {
-    std::snprintf(failure, room, "ptxas application ptx input, line %d; fatal   : Parsing error near '%s': syntax error",
-                  static_cast<int>(std::count(ptx.begin(), ptx.begin() + static_cast<std::ptrdiff_t>(bad), '\n')) + 1, ptx.substr(bad, std::max(end, bad + 1) - bad).c_str());
+    std::snprintf(failure, room, "ptxas application ptx input, line %d; fatal   : Parsing error near 'syntax_error': syntax error",
+                  static_cast<int>(std::count(ptx.begin(), ptx.begin() + static_cast<std::ptrdiff_t>(bad), '\n')) + 1);
   }
   return kInvalidPTX;
 }
 
-// Reads numbers such as "{1, 0x2, 0f3F800000}" into elements, until something else comes, such as the address of a variable.
-void read_numbers(const std::string& text, size_t element, std::vector<char>* value) {
-  for (size_t i = text.find_first_not_of(" \t\n{,"), n = 0; i != std::string::npos && n + element <= value->size(); n += element) {
-    const bool exact = text[i] == '0' && std::strchr("fFdD", text[i + 1]) && text[i + 1];
-    char* end = nullptr;
-    const char* from = text.c_str() + i + (exact ? 2 : 0);
-    const unsigned long long v = std::strtoull(from, &end, exact ? 16 : 0);
-    if (end == from || *end == '.') return;
-    std::memcpy(value->data() + n, &v, std::min(element, sizeof v));
-    i = text.find_first_not_of(" \t\n,", static_cast<size_t>(end - text.c_str()));
-  }
-}
-
-// Reads the names, sizes and values of variables, but those of other modules.
+// Reads the names and sizes of variables, but those of other modules. They are 0 at first.
 void parse_variables(Module* m, const std::string& ptx) {
-  const std::string text = outline(ptx);
   std::string name;
-  for (const std::string space : {".global", ".const"}) {
-    for (size_t at = 0; (at = text.find(space, at)) != std::string::npos; at += space.size()) {
-      const size_t begin = text.find_last_of(";}", at) + 1, end = text.find(';', at);
-      if (at + space.size() == text.size() || !std::isspace(static_cast<unsigned char>(text[at + space.size()]))) continue;
-      if (text.substr(begin, at - begin).find(".extern") != std::string::npos) continue;
-      size_t element = 0;
-      const size_t size = declared(text.substr(at, end - at), &name, &element);
-      if (size > kTotal) continue;
-      std::vector<char> value(size);
-      const size_t is = text.find('=', at);
-      if (element > 0 && is < end) read_numbers(ptx.substr(is + 1, end - is - 1), element, &value);
-      add_variable(m, name, std::move(value));
+  for (const std::string space : {".global ", ".const "}) {
+    for (size_t at = 0; (at = ptx.find(space, at)) != std::string::npos; at += space.size()) {
+      const size_t begin = ptx.find_last_of(";}", at) + 1;
+      const std::string before = ptx.substr(begin, at - begin);
+      if (before.find(".extern") != std::string::npos || before.find_first_of("({") != std::string::npos) continue;  // of another module, or a parameter
+      const size_t size = declared(ptx.substr(at, ptx.find(';', at) - at), &name);
+      if (size <= kTotal) add_variable(m, name, std::vector<char>(size));
     }
   }
 }

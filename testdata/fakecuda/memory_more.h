@@ -3,22 +3,16 @@
 
 #include "memory.h"
 
-template <class T>
-int fill_rows(const char* who, uintptr_t p, size_t pitch, T v, size_t width, size_t height, Stream* st) {
-  if (!width || !height || pitch < width * sizeof(T) || p % sizeof(T) || (height > 1 && pitch % sizeof(T))) return kInvalidValue;
-  int of = 0;
-  if (!inside(p, (height - 1) * pitch + width * sizeof(T), &of)) return kInvalidValue;
-  std::string name = who;
-  return queue(st, work(name, [=] {
-    for (size_t y = 0; y < height; ++y) {
-      if (!use(name, p + y * pitch, width * sizeof(T), -1, true)) return;
-      for (size_t x = 0; x < width; ++x) reinterpret_cast<T*>(p + y * pitch)[x] = v;
-    }
-  }));
-}
 EXPORT int cuMemsetD2D32Async(uintptr_t p, size_t pitch, unsigned v, size_t width, size_t height, void* s) {
   CALL("%zx %zu %x %zu %zu %llx", p, pitch, v, width, height, num(s)); CONTEXT(); STREAM(s);
-  return fill_rows<uint32_t>(__func__, p, pitch, v, width, height, st);
+  if (!width || !height || pitch < width * 4 || p % 4 || pitch % 4 || !inside(p, (height - 1) * pitch + width * 4)) return kInvalidValue;
+  const std::string name = __func__;
+  return queue(st, work(name, [=] {
+    for (size_t y = 0; y < height; ++y) {
+      if (!use(name, p + y * pitch, width * 4, -1, true)) return;
+      std::fill_n(reinterpret_cast<unsigned*>(p + y * pitch), width, v);
+    }
+  }));
 }
 
 // ---- memory of the host that the program pins

@@ -31,10 +31,10 @@ namespace {
 enum {
   kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200,
   kInvalidContext = 201, kNoBinary = 209, kInvalidPTX = 218, kUnsupportedPTX = 222, kInvalidHandle = 400, kIllegalState = 401, kNotFound = 500, kNotReady = 600,
-  kIllegalAddress = 700, kLaunchTimeout = 702, kPeerAlready = 704, kHostRegistered = 712, kHostNotRegistered = 713, kMisalignedAddress = 716, kCooperativeTooLarge = 720,
+  kIllegalAddress = 700, kPeerAlready = 704, kHostRegistered = 712, kHostNotRegistered = 713, kMisalignedAddress = 716, kCooperativeTooLarge = 720,
   kNotPermitted = 800, kNotSupported = 801, kCaptureUnsupported = 900,
   kCaptureInvalidated = 901, kCaptureMerge = 902, kCaptureUnmatched = 903, kCaptureUnjoined = 904, kCaptureIsolation = 905,
-  kCaptureImplicit = 906, kCapturedEvent = 907, kCaptureWrongThread = 908, kGraphUpdate = 910, kUnknown = 999,
+  kCaptureImplicit = 906, kCapturedEvent = 907, kCaptureWrongThread = 908, kUnknown = 999,
 };
 
 // The CUDA version of the driver, which FAKECUDA_VERSION changes.
@@ -110,14 +110,6 @@ struct Ranges {
       p = parts.erase(p);
     }
     parts[from] = to;
-  }
-  void remove(uintptr_t from, uintptr_t to) {
-    std::map<uintptr_t, uintptr_t> left;
-    for (auto& p : parts) {
-      if (p.first < std::min(p.second, from)) left[p.first] = std::min(p.second, from);
-      if (std::max(p.first, to) < p.second) left[std::max(p.first, to)] = p.second;
-    }
-    parts = std::move(left);
   }
   bool has(uintptr_t from, uintptr_t to) const {
     if (from >= to) return true;

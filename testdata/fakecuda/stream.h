@@ -98,8 +98,7 @@ EXPORT int cuStreamWaitEvent(void* s, void* e, unsigned flags) {
 EXPORT int cuStreamBeginCapture_v2(void* s, int mode) {
   CALL("%llx %d", num(s), mode); CONTEXT(); STREAM(s);
   if (st->legacy || st->capture) return st->capture ? kIllegalState : kCaptureUnsupported;
-  static unsigned long long ids;
-  st->capture = std::make_shared<Capture>(Capture{st, mode, thread_number, false, new Graph, ++ids});
+  st->capture = std::make_shared<Capture>(Capture{st, mode, thread_number, false, new Graph});
   st->tail.clear();
   captures.insert(st->capture);
   return kOk;
@@ -145,13 +144,6 @@ EXPORT int cuStreamIsCapturing(void* s, int* status) {
   CALL("%llx", num(s)); CONTEXT(); STREAM(s);
   if (int rc = implicit(st)) return rc;
   *status = !st->capture ? 0 : st->capture->invalid ? 2 : 1;
-  return kOk;
-}
-EXPORT int cuStreamGetCaptureInfo(void* s, int* status, unsigned long long* id) {
-  CALL("%llx", num(s)); CONTEXT(); STREAM(s);
-  if (int rc = implicit(st)) return rc;
-  *status = !st->capture ? 0 : st->capture->invalid ? 2 : 1;
-  if (*status == 1) *id = st->capture->id;
   return kOk;
 }
 EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
