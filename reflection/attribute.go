@@ -53,8 +53,8 @@ func (t *Type) Attribute(name string) (tvmffi.Any, bool) {
 	return takeAny(v), true
 }
 
-// Attributes ranges over the type's attributes with one of the names above; the library
-// cannot list others. Objects have their own references.
+// Attributes ranges over the type's attributes whose names are constants of this package,
+// such as [AttrInit]; the library cannot list others. Objects have their own references.
 func (t *Type) Attributes() iter.Seq2[string, tvmffi.Any] {
 	return func(yield func(string, tvmffi.Any) bool) {
 		for _, name := range knownAttributes {

@@ -118,7 +118,7 @@ func (p Path) Parent() Path {
 // Last returns the last step; ok is false for the root.
 func (p Path) Last() (s Step, ok bool) { return p.step, p.step.Kind != 0 }
 
-// Steps returns the steps, the first first.
+// Steps returns the steps, from the root on.
 func (p Path) Steps() []Step {
 	steps := make([]Step, 0, p.Depth())
 	for ; p.step.Kind != 0; p = p.Parent() {

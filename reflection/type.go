@@ -113,8 +113,8 @@ func TypeOf(x tvmffi.ObjectRef) *Type {
 	return typeOf(o.TypeIndex())
 }
 
-// TypeByKey returns the type of a key, such as "garden.Rose". The error is of kind
-// ErrInternal, as in the library, if nothing has registered it.
+// TypeByKey returns the type with the given key, such as "garden.Rose". The error is
+// of kind ErrInternal, as in the library, if nothing has registered the key.
 func TypeByKey(key string) (*Type, error) {
 	if err := tvmffi.Load(); err != nil {
 		return nil, err
@@ -127,8 +127,8 @@ func TypeByKey(key string) (*Type, error) {
 	return typeOf(index), nil
 }
 
-// TypeByIndex returns the type of a run-time index. The error is of kind ErrIndex
-// if the index belongs to no type.
+// TypeByIndex returns the type with the given run-time index. The error is of kind
+// ErrIndex if no type has it.
 func TypeByIndex(index int) (*Type, error) {
 	if err := tvmffi.Load(); err != nil {
 		return nil, err
@@ -326,8 +326,8 @@ func (t *Type) OwnFields() []*Field {
 	return slices.Clone(m.fields[m.own:])
 }
 
-// FieldByName returns the field of a name, of the type or of an ancestor. The
-// error is of kind ErrAttribute if there is none.
+// FieldByName returns the field with the given name, of the type or of an ancestor.
+// The error is of kind ErrAttribute if there is none.
 func (t *Type) FieldByName(name string) (*Field, error) {
 	if t == nil {
 		return nil, errorf(failure.KindType, "field %s: the object is nil or was released", name)
@@ -355,8 +355,8 @@ func (t *Type) OwnMethods() []*Method {
 	return own
 }
 
-// MethodByName returns the method of a name, of the type or of an ancestor. The
-// error is of kind ErrAttribute if there is none.
+// MethodByName returns the method with the given name, of the type or of an
+// ancestor. The error is of kind ErrAttribute if there is none.
 func (t *Type) MethodByName(name string) (*Method, error) {
 	if t == nil {
 		return nil, errorf(failure.KindType, "method %s: the object is nil or was released", name)

@@ -60,7 +60,7 @@ func (v Value) Get(name string) (tvmffi.Any, error) {
 	return f.Get(v.ref)
 }
 
-// Get reads the field of a name as a T, which the value must be.
+// Get reads the field with the given name. Its value must be a T.
 func Get[T any](x tvmffi.ObjectRef, name string) (T, error) {
 	f, err := ValueOf(x).field(name)
 	if err != nil {

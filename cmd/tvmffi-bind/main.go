@@ -4,8 +4,8 @@
 // Its exit codes are 0 for success, 1 for a negative answer (stale, refused, nothing
 // found, the called function failed), and 2 when a command could not run.
 //
-// This folder holds main.go and one cmd_*.go for each command. What a command is made of
-// belongs to cmd/tvmffi-bind/internal.
+// This folder holds main.go and one cmd_*.go for each command. The parts of commands are
+// packages below cmd/tvmffi-bind/internal.
 package main
 
 import (

@@ -24,10 +24,10 @@
 //
 // # What belongs here
 //
-// Here is what crosses between Go and C, or runs in C without Go: the trampolines, the C
-// functions of object types made in Go, and the descriptions that both read. The package
-// knows addresses and layouts of package abi, but no library, no type by its key, and no
-// error of Go; those are the business of internal/capi and the packages above it.
+// The code that crosses between Go and C, or runs in C without Go, belongs here: the trampolines,
+// the C functions of object types made in Go, and the descriptions that both read. The package
+// knows addresses and layouts of package abi. Libraries, type keys and Go errors are the
+// business of internal/capi and the packages above it.
 //
 // # Files
 //

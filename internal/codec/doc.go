@@ -1,8 +1,8 @@
 // Package codec converts between Go values and values of the ABI. It has one converter,
 // a [Codec], for each Go type, made at the first use.
 //
-// The codecs of public types, such as tensors and functions, are made by package
-// tvmffi, which [Public] asks. Calls, fields and callbacks belong to package core.
+// Package tvmffi makes the codecs of public types, such as tensors and functions; [Public]
+// asks it. Calls, fields and callbacks have packages of their own below this one.
 //
 // # Files
 //

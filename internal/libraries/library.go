@@ -124,7 +124,7 @@ func (l *Library) PathOf(name string) (string, error) {
 		}
 	}
 	if l.loading {
-		return "", failure.Errorf(failure.KindAttr, "library %s is being loaded: its exports can be used when that is over", name)
+		return "", failure.Errorf(failure.KindAttr, "library %s is being loaded: use its exports after that", name)
 	}
 	return "", failure.Errorf(failure.KindAttr, "library %s is not among the files of the bindings", name)
 }

@@ -107,5 +107,5 @@ func unknown(v abi.Any) error {
 	if v.TypeIndex.IsObject() && capi.InfoOf(v.TypeIndex) != nil {
 		return nil
 	}
-	return failure.Errorf(failure.KindType, "the value has the type index %d, which is not that of a type: the native code that made it is broken", v.TypeIndex)
+	return failure.Errorf(failure.KindType, "the value has the type index %d, which no type has: the native code that made it is broken", v.TypeIndex)
 }

@@ -123,7 +123,7 @@ func TestDefineBadInput(t *testing.T) {
 				A int64 `ffi:"a"`
 			}
 			return define.Object[one](k, define.ParentKey("ffi.Array"))
-		}, tvmffi.ErrType, []string{"ffi.Array", "none can derive"}},
+		}, tvmffi.ErrType, []string{"ffi.Array", "no type can derive"}},
 		"late":    {func(k string) registrable { return define.Object[late](k) }, tvmffi.ErrType, []string{"embedded first"}},
 		"parents": {func(k string) registrable { return define.Object[twoParents](k, define.ParentKey("define.Base")) }, tvmffi.ErrType, []string{"two parents"}},
 		"default": {func(k string) registrable {

@@ -141,7 +141,7 @@ var setterFunctions = abi.Version{Minor: 1, Patch: 11}
 // gets the address of the field and the value.
 func (f *recordField) prepareConverter() error {
 	if v := capi.Version(); v.Major == 0 && (v.Minor < setterFunctions.Minor || v.Minor == setterFunctions.Minor && v.Patch < setterFunctions.Patch) {
-		return failure.Errorf(failure.KindRuntime, "needs version 0.1.11 of libtvm_ffi, loaded is %d.%d.%d", v.Major, v.Minor, v.Patch)
+		return failure.Errorf(failure.KindRuntime, "needs version 0.1.11 of libtvm_ffi or newer, and version %d.%d.%d is loaded", v.Major, v.Minor, v.Patch)
 	}
 	handle := callbacks.NewOf(func(a *callbacks.Args) error {
 		if err := a.Check(2); err != nil {

@@ -328,7 +328,7 @@ func (p *layout) inherited(name string) string {
 // zeros, and released by their fields.
 func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 	if info.TypeIndex < abi.TypeDynObjectBegin {
-		return 0, nil, failure.Errorf(failure.KindType, "is a type of the library, from which none can derive")
+		return 0, nil, failure.Errorf(failure.KindType, "is a type of libtvm_ffi itself, and no type can derive from it")
 	}
 	if v, ok := capi.TypeAttribute(info.TypeIndex, "__ffi_type_final__"); ok && v.TypeIndex == abi.TypeBool && v.Bits != 0 {
 		return 0, nil, failure.Errorf(failure.KindType, "is final")

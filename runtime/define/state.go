@@ -21,7 +21,7 @@ func State[S any]() TypeOption {
 	return typeOption(func(d *definition) { d.state = reflect.TypeFor[S]() })
 }
 
-// StateOf returns the Go value that x has by the option [State] of its type. The
+// StateOf returns the Go value that the option [State] of its type gives x. The
 // pointer is the same for all references to the object, and stays valid. The
 // error is of kind ErrType if the type has no state, or one of another type.
 func StateOf[S any](x tvmffi.ObjectRef) (*S, error) {

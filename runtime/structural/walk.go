@@ -37,11 +37,11 @@ type DefRegion int64
 
 // The regions.
 const (
-	// RegionNone is outside definitions: variables are used.
+	// DefRegionNone is outside definitions: variables are used.
 	DefRegionNone DefRegion = iota
-	// RegionPattern is a pattern, in which variables may be defined at any depth.
+	// DefRegionPattern is a pattern, in which variables may be defined at any depth.
 	DefRegionPattern
-	// RegionSimple is where a variable itself is defined.
+	// DefRegionSimple is where a variable itself is defined.
 	DefRegionSimple
 )
 

@@ -132,7 +132,7 @@ func (r *exprReader) expr(n ast.Expr) (*Expr, error) {
 	case *ast.CallExpr:
 		name := r.text[at:offset(n.Fun.End())]
 		if functions[name] == "" {
-			return nil, r.errorf(at, "there is no function %s: there are ceildiv, min and max", name)
+			return nil, r.errorf(at, "there is no function %s: use ceildiv, min or max", name)
 		}
 		if len(n.Args) != 2 {
 			return nil, r.errorf(at, "%s takes two arguments, found %d", name, len(n.Args))

@@ -1,5 +1,5 @@
-// Package nativetest gives tests the real native libraries: those of the pinned wheels, and those that it builds
-// from the C++ in testdata. What it makes lies in the user's cache, outside the repository. Only tests import it.
+// Package nativetest gives tests the real native libraries: the pinned wheels have some, and it builds others from
+// the C++ in testdata. Its files lie in the user's cache, outside the repository. Only tests import it.
 //
 // If something is missing on the machine, the first test of a package that needs it fails and says what to install;
 // the others are skipped. If TVMFFI_ALLOW_SKIP is set, all of them are skipped with that reason.

@@ -7,10 +7,10 @@
 //
 // # Files
 //
-//   - What is read: source.go collects Python files from wheels and folders, within limits.
-//   - What they say: extract.py is the program of the child process, python.go runs it, facts.go is what it prints.
-//   - What they mean: program.go resolves names across modules, sites.go finds the calls of each function,
-//     iface.go is what the libraries offer.
-//   - What is kept: choose.go the names, types.go the types, docs.go the docs.
-//   - The result: read.go makes the names file, report.go says what was found.
+//   - Input: source.go collects Python files from wheels and folders, within limits.
+//   - Facts: extract.py is the program of the child process, python.go runs it, facts.go is its output.
+//   - Meaning: program.go resolves names across modules, sites.go finds the calls of each function, iface.go
+//     describes the libraries.
+//   - Choice: choose.go keeps names, types.go types, docs.go docs.
+//   - Output: read.go makes the names file, report.go says what was found.
 package pynames
