@@ -21,7 +21,7 @@ func main() {
 	rpc.ServeChild() // the process of a session does not come back from here
 	log.SetFlags(0)
 	var p parts
-	role := flag.String("role", "all", "all, tracker, server or client")
+	role := flag.String("role", "all", "all, tracker, server, client, or summary of a tracker")
 	flag.StringVar(&p.addr, "addr", "", "address of the tracker or the server to start, host:port; the default is a free port of 127.0.0.1")
 	flag.StringVar(&p.tracker, "tracker", "", "address of the tracker, for a server and a client")
 	flag.StringVar(&p.key, "key", "cpu", "key under which the server registers")
@@ -64,8 +64,12 @@ func (p parts) run(ctx context.Context, role string) error {
 		return s.Serve(ctx)
 	case "client":
 		return client(ctx, p.tracker, p.key)
+	case "summary":
+		s, err := (&rpc.TrackerClient{Addr: p.tracker}).Summary(ctx)
+		fmt.Print(s)
+		return err
 	}
-	return fmt.Errorf("the role %q is not all, tracker, server or client", role)
+	return fmt.Errorf("the role %q is not all, tracker, server, client or summary", role)
 }
 
 // server returns the configuration of the server.

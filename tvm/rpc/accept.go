@@ -42,11 +42,11 @@ func (t *tasks) isClosed() bool {
 
 // acceptAll serves each connection on its own goroutine until the listener is closed. It closes
 // those above most at once.
-func acceptAll(ctx context.Context, l *net.TCPListener, tasks *tasks, log *slog.Logger, most int, serve func(*net.TCPConn)) error {
+func acceptAll(ctx context.Context, l net.Listener, tasks *tasks, log *slog.Logger, most int, serve func(net.Conn)) error {
 	wait := firstPause
 	var open atomic.Int64
 	for {
-		conn, err := l.AcceptTCP()
+		conn, err := l.Accept()
 		switch {
 		case err == nil:
 			wait = firstPause

@@ -64,6 +64,7 @@ func serveChild(text string) error {
 		os.RemoveAll(task.Dir)
 		os.Exit(3)
 	}()
+	defer os.RemoveAll(task.Dir) // the session may see the end of the server first
 	if err := errors.Join(load(), registerEnvironment()); err != nil {
 		return err
 	}
@@ -97,6 +98,7 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 	endGroup(cmd)
 	err = cmd.Wait()
 	stop()
+	defer socket.abort()
 	switch {
 	case context.Cause(ctx) == errTimeout:
 		expire(socket)
@@ -107,7 +109,6 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 	case crashed(err):
 		sendException(socket, fmt.Sprintf("the process of the session crashed: %v; the output of the server says where", err))
 	}
-	socket.abort()
 	return err
 }
 

@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory limits the address space of this process.
+// limitMemory limits what this process may write to: not the address space, of which Go reserves much more than it uses.
 func limitMemory(n int64) error {
 	if n <= 0 {
 		return nil
 	}
-	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: uint64(n), Max: uint64(n)})
+	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(n), Max: uint64(n)})
 }
 
 // endGroup waits until a process of ownGroup has ended, and kills the rest of its group: processes that a

@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -20,6 +22,15 @@ type DialOptions struct {
 	// until the session is lost. Longer computations are not affected. 0 is 30 seconds. The loss
 	// may take three times as long, because the system checks at intervals.
 	PeerTimeout time.Duration
+	// HandshakeTimeout is how long the server may take to begin the session, which includes the time until it has
+	// room for one. 0 means that only the context limits it, and 10 seconds in [TrackerClient.Request], which asks only
+	// servers that have room. So a server that hangs costs this time, not that of the context.
+	HandshakeTimeout time.Duration
+	// TLS, if it is set, is how the client speaks to the server. The ServerName is by default the host of the address.
+	TLS *tls.Config
+	// Dial makes the connection, by default by TCP: through a tunnel, for example, or over a Unix socket. Connections
+	// other than a *net.TCPConn cost some microseconds for each message.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// SessionTimeout is the time after which the server ends the session, 0 for never.
 	SessionTimeout time.Duration
 }
@@ -59,13 +70,42 @@ func dial(ctx context.Context, addr string, options DialOptions) (*Session, erro
 	if err := load(); err != nil {
 		return nil, err
 	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", addr)
+	if options.HandshakeTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, options.HandshakeTimeout, errHandshake)
+		defer cancel()
+	}
+	if options.Dial == nil {
+		options.Dial = new(net.Dialer).DialContext
+	}
+	s, err := greeted(ctx, addr, options)
+	if err != nil && context.Cause(ctx) == errHandshake {
+		err = fmt.Errorf("%w within the HandshakeTimeout of %v: it hangs, has no room, or is not a server of TVM", errHandshake, options.HandshakeTimeout)
+	}
+	return s, err
+}
+
+// errHandshake says that a server did not begin a session in time.
+var errHandshake = fmt.Errorf("%w: the server did not begin the session", ErrLost)
+
+func greeted(ctx context.Context, addr string, options DialOptions) (*Session, error) {
+	conn, err := options.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	conn := c.(*net.TCPConn)
-	defer conn.Close()
+	if options.TLS != nil {
+		config := options.TLS.Clone()
+		if host, _, err := net.SplitHostPort(addr); err == nil {
+			config.ServerName = cmp.Or(config.ServerName, host)
+		}
+		conn = tls.Client(conn, config)
+	}
+	s := &Session{addr: addr, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	defer func() {
+		if s.socket == nil {
+			conn.Close()
+		}
+	}()
 	timeout := options.PeerTimeout
 	if timeout <= 0 {
 		timeout = 30 * time.Second
@@ -82,8 +122,7 @@ func dial(ctx context.Context, addr string, options DialOptions) (*Session, erro
 	if err := greet(conn, key); err != nil {
 		return nil, err
 	}
-	s := &Session{addr: addr, turn: make(chan struct{}, 1), closed: make(chan struct{})}
-	if s.module, s.socket, err = handOver(ctx, conn); err != nil {
+	if s.module, s.socket, err = handOver(ctx, conn, timeout); err != nil {
 		return nil, err
 	}
 	if s.index, err = sessionIndex(s.module); err != nil {

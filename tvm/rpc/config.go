@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,6 +33,17 @@ type Config struct {
 	// port 0, the default, is a free one. Anyone who can connect runs code on this machine, so
 	// other interfaces must be named: "0.0.0.0:9090".
 	Addr string
+	// Listener accepts the clients instead, if it is set: a listener of crypto/tls, or one on a Unix socket, for example.
+	// The server closes it.
+	Listener net.Listener
+	// TLS, if it is set, is what clients must speak. With ClientCAs and ClientAuth it also decides who they are.
+	TLS *tls.Config
+	// Relay puts a relay between clients on the loopback interface and their sessions, which reads the length of each
+	// message: it limits them, counts their bytes and ends a client that sends half a message. All other clients
+	// have one. It costs some microseconds for each message.
+	Relay bool
+	// MaxMessage is how many bytes a message may have, such as an upload or a tensor; 0 is 1 GiB. It needs a relay.
+	MaxMessage int64
 	// Key is the key that clients must send, "" for none. It keeps wrong clients away, not
 	// hostile ones: it is sent in clear text.
 	Key string
@@ -49,17 +61,20 @@ type Config struct {
 	MaxArchive int64
 	// HandshakeTimeout is how long a client may take to send its key; 0 is 10 seconds.
 	HandshakeTimeout time.Duration
-	// PeerTimeout is how long a client's machine may be silent, or a client may read nothing,
-	// until its session ends; 0 is 30 seconds. The end may take three times as long, because the
-	// system checks at intervals.
+	// PeerTimeout is how long a client may read nothing, or be silent in the middle of a message, and its machine
+	// between messages, until its session ends; 0 is 30 seconds. Without a relay only the system checks: the end
+	// may take three times as long, and half a message holds the session.
 	PeerTimeout time.Duration
+	// IdleTimeout is how long a client may send no message while the session waits for one, until the session ends.
+	// 0 is PeerTimeout, and a negative duration means no limit. It needs a relay.
+	IdleTimeout time.Duration
 	// SessionTimeout is how long a session may last, 0 for no limit. A client can ask for less.
 	SessionTimeout time.Duration
-	// MaxMemory limits the address space of a session's process, in bytes, 0 for no limit. It
-	// needs [Process] and Linux.
+	// MaxMemory limits the memory of a session's process that it may write to, in bytes, 0 for no limit. The
+	// process itself takes some 100 MB of it. It needs [Process] and Linux.
 	MaxMemory int64
 	// Dir is the parent of the sessions' folders, by default the folder for temporary files. A
-	// session's folder is removed when it ends.
+	// session's folder is removed when it ends, even if the server is killed.
 	Dir string
 	// Output receives the output of session processes, by default os.Stderr.
 	Output io.Writer
@@ -69,7 +84,7 @@ type Config struct {
 	// then be set. A client then needs the key that the tracker gives for each session.
 	Tracker string
 	// Advertise is the host that the tracker gives to clients, by default the one that it sees.
-	// The port is the server's.
+	// The port is the listener's.
 	Advertise string
 }
 
@@ -99,6 +114,12 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.PeerTimeout <= 0 {
 		c.PeerTimeout = 30 * time.Second
+	}
+	if c.IdleTimeout == 0 {
+		c.IdleTimeout = c.PeerTimeout
+	}
+	if c.MaxMessage <= 0 {
+		c.MaxMessage = 1 << 30
 	}
 	if c.Output == nil {
 		c.Output = os.Stderr

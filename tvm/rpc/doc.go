@@ -35,8 +35,8 @@
 //	client := rpc.TrackerClient{Addr: "10.0.0.1:9190"}
 //	session, err := client.Request(ctx, "raspberry-pi", 1)
 //
-// Closing the session makes the server free again. If the tracker ends, sessions go on, and
-// servers register again when it is back.
+// Closing the session makes the server free again. [TrackerClient.Do] runs a job, again if its server is lost. If the
+// tracker ends, sessions go on, and servers register again when it is back. [Server.Stats] and [Tracker.Stats] count.
 //
 // # Where a session runs
 //
@@ -49,10 +49,13 @@
 //
 // The protocol has neither encryption nor authentication: a key only keeps wrong clients away.
 // Anyone who can connect can upload a library and run it with the server's rights. So a server
-// listens on the loopback interface unless its Config names another address. Use a tunnel (SSH,
-// WireGuard) between machines, and an unprivileged user for the server. MaxWaiting, MaxArchive
-// and MaxMemory of a Config, and MaxConnections of a TrackerConfig, limit mistaken clients; they
-// do not stop hostile ones.
+// listens on the loopback interface unless its Config names another address. Between machines, set
+// the TLS of the Config and of the DialOptions, with certificates for clients too, or use a tunnel (SSH,
+// WireGuard): Python's clients and the tracker have no TLS. Run the server as an unprivileged user.
+//
+// Beyond loopback, a relay in the server stands between a client and its session. It ends a client that sends half a
+// message, reads nothing or has no work. MaxMessage, MaxWaiting, MaxArchive and MaxMemory of a Config, and
+// MaxConnections of a TrackerConfig, limit mistaken clients; they do not stop the code that a hostile one uploads.
 //
 // # Errors
 //
@@ -73,6 +76,7 @@
 //	session.go      the life of a session on the server
 //	child.go        a session in its own process
 //	child_*.go      what that needs of the system
+//	relay.go        limits the messages of a session, and counts their bytes
 //	environment.go  the functions that TVM's library expects of a server
 //	link.go         links object files that a client uploads
 //	accept.go       the loop that accepts connections

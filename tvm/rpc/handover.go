@@ -3,8 +3,10 @@ package rpc
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
@@ -17,8 +19,8 @@ import (
 // The library can only dial on its own, waits without limit, and keeps the descriptor. So it
 // dials a loopback listener of this function, which passes on the first packet and its answer
 // within the limits of ctx. Then nobody uses the library's descriptor, and dup3 makes it one of
-// the real connection: calls go to the server directly.
-func handOver(ctx context.Context, conn *net.TCPConn) (*tvmffi.Module, *socket, error) {
+// the real connection: calls go to the server directly. If conn is not a TCP connection, it becomes one of a relay.
+func handOver(ctx context.Context, conn net.Conn, timeout time.Duration) (*tvmffi.Module, *socket, error) {
 	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, nil, err
@@ -29,15 +31,15 @@ func handOver(ctx context.Context, conn *net.TCPConn) (*tvmffi.Module, *socket, 
 		fd  int
 		err error
 	}
-	relayed := make(chan result, 1)
+	passed := make(chan result, 1)
 	go func() {
 		defer listener.Close() // ends the Connect below if it was not accepted
-		fd, err := relay(listener, conn)
-		relayed <- result{fd, err}
+		fd, err := introduce(listener, conn)
+		passed <- result{fd, err}
 	}()
 	module, err := tvmrpc.Connect("127.0.0.1", int64(listener.Addr().(*net.TCPAddr).Port), "", false)
 	listener.Close()
-	r := <-relayed
+	r := <-passed
 	if r.err != nil || err != nil {
 		if module != nil {
 			module.Release()
@@ -50,7 +52,12 @@ func handOver(ctx context.Context, conn *net.TCPConn) (*tvmffi.Module, *socket, 
 		}
 		return nil, nil, err
 	}
-	s, err := takeSocket(conn)
+	var s *socket
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		s, err = takeSocket(tcp)
+	} else {
+		s, _, err = relayed(conn, relayLimits{part: timeout, message: math.MaxInt64}, new(atomic.Int64), new(atomic.Int64))
+	}
 	if err == nil {
 		if err = s.replace(r.fd); err != nil {
 			s.close()
@@ -63,9 +70,9 @@ func handOver(ctx context.Context, conn *net.TCPConn) (*tvmffi.Module, *socket, 
 	return module, s, nil
 }
 
-// relay accepts the connection of the library and passes one packet in each direction. It
+// introduce accepts the connection of the library and passes one packet in each direction. It
 // returns the descriptor of the library, which sends without delay; conn has the limits of ctx.
-func relay(listener *net.TCPListener, conn net.Conn) (int, error) {
+func introduce(listener *net.TCPListener, conn net.Conn) (int, error) {
 	for {
 		c, err := listener.AcceptTCP()
 		if err != nil {

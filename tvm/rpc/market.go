@@ -26,6 +26,7 @@ type market struct {
 	queues map[string]*queue
 	peers  map[*peer]ServerInfo // the servers
 	count  int                  // of requests, in the order of their arrival
+	given  int64                // places
 }
 
 // A queue has the offers and the requests for one key. One of the lists is empty.
@@ -70,7 +71,7 @@ func (m *market) offer(o offer) error {
 	o.server.offers[o.matchKey] = true
 	q := m.queue(o.key)
 	q.offers = append(q.offers, o)
-	q.match()
+	m.match(q)
 	return nil
 }
 
@@ -88,21 +89,43 @@ func (m *market) request(client *peer, key string, priority int) error {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.number, b.number))
 	})
 	q.requests = slices.Insert(q.requests, i, r)
-	q.match()
+	m.match(q)
 	return nil
 }
 
-// match gives offers to the requests that are next.
-func (q *queue) match() {
-	for len(q.offers) > 0 && len(q.requests) > 0 {
-		o, r := q.offers[0], q.requests[0]
+// silentServer is after which silence a server gets no clients: TVM's servers ask every two seconds for their offers.
+const silentServer = 5 * pollPeriod
+
+// heard notes that a peer lives, and gives its offers to those who wait, if it was silent before.
+func (m *market) heard(p *peer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := p.heard
+	p.heard = time.Now()
+	if before.IsZero() || p.heard.Sub(before) < silentServer {
+		return
+	}
+	for _, q := range m.queues {
+		m.match(q)
+	}
+}
+
+// match gives the offers of servers that live to the requests that are next.
+func (m *market) match(q *queue) {
+	for len(q.requests) > 0 {
+		i := slices.IndexFunc(q.offers, func(o offer) bool { return time.Since(o.server.heard) < silentServer })
+		if i < 0 {
+			return
+		}
+		o, r := q.offers[i], q.requests[0]
 		q.requests = q.requests[1:]
 		r.client.requests--
 		if r.client.answer([]any{trackerSuccess, []any{o.host, o.port, o.matchKey}}) != nil {
 			continue // the client is about to leave
 		}
 		delete(o.server.offers, o.matchKey)
-		q.offers = q.offers[1:]
+		q.offers = slices.Delete(q.offers, i, i+1)
+		m.given++
 	}
 }
 
@@ -164,8 +187,9 @@ func (m *market) pending(p *peer) []string {
 
 // A peer is a connection to the tracker. The market guards its offers and requests.
 type peer struct {
-	conn     *net.TCPConn
+	conn     net.Conn
 	host     string
+	heard    time.Time // when its last message came
 	answers  chan []byte
 	offers   map[string]bool
 	requests int

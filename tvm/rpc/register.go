@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"net"
 	"time"
 )
 
@@ -45,7 +46,7 @@ func (s *Server) offer(ctx context.Context) (offered bool, err error) {
 	if s.config.Advertise != "" {
 		host = s.config.Advertise
 	}
-	port := s.Addr().Port
+	port := s.Addr().(*net.TCPAddr).Port // listen has checked it
 	info := map[string]any{"key": "server:" + s.config.Key, "addr": []any{host, port}}
 	if err := conn.do(trackerUpdateInfo, info); err != nil {
 		return false, err

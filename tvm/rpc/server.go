@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -14,7 +15,7 @@ import (
 // A Server serves sessions: it runs the functions of this machine for its clients.
 type Server struct {
 	config   Config
-	listener *net.TCPListener
+	listener net.Listener
 	keys     *keys
 	slots    chan struct{} // holds an element for each session that runs
 	ended    context.Context
@@ -22,7 +23,7 @@ type Server struct {
 	offering context.Context
 	withdraw context.CancelFunc // ends the connection to the tracker
 	work     tasks
-	sessions atomic.Int64 // numbers them in the log
+	stats    struct{ sessions, failed, refused, running, received, sent atomic.Int64 }
 }
 
 // Listen opens the port of a server; [Server.Serve] then serves it. The error says what is
@@ -48,18 +49,47 @@ func Listen(config Config) (*Server, error) {
 
 // listen opens the port of a server with a complete config.
 func listen(c Config) (*Server, error) {
-	l, err := net.Listen("tcp", c.Addr)
-	if err != nil {
-		return nil, err
+	l := c.Listener
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", c.Addr); err != nil {
+			return nil, err
+		}
 	}
-	s := &Server{config: c, listener: l.(*net.TCPListener), slots: make(chan struct{}, c.MaxSessions), keys: newKeys(c.MaxSessions)}
+	addr, tcp := l.Addr().(*net.TCPAddr)
+	if !tcp && c.Tracker != "" {
+		return nil, fmt.Errorf("rpc: a server that registers at a tracker needs a TCP port, and the Listener has the address %v", l.Addr())
+	}
+	c.Relay = c.Relay || !tcp || !addr.IP.IsLoopback()
+	if c.TLS != nil {
+		l = tls.NewListener(l, c.TLS)
+	}
+	s := &Server{config: c, listener: l, slots: make(chan struct{}, c.MaxSessions), keys: newKeys(c.MaxSessions)}
 	s.ended, s.end = context.WithCancel(context.Background())
 	s.offering, s.withdraw = context.WithCancel(s.ended)
 	return s, nil
 }
 
 // Addr returns the address of the server, with its port.
-func (s *Server) Addr() *net.TCPAddr { return s.listener.Addr().(*net.TCPAddr) }
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Stats counts what a server has done and does.
+type Stats struct {
+	// Running is how many sessions run, and MaxSessions how many may.
+	Running, MaxSessions int
+	// Sessions is how many have begun, and Failed how many of them ended with an error.
+	Sessions, Failed int64
+	// Refused is how many clients had no session: because of a wrong key, for example, or because they left early.
+	Refused int64
+	// Received and Sent are the bytes of the messages that clients sent and got through a relay: see [Config.Relay].
+	Received, Sent int64
+}
+
+// Stats returns what the server has done and does. Any goroutine may call it.
+func (s *Server) Stats() Stats {
+	c := &s.stats
+	return Stats{int(c.running.Load()), s.config.MaxSessions, c.sessions.Load(), c.failed.Load(), c.refused.Load(), c.received.Load(), c.sent.Load()}
+}
 
 // Serve serves clients until ctx ends, which closes the server, or until [Server.Shutdown] or
 // [Server.Close]. It returns when all sessions have ended: the cause of ctx, or [ErrClosed].
@@ -103,7 +133,7 @@ func (s *Server) Close() error {
 }
 
 // client serves one connection from its greeting to its end.
-func (s *Server) client(conn *net.TCPConn) {
+func (s *Server) client(conn net.Conn) {
 	defer conn.Close()
 	log := s.config.Logger.With("client", conn.RemoteAddr().String())
 	stop := context.AfterFunc(s.ended, func() { conn.Close() })
@@ -117,14 +147,18 @@ func (s *Server) client(conn *net.TCPConn) {
 	}
 	stop()
 	if err != nil {
+		s.stats.refused.Add(1)
 		log.Warn("rpc: refused a client", "err", err)
 		return
 	}
-	log = log.With("session", s.sessions.Add(1))
+	s.stats.running.Add(1)
+	defer s.stats.running.Add(-1)
+	log = log.With("session", s.stats.sessions.Add(1))
 	log.Info("rpc: the session begins")
 	start := time.Now()
 	err = s.session(conn, s.timeout(options))
 	if log = log.With("duration", time.Since(start)); err != nil {
+		s.stats.failed.Add(1)
 		log.Error("rpc: the session failed", "err", err)
 	} else {
 		log.Info("rpc: the session ended")
@@ -133,7 +167,7 @@ func (s *Server) client(conn *net.TCPConn) {
 
 // welcome reads the greeting of a client and checks its key. It returns the options of the
 // client, which follow the key.
-func (s *Server) welcome(conn *net.TCPConn) ([]string, error) {
+func (s *Server) welcome(conn net.Conn) ([]string, error) {
 	if err := limit(conn, s.config.PeerTimeout); err != nil {
 		return nil, err
 	}
@@ -163,7 +197,7 @@ func (s *Server) admits(key string) bool {
 }
 
 // wait waits for a free slot, as long as the client does.
-func (s *Server) wait(conn *net.TCPConn) error {
+func (s *Server) wait(conn net.Conn) error {
 	select {
 	case s.slots <- struct{}{}:
 		return nil
@@ -204,7 +238,7 @@ func isTimeout(err error) bool {
 }
 
 // begin answers the greeting.
-func (s *Server) begin(conn *net.TCPConn) error {
+func (s *Server) begin(conn net.Conn) error {
 	conn.SetDeadline(time.Now().Add(s.config.HandshakeTimeout))
 	if err := writeHello(conn, magic, "server:"+s.config.Key); err != nil {
 		return err

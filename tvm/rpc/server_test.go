@@ -163,7 +163,7 @@ func TestServer_tracker(t *testing.T) {
 		t.Errorf("the summary is %+v, %v", summary, err)
 	}
 	place, err := client.Place(t.Context(), "board", 1)
-	if err != nil || place.Addr != fmt.Sprintf("board.example:%d", s.Addr().Port) || !strings.HasPrefix(place.Key, "board:") {
+	if err != nil || place.Addr != fmt.Sprintf("board.example:%d", s.Addr().(*net.TCPAddr).Port) || !strings.HasPrefix(place.Key, "board:") {
 		t.Fatalf("the place is %+v, %v", place, err)
 	}
 	queue("board", Queue{Free: 1})
@@ -292,5 +292,33 @@ func TestTracker_clientErrors(t *testing.T) {
 	start := time.Now()
 	if _, err = client.Request(ctx, "board", 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > nativetest.Patience(10*time.Second) {
 		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+}
+
+// TestMarket_silent: the offers of a server that does not answer any more wait until it does.
+func TestMarket_silent(t *testing.T) {
+	var m market
+	m.init()
+	newPeer := func() *peer {
+		return &peer{answers: make(chan []byte, 1), offers: map[string]bool{}}
+	}
+	silent, lives, first, second := newPeer(), newPeer(), newPeer(), newPeer()
+	for _, p := range []*peer{silent, lives} {
+		m.heard(p)
+		if err := m.offer(offer{server: p, key: "board"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	silent.heard = silent.heard.Add(-silentServer)
+	for _, p := range []*peer{first, second} {
+		if err := m.request(p, "board", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := m.summary(); len(first.answers) != 1 || len(second.answers) != 0 || s.Queues["board"] != (Queue{1, 1}) {
+		t.Errorf("with a silent server: %v", s)
+	}
+	if m.heard(silent); len(second.answers) != 1 || m.given != 2 || m.summary().String() != "board: 0 free, 0 wait\n" {
+		t.Errorf("when it answers: %v", m.summary())
 	}
 }

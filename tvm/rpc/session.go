@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -16,7 +17,7 @@ import (
 var errTimeout = errors.New("the session lasted too long")
 
 // session serves a client whose greeting is answered, and removes its files.
-func (s *Server) session(conn *net.TCPConn, timeout time.Duration) (err error) {
+func (s *Server) session(conn net.Conn, timeout time.Duration) (err error) {
 	ctx := s.ended
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -28,7 +29,7 @@ func (s *Server) session(conn *net.TCPConn, timeout time.Duration) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	socket, err := takeSocket(conn)
+	socket, relay, err := s.socketOf(conn)
 	if err != nil {
 		return err
 	}
@@ -38,10 +39,39 @@ func (s *Server) session(conn *net.TCPConn, timeout time.Duration) (err error) {
 		serve = s.inProcess
 	}
 	err = serve(ctx, socket, dir)
+	if relay != nil {
+		socket.abort()
+		if failed := relay.wait(); failed != nil {
+			err = failed // what the end of the session follows from
+		}
+	}
 	if context.Cause(ctx) == errTimeout {
 		return fmt.Errorf("%w: %v", errTimeout, timeout)
 	}
 	return err
+}
+
+// socketOf returns the socket for C++: the connection itself, or the end of a relay.
+func (s *Server) socketOf(conn net.Conn) (*socket, *relay, error) {
+	if tcp, ok := conn.(*net.TCPConn); ok && !s.config.Relay {
+		socket, err := takeSocket(tcp)
+		return socket, nil, err
+	}
+	limits := relayLimits{s.config.PeerTimeout, s.config.IdleTimeout, s.config.MaxMessage, s.idle}
+	return relayed(conn, limits, &s.stats.received, &s.stats.sent)
+}
+
+// idle returns the message that a client gets which was idle.
+func (s *Server) idle() []byte {
+	socket, local, err := newPair()
+	if err != nil {
+		return nil
+	}
+	defer local.Close()
+	sendException(socket, fmt.Sprintf("RPCSessionTimeoutError: the client sent nothing for %v: the server needs a longer IdleTimeout", s.config.IdleTimeout))
+	socket.close()
+	b, _ := io.ReadAll(local) // as much as there is
+	return b
 }
 
 // expire sends the error of a session that lasted too long as the answer to the next call, or
@@ -60,7 +90,7 @@ func sendException(socket *socket, message string) {
 	}
 	f := os.NewFile(uintptr(fd), "session")
 	defer f.Close()
-	hold(fd)
+	socket.hold()
 	tvmrpc.ReturnException(int64(fd), message)
 }
 

@@ -28,6 +28,4 @@ func (s *socket) hungUp() bool {
 	return n > 0 && err == nil
 }
 
-// hold keeps what is sent from now on, for up to 200 milliseconds, until the connection ends. So
-// a last message arrives together with the end.
-func hold(fd int) { unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_CORK, 1) }
+func cork(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_CORK, 1) }

@@ -14,7 +14,7 @@ import (
 var errSystem = fmt.Errorf("package tvm/rpc does not support %s: it needs descriptors as Linux and macOS have them: %w",
 	runtime.GOOS, errors.ErrUnsupported)
 
-type socket struct{}
+type socket struct{ peer net.Conn }
 
 func takeSocket(conn *net.TCPConn) (*socket, error) {
 	conn.Close()
@@ -29,7 +29,9 @@ func (s *socket) hungUp() bool                         { return true }
 func (s *socket) lost() bool                           { return true }
 func (s *socket) broken() bool                         { return true }
 func (s *socket) close()                               {}
-func limit(*net.TCPConn, time.Duration) error          { return nil }
+func limit(net.Conn, time.Duration) error              { return nil }
+func newPair() (*socket, net.Conn, error)              { return nil, nil, errSystem }
+func asTCP(net.Conn) *net.TCPConn                      { return nil }
 func findSocket(local, peer *net.TCPAddr) (int, error) { return -1, errSystem }
-func hold(int)                                         {}
+func (s *socket) hold()                                {}
 func threadID() (int, bool)                            { return 0, false }

@@ -25,4 +25,4 @@ func threadID() (int, bool) { return 0, false }
 // hungUp reports false: these systems do not show it while there is something to read.
 func (s *socket) hungUp() bool { return false }
 
-func hold(int) {} // the peer may read a last message before it sees the end
+func cork(uintptr) {} // the peer may read a last message before it sees the end

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,8 +18,54 @@ import (
 // A socket is a descriptor of a connection that C++ also uses, through its own descriptor. Go does not read or write it,
 // but ends the connection and checks whether it has ended.
 type socket struct {
-	mu sync.Mutex
-	fd int // -1 after close
+	mu   sync.Mutex
+	fd   int      // -1 after close
+	peer net.Conn // the connection itself
+}
+
+// newPair returns a socket and the other end of it.
+func newPair() (*socket, net.Conn, error) {
+	syscall.ForkLock.RLock()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err == nil {
+		unix.CloseOnExec(fds[0])
+		unix.CloseOnExec(fds[1])
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	f := os.NewFile(uintptr(fds[1]), "session")
+	local, err := net.FileConn(f) // another descriptor
+	if err = errors.Join(err, f.Close()); err != nil {
+		unix.Close(fds[0])
+		return nil, nil, err
+	}
+	return &socket{fd: fds[0]}, local, nil
+}
+
+// asTCP returns the TCP connection that c is or that carries it, nil if there is none.
+func asTCP(c net.Conn) *net.TCPConn {
+	if inner, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = inner.NetConn()
+	}
+	tcp, _ := c.(*net.TCPConn)
+	return tcp
+}
+
+// hold keeps what is sent from now on, for up to 200 milliseconds, until the connection ends. So a last message arrives
+// together with the end.
+func (s *socket) hold() {
+	if tcp := asTCP(s.peer); tcp != nil {
+		if raw, err := tcp.SyscallConn(); err == nil {
+			_ = raw.Control(cork)
+		}
+		return
+	}
+	if fd, err := s.duplicate(); err == nil {
+		cork(uintptr(fd))
+		unix.Close(fd)
+	}
 }
 
 // takeSocket takes the connection from the net package: the result blocks, as C++ needs it.
@@ -116,10 +163,14 @@ func (s *socket) close() {
 	}
 }
 
-// limit makes the system end the connection if the peer vanishes, or reads nothing, for d. The send limit is for systems
+// limit makes the system end a TCP connection if the peer vanishes, or reads nothing, for d. The send limit is for systems
 // without the other one, and more exact: on Linux, a session with a limit of 1 s that stopped reading ended after 3 s
 // with it, and after 4 to 6 s without it.
-func limit(conn *net.TCPConn, d time.Duration) error {
+func limit(c net.Conn, d time.Duration) error {
+	conn := asTCP(c)
+	if conn == nil {
+		return nil
+	}
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,13 +26,14 @@ type TrackerConfig struct {
 // A Tracker knows which servers are free and gives them to clients. It works like the tracker of
 // TVM's Python package, and serves Python's servers and clients too.
 type Tracker struct {
-	listener *net.TCPListener
+	listener net.Listener
 	logger   *slog.Logger
 	ended    context.Context
 	end      context.CancelFunc
 	work     tasks
 	most     int // connections
 	market   market
+	open     atomic.Int64 // connections
 }
 
 // ListenTracker opens the port of a tracker; [Tracker.Serve] then serves it. The caller closes
@@ -55,7 +57,25 @@ func ListenTracker(config TrackerConfig) (*Tracker, error) {
 }
 
 // Addr returns the address of the tracker, with its port.
-func (t *Tracker) Addr() *net.TCPAddr { return t.listener.Addr().(*net.TCPAddr) }
+func (t *Tracker) Addr() net.Addr { return t.listener.Addr() }
+
+// TrackerStats counts what a tracker has done and does.
+type TrackerStats struct {
+	Summary
+	// Connections is how many servers and clients are connected.
+	Connections int
+	// Places is how many places of servers the tracker has given to clients.
+	Places int64
+}
+
+// Stats returns what the tracker has done and does. Any goroutine may call it.
+func (t *Tracker) Stats() TrackerStats {
+	s := TrackerStats{Summary: t.market.summary(), Connections: int(t.open.Load())}
+	t.market.mu.Lock()
+	defer t.market.mu.Unlock()
+	s.Places = t.market.given
+	return s
+}
 
 // Serve serves until ctx ends, which closes the tracker, or until [Tracker.Close]. It returns
 // the cause of ctx, or [ErrClosed].
@@ -79,8 +99,10 @@ func (t *Tracker) Close() error {
 }
 
 // client serves one connection.
-func (t *Tracker) client(conn *net.TCPConn) {
+func (t *Tracker) client(conn net.Conn) {
 	defer context.AfterFunc(t.ended, func() { conn.Close() })()
+	t.open.Add(1)
+	defer t.open.Add(-1)
 	p := &peer{conn: conn, host: conn.RemoteAddr().(*net.TCPAddr).IP.String(), answers: make(chan []byte, maxAnswers), offers: map[string]bool{}}
 	sent := make(chan struct{})
 	go func() { defer close(sent); p.send() }()
@@ -118,6 +140,7 @@ func (t *Tracker) serve(p *peer) error {
 		if err := message.read(p.conn); err != nil {
 			return err
 		}
+		t.market.heard(p)
 		if err := t.handle(p, message); err != nil {
 			return err
 		}

@@ -1,12 +1,16 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,6 +21,8 @@ type TrackerClient struct {
 	Addr string
 	// Options apply to the sessions. The tracker gives the key.
 	Options DialOptions
+	// Attempts is how often Request and Do try before they return the error; 0 is five times.
+	Attempts int
 }
 
 // A Place is a server that a tracker has assigned to one client, for one session.
@@ -35,6 +41,18 @@ type Summary struct {
 	Servers []ServerInfo `json:"server_info"`
 }
 
+// String describes the servers and queues, one in each line.
+func (s Summary) String() string {
+	var b strings.Builder
+	for _, server := range s.Servers {
+		fmt.Fprintf(&b, "%s at %v:%v\n", server.Key, server.Addr[0], server.Addr[1])
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Queues)) {
+		fmt.Fprintf(&b, "%s: %d free, %d wait\n", key, s.Queues[key].Free, s.Queues[key].Pending)
+	}
+	return b.String()
+}
+
 // A Queue counts the free sessions of a key and the clients that wait for one.
 type Queue struct {
 	Free    int `json:"free"`
@@ -49,34 +67,66 @@ type ServerInfo struct {
 	Addr [2]any `json:"addr"`
 }
 
-// attempts is how often Request tries before it returns the error.
-const attempts = 5
-
 // Request waits for a free server with the key and begins a session. The waiting client with the
 // highest priority is first. If the tracker or the server does not answer, Request tries again,
-// five times in all, unless the error is [ErrSessions]. The caller closes the session, which
-// frees the server. The error is a [*ConnectionError].
+// Attempts times in all, unless the error is [ErrSessions]. The caller closes the session, which
+// frees the server. The error is a [*ConnectionError], whose text names the server too if one was asked.
 func (c *TrackerClient) Request(ctx context.Context, key string, priority int) (*Session, error) {
-	var err error
-	for i := range attempts {
+	var s *Session
+	err := c.try(ctx, func() (err error) {
+		s, err = c.begin(ctx, key, priority)
+		return err
+	})
+	if err != nil {
+		return nil, c.failed(ctx, "request of "+strconv.Quote(key)+" from", err)
+	}
+	return s, nil
+}
+
+// Do requests a session, runs f with it and closes it. If the connection is lost meanwhile, Do begins again with
+// another session, Attempts times in all, so f must be able to run again. Other errors of f end Do, which returns them.
+func (c *TrackerClient) Do(ctx context.Context, key string, priority int, f func(*Session) error) error {
+	var ended error
+	err := c.try(ctx, func() error {
+		s, err := c.begin(ctx, key, priority)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		if err = f(s); err != nil && !errors.Is(err, ErrLost) {
+			ended, err = err, nil
+		}
+		return err
+	})
+	if err != nil {
+		return c.failed(ctx, "job of "+strconv.Quote(key)+" from", err)
+	}
+	return ended
+}
+
+// try calls f until it succeeds.
+func (c *TrackerClient) try(ctx context.Context, f func() error) (err error) {
+	for i := range cmp.Or(c.Attempts, 5) {
 		if i > 0 && pause(ctx, time.Duration(i)*200*time.Millisecond) != nil {
 			break
 		}
-		var place Place
-		if place, err = c.request(ctx, key, priority); err != nil {
-			continue
-		}
-		options := c.Options
-		options.Key = place.Key
-		var s *Session
-		if s, err = Dial(ctx, place.Addr, options); err == nil {
-			return s, nil
-		}
-		if errors.Is(err, ErrSessions) {
-			break // each further place would be taken in vain
+		if err = f(); err == nil || errors.Is(err, ErrSessions) { // each further place would be taken in vain
+			break
 		}
 	}
-	return nil, c.failed(ctx, "request of "+strconv.Quote(key)+" from", err)
+	return err
+}
+
+// begin tries once to get a server and to begin a session.
+func (c *TrackerClient) begin(ctx context.Context, key string, priority int) (*Session, error) {
+	place, err := c.request(ctx, key, priority)
+	if err != nil {
+		return nil, err
+	}
+	options := c.Options
+	options.Key = place.Key
+	options.HandshakeTimeout = cmp.Or(options.HandshakeTimeout, 10*time.Second)
+	return Dial(ctx, place.Addr, options)
 }
 
 // Place waits for a free server like [TrackerClient.Request], but tries once and starts no
@@ -100,8 +150,8 @@ func (c *TrackerClient) Summary(ctx context.Context) (Summary, error) {
 }
 
 func (c *TrackerClient) failed(ctx context.Context, op string, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w; the last error was: %w", cause, err)
 	}
 	return &ConnectionError{Op: op, Addr: c.Addr, Err: err}
 }

@@ -94,7 +94,7 @@ func dialTracker(ctx context.Context, addr string) (*trackerConn, error) {
 }
 
 func (c *trackerConn) greet() error {
-	if err := limit(c.Conn.(*net.TCPConn), 3*trackerTimeout); err != nil {
+	if err := limit(c.Conn, 3*trackerTimeout); err != nil {
 		return err
 	}
 	c.SetDeadline(time.Now().Add(trackerTimeout))
