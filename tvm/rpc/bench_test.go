@@ -15,8 +15,8 @@ import (
 
 // BenchmarkCall is a remote call, with an int and with a megabyte.
 func BenchmarkCall(b *testing.B) {
-	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
-		server, _ := serve(b, rpc.Config{Isolation: isolation})
+	for name, c := range map[string]rpc.Config{"process": {}, "thread": {Isolation: rpc.InProcess}, "relay": {Relay: true}} {
+		server, _ := serve(b, c)
 		m := module(b, dial(b, server.Addr().String(), rpc.DialOptions{}))
 		for call, arg := range map[string]any{"echo": 7, "length": make([]byte, 1<<20), "repeat": 1 << 20} {
 			f := function(b, m, call)

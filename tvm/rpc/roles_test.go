@@ -28,7 +28,11 @@ var roles = map[string]func(){"server": serverRole, "clients": clientsRole}
 
 // serverRole is a server that a test can kill.
 func serverRole() {
-	s, err := rpc.Listen(rpc.Config{Dir: os.Getenv("DIR")})
+	c := rpc.Config{Dir: os.Getenv("DIR"), Relay: os.Getenv("RELAY") != ""}
+	if c.Tracker = os.Getenv("TRACKER"); c.Tracker != "" {
+		c.Key, c.MaxSessions = "board", 1
+	}
+	s, err := rpc.Listen(c)
 	if err != nil {
 		log.Fatal(err)
 	}
