@@ -33,7 +33,6 @@ tool github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind
 ignore (
 	./tilelang_gemm/tilelang
 	./tvm_compile/tvm
-	./tvm_tune/tvm
 )
 
 replace github.com/tvmffi-go/tvmffi => ..

@@ -12,13 +12,13 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/native"
 
-	"github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/ir"
-	stir "github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/stir/transform"
-	"github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/target"
-	"github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/te"
-	tir "github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/tirx/transform"
-	"github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/topi"
-	"github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/transform"
+	"github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/ir"
+	stir "github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/stir/transform"
+	"github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/target"
+	"github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/te"
+	tir "github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/tirx/transform"
+	"github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/topi"
+	"github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/transform"
 )
 
 // entry is the name that MetaSchedule gives the function of a module, and that it looks for.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/native"
 
-	ms "github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/stir/metaschedule"
+	ms "github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/stir/metaschedule"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
-	"github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/ir"
-	ms "github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/stir/metaschedule"
-	"github.com/tvmffi-go/tvmffi/examples/tvm_tune/tvm/target"
+	"github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/ir"
+	ms "github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/stir/metaschedule"
+	"github.com/tvmffi-go/tvmffi/examples/tvm_compile/tvm/target"
 )
 
 // A tuning searches for a fast schedule of a module.

@@ -1,5 +1,0 @@
-//go:build generate
-
-package main
-
-//go:generate go tool tvmffi-bind gen
