@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,8 +62,8 @@ type Config struct {
 	file string // the file that it came from or will be written to, "" for flags
 	dir  string // relative paths start here
 	data []byte // of the file
-	// beside has the files of a configuration that is still to be written, nil for others.
-	beside fs.FS
+	// beside reads the files of a configuration that is still to be written; it is nil for others.
+	beside func(name string) ([]byte, error)
 }
 
 // NewConfig returns an empty configuration whose relative paths start at dir. File is

@@ -6,12 +6,14 @@ import (
 	"go/token"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // TestKnown checks what each known package consists of. Tests of the command run the programs.
@@ -50,6 +52,41 @@ func TestKnown(t *testing.T) {
 	}
 	if Known("nothing") != nil {
 		t.Error("nothing is a known package")
+	}
+}
+
+// TestShared finds a names file that does not exist, and an item that is in it although the packages share it.
+func TestShared(t *testing.T) {
+	for file, users := range shared {
+		part, err := known.ReadFile("shared/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		common, err := hints.Decode(part)
+		if err != nil || len(common.Items) == 0 {
+			t.Errorf("%s: %d items, %v", file, len(common.Items), err)
+		}
+		for _, user := range users {
+			data, err := known.ReadFile("known/" + user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := hints.Decode(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, rest, _ := strings.Cut(user, "/")
+			joined, err := Known(name).read(rest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := hints.Decode(joined)
+			for item := range common.Items {
+				if _, twice := own.Items[item]; err != nil || twice || !reflect.DeepEqual(all.Items[item], common.Items[item]) {
+					t.Errorf("%s of %s: in %s too: %v, joined: %v, %v", item, file, user, twice, all.Items[item], err)
+				}
+			}
+		}
 	}
 }
 

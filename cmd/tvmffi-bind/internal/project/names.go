@@ -43,7 +43,7 @@ func (c *Config) readNames(name string) (hints.File, error) {
 // readBeside reads a names file.
 func (c *Config) readBeside(name string) ([]byte, error) {
 	if c.beside != nil {
-		return fs.ReadFile(c.beside, name)
+		return c.beside(name)
 	}
 	file, err := c.Rooted(name)
 	if err != nil {
