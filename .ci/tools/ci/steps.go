@@ -35,6 +35,8 @@ var (
 		"./internal/libraries", "./internal/maptable", "./internal/objects", "./internal/registry", "./internal/values", "./runtime/..."}
 	loads  = append(slices.Clone(calls), "./internal/dynlib")
 	native = append(slices.Clone(loads), "./reflection", "./generated/ffi/...", "./generated/testing/...", "./cuda/...", "./tvm/...") // what calls C
+	// What calls C by itself, for builds in which the compiler makes other code of Go. The rest of native calls through it.
+	compiled = append(slices.Clone(loads), "./reflection", "./generated/testing", "./cuda", "./cuda/kernelrt", "./tvm/disco", "./tvm/rpc")
 	// Where a build without assembly compiles other files.
 	portable = append(slices.Clone(loads), "./cuda/kernelrt", "./cuda/spec/check", "./tvm/disco")
 	headers  = append(slices.Clone(loads), "./native") // what reads headers of TVM-FFI
@@ -48,12 +50,13 @@ var (
 // The order is that of the run. Long steps come before short ones, because two run at a time.
 var steps = []step{
 	{name: "demo", group: "fresh", about: "the first command of the README, under an empty HOME", do: demo},
-	{name: "test", group: "fresh", about: "the second one, with empty caches again", do: test},
-
 	{name: "format", group: "static", about: "gofmt and asmfmt change nothing", do: format},
 	{name: "modules", group: "static", about: "go.mod has what the code needs", do: commands("go mod tidy -diff", "go mod verify")},
 	{name: "vet", group: "static", about: "with all tags", do: commands("go vet -tags="+allTags+" ./...",
-		"go vet -tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness ./internal/... ./runtime/... ./reflection ./cuda/...", "go vet -C .ci/tools ./...")},
+		"go vet -tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness ./internal/... ./runtime/... ./reflection ./cuda/...",
+		"go vet -tags=tvmffi_portable ./internal/ccall ./internal/dynlib ./tvm/disco", "go vet -C .ci/tools ./...")},
+	// Not beside demo, from whose compiler cache it takes what both compile.
+	{name: "test", group: "fresh", about: "the second one, under another empty HOME", do: test},
 	{name: "staticcheck", group: "static", about: "with all tags", do: commands("go tool -modfile=.ci/tools/go.mod staticcheck -tags="+allTags+" ./...",
 		"go -C .ci/tools tool staticcheck ./...")},
 	{name: "platforms", group: "static", about: "staticcheck of the code for macOS and Windows", night: true, args: words{"CGO_ENABLED=0"}, do: commands(
@@ -68,8 +71,8 @@ var steps = []step{
 
 	// Build modes: the same tests in another build or environment.
 	{name: "race", group: "modes", about: "the race detector, with cgo", on: native, args: words{"CGO_ENABLED=1", "-race"}},
-	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", on: native, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
-	{name: newest, group: "modes", about: "the newest release of Go, without cgo", on: native, args: words{"CGO_ENABLED=0", "GOTOOLCHAIN=" + newest}},
+	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", on: compiled, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
+	{name: newest, group: "modes", about: "the newest release of Go, without cgo", on: compiled, args: words{"CGO_ENABLED=0", "GOTOOLCHAIN=" + newest}},
 	{name: "arm64", group: "modes", about: "under qemu", on: append(slices.Clone(calls), "./internal/abi"), needs: arm64,
 		args: words{"CGO_ENABLED=0", "GOARCH=arm64", "CXX=aarch64-linux-gnu-g++", "TVMFFI_TEST_EMULATOR=" + emulator, "-short", "-exec=" + emulator}},
 	{name: "portable", group: "modes", about: "the call path without assembly", on: portable, args: words{"CGO_ENABLED=0", "-tags=tvmffi_portable"}},

@@ -2,4 +2,6 @@
 
 package cppface
 
-func init() { standards = append(standards, "c++20") }
+import "testing"
+
+func TestWrite_everyKindInCpp20(t *testing.T) { writeEveryKind(t, "c++20") }
