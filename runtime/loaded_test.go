@@ -40,6 +40,11 @@ func init() {
 			switch how {
 			case "library":
 				err = tvmffi.LoadLibrary(path)
+			case "module":
+				var m *tvmffi.Module
+				if m, err = tvmffi.LoadModule(path); err == nil {
+					m.Release()
+				}
 			case "file":
 				err = bindrt.Load(l, tvmffi.WithFile(path))
 			case "dir":
@@ -114,6 +119,7 @@ func TestBindingsUseWhatIsLoaded(t *testing.T) {
 	needs := nativetest.BuildText(t, "needs_garden", "extern \"C\" int needs_garden() { return 1; }\n", nativetest.Standalone(), nativetest.Flags("-Wl,--no-as-needed,-rpath,"+filepath.Dir(garden), garden))
 	chance := copyFile(t, nativetest.BuildText(t, "chance", "extern \"C\" int chance() { return 1; }\n", nativetest.Standalone()), place("chance/libgarden.so"))
 	soname := copyFile(t, nativetest.Build(t, "garden", nativetest.Flags("-Wl,-soname,libgarden.so")), place("soname/libgarden-1.so"))
+	user := outlived(t) // looks up functions of the garden, and registers one itself
 	spelt := filepath.Dir(garden) + "/../" + filepath.Base(filepath.Dir(garden)) + "/./libgarden.so"
 	for _, c := range []struct{ what, steps, uses string }{
 		{"LoadLibrary first", "library=" + garden + " bindings", garden},
@@ -126,6 +132,9 @@ func TestBindingsUseWhatIsLoaded(t *testing.T) {
 		{"a file with the name inside", "library=" + soname + " dir=" + filepath.Dir(copied) + " bindings", soname},
 		{"two spellings", "library=" + spelt + " file=" + garden + " bindings", garden},
 		{"LoadLibrary of copies", "library=" + garden + " library=" + copied + " library=" + linked + " library=" + renamed + " library=" + spelt + " bindings", garden},
+		{"LoadModule of copies", "module=" + garden + " module=" + copied + " library=" + renamed + " module=" + linked + " bindings", garden},
+		{"LoadModule of a copy", "library=" + garden + " module=" + copied + " bindings", garden},
+		{"a library that uses its functions", "library=" + garden + " library=" + user + " module=" + user + " bindings", garden},
 		{"LoadLibrary after a failure", "fails library=" + garden + " bindings", garden},
 		{"another package after a failure", "fails another=" + garden + " bindings", garden},
 		{"the bindings first", "file=" + garden + " library=" + copied + " library=" + linked + " library=" + renamed + " bindings", garden},
@@ -147,6 +156,17 @@ func TestBindingsUseWhatIsLoaded(t *testing.T) {
 	for _, part := range []string{"the process has already loaded libgarden.so from " + garden, "cannot load another one from " + other, "name the loaded one"} {
 		if err == nil || !strings.Contains(out, part) {
 			t.Errorf("the child ended with %v, its error lacks %q:\n%s", err, part, out)
+		}
+	}
+	// Another build of a loaded library would register its names again.
+	elsewhere := copyFile(t, other, place("elsewhere/libflowers.so"))
+	for _, steps := range []string{"library=" + garden + " library=" + other, "library=" + garden + " library=" + elsewhere, "module=" + garden + " library=" + elsewhere,
+		"library=" + garden + " module=" + elsewhere, "host=" + garden + " library=" + other, "host=" + garden + " module=" + other} {
+		out, err := runtimetest.Child(t, "steps", "TVMFFI_LIBRARY="+nativetest.Library(t), envSteps+"="+steps)
+		for _, part := range []string{"cannot be loaded: it registers garden.", "and so does another build of the library, " + garden, "load one of the two"} {
+			if err == nil || !strings.Contains(out, part) {
+				t.Errorf("%s: the child ended with %v, its error lacks %q:\n%s", steps, err, part, out)
+			}
 		}
 	}
 	for range 3 {

@@ -62,7 +62,7 @@ func messageCheck(report func(what, message string)) func(what string, f reflect
 				if out.Kind() != reflect.Pointer || !out.IsNil() {
 					message(errors.New(x.String()))
 				}
-			case tvmffi.RegisterOption, tvmffi.LoadOption, tvmffi.DLPackOption, tvmffi.ModuleOption, tvmffi.ModuleLookup:
+			case tvmffi.RegisterOption, tvmffi.LoadOption, tvmffi.DLPackOption, tvmffi.ModuleLookup:
 			default:
 				if out.Kind() == reflect.Func && out.Type().CanSeq2() {
 					for range out.Seq2() {
@@ -307,7 +307,7 @@ func publicFunctions() map[string][]any {
 		"Repr": {tvmffi.Repr}, "RequireAligned": {tvmffi.RequireAligned}, "RequireContiguous": {tvmffi.RequireContiguous},
 		"Retain": {tvmffi.Retain[*tvmffi.Tensor]}, "RetainFunc": {tvmffi.RetainFunc[func(int) int], tvmffi.RetainFunc[string]}, "Same": {tvmffi.Same}, "Signature": {tvmffi.Signature}, "Slice": {tvmffi.Slice[int8], tvmffi.Slice[uint8]},
 		"StringifyJSON": {tvmffi.StringifyJSON}, "SystemLib": {tvmffi.SystemLib}, "TensorOf": {tvmffi.TensorOf[uint8]}, "ToBF16": {tvmffi.ToBF16}, "ToFloat32": {tvmffi.ToFloat32},
-		"TypeKey": {tvmffi.TypeKey}, "TypeKeys": {tvmffi.TypeKeys}, "Unloadable": {tvmffi.Unloadable},
+		"TypeKey": {tvmffi.TypeKey}, "TypeKeys": {tvmffi.TypeKeys},
 		"UnmarshalMap": {tvmffi.UnmarshalMap, func(x tvmffi.ObjectRef) error { return tvmffi.UnmarshalMap(x, new(config)) }}, "Unregister": {tvmffi.Unregister},
 		"Upcast": {tvmffi.Upcast[*tvmffi.Tensor]}, "VariantAs": {tvmffi.VariantAs[int8]}, "VariantOf": {tvmffi.VariantOf[int8]}, "Version": {tvmffi.Version},
 		"WithDir": {tvmffi.WithDir}, "WithFile": {tvmffi.WithFile}, "WithLibrary": {tvmffi.WithLibrary}, "WrapError": {tvmffi.WrapError},

@@ -15,7 +15,7 @@ import (
 func init() {
 	runtimetest.Children["keys of a module"] = func() error {
 		for range 2 {
-			m, err := tvmffi.LoadModule(os.Getenv(envFile), tvmffi.Unloadable())
+			m, err := tvmffi.LoadModule(os.Getenv(envFile))
 			if err == nil {
 				m.Release()
 				return nil

@@ -37,28 +37,14 @@ var (
 // TVMFFIType identifies the type to the runtime.
 func (*Module) TVMFFIType(*Module) *fields.Type { return &typeModule }
 
-// ModuleOption changes how [LoadModule] loads a module. [Unloadable] makes one.
-type ModuleOption func(*moduleConfig)
-
-type moduleConfig struct{ unload bool }
-
-// Unloadable makes the library unload when the last reference to its module and its
-// functions ends. Everything else that the library made must have ended before, such as
-// objects of its types and functions that it registered, because their code is unloaded
-// too.
-func Unloadable() ModuleOption { return func(c *moduleConfig) { c.unload = true } }
-
 // LoadModule loads a shared library, or another file for which a loader is registered, as a
 // module. Each call returns a module of its own, whose reference the caller owns. The
-// library stays loaded until the process ends, so its objects may outlive the module. The
-// option [Unloadable] changes that.
-func LoadModule(path string, options ...ModuleOption) (*Module, error) {
+// library stays loaded until the process ends, so everything that came from it may outlive
+// the module. If the library registers functions or types, and the process has loaded a copy
+// of its file, the module is of that copy.
+func LoadModule(path string) (*Module, error) {
 	if err := Load(); err != nil {
 		return nil, err
-	}
-	var config moduleConfig
-	for _, option := range options {
-		option(&config)
 	}
 	if path == "" {
 		return nil, failure.Errorf(failure.KindValue, "the path of a module is empty: name the file of a library")
@@ -73,6 +59,9 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	// The library may register functions and types.
 	capi.Registry.Lock()
 	defer capi.Registry.Unlock()
+	if full, err = libraries.FileToLoad(full); err != nil {
+		return nil, err
+	}
 	before := libraries.Registered(full)
 	var c calls.Call24
 	c.Begin(&calls.ModuleLoadFromFile, 1)
@@ -81,14 +70,11 @@ func LoadModule(path string, options ...ModuleOption) (*Module, error) {
 	if err != nil {
 		return nil, libraries.ModuleError(full, err)
 	}
-	misfit := before.Fits()
-	if misfit != nil || !config.unload { // the types of a misfit are registered
-		objects.IncRef(codec.Ref(m).Handle())
-		before.Keep()
-	}
-	if misfit != nil {
+	objects.IncRef(codec.Ref(m).Handle()) // so it is never unloaded
+	before.Keep()
+	if err := before.Fits(); err != nil {
 		m.Release()
-		return nil, misfit
+		return nil, err
 	}
 	return m, nil
 }

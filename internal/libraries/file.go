@@ -41,11 +41,14 @@ func open(path string) (string, error) {
 		full = loaded
 	}
 	before := Registered(full)
+	if err := before.clash(); err != nil {
+		return "", err
+	}
 	if err := load(full); err != nil {
 		return "", failure.Errorf(failure.KindRuntime, "%w%s", err, remedy(full, err))
 	}
 	if !before.loaded {
-		opened = append(opened, full)
+		before.keep()
 		loads.Add(1)
 	}
 	return full, before.Fits()

@@ -108,17 +108,28 @@ func sameContent(a, b string) bool {
 // usesFFI reports whether the library at path may be one of TVM-FFI: it has the name of
 // a C function or of libtvm_ffi in it. Another library may have the same name by chance.
 func usesFFI(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
+	if _, err := os.Stat(path); err != nil {
 		return true // it was removed since it was loaded
 	}
+	return fileContains(path, "TVMFFI", "tvm_ffi")
+}
+
+// fileContains reports whether one of the texts is in the file at path. They are at most 64
+// bytes long.
+func fileContains(path string, texts ...string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
 	defer f.Close()
-	const longest = len("tvm_ffi")
+	const longest = 64
 	r := bufio.NewReaderSize(f, 1<<20)
 	for {
 		part, err := r.Peek(r.Size())
-		if bytes.Contains(part, []byte("TVMFFI")) || bytes.Contains(part, []byte("tvm_ffi")) {
-			return true
+		for _, text := range texts {
+			if bytes.Contains(part, []byte(text)) {
+				return true
+			}
 		}
 		if err != nil {
 			return false

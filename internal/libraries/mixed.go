@@ -84,7 +84,14 @@ func Registered(path string) Snapshot {
 // a file that is not an image of the process, such as one that names other libraries.
 func (s Snapshot) Keep() {
 	if !s.loaded && slices.Contains(dynlib.Images(), s.path) {
-		opened = append(opened, s.path)
+		s.keep()
+	}
+}
+
+func (s Snapshot) keep() {
+	opened = append(opened, s.path)
+	if fileContains(s.path, setsFunctions, setsTypes) {
+		registering = append(registering, s)
 	}
 }
 
