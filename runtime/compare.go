@@ -15,13 +15,17 @@ var (
 // Repr returns the text that the library prints for x, which may be of any type that a
 // function can take: "text" in quotes, (1, 2) for an Array, [1, 2] for a List. A value
 // that contains itself is printed as "..." the second time. For objects,
-// [Object.String] returns the same text. Repr needs libtvm_ffi 0.1.9.
-func Repr(x any) (string, error) { return codec.Unary[string](printing, x) }
+// [Object.String] returns the same text. The error is of kind ErrValue if shared parts make
+// the text of more than 2^27 values. Repr needs libtvm_ffi 0.1.9.
+func Repr(x any) (string, error) {
+	return codec.Unary[string](printing, (*codec.PackedArgs).PackCountable, x)
+}
 
 // Equal reports whether x and y have equal contents: elements, entries, and those fields
 // of objects that their type compares. x and y may be of any types that a function can
 // take. A type may define its own comparison. Values of different types differ, such as 1
-// and 1.0. NaN equals NaN. Equal needs libtvm_ffi 0.1.12.
+// and 1.0. NaN equals NaN. The error is of kind ErrValue if shared parts make more than 2^27
+// values to compare, here and for [Compare]. Equal needs libtvm_ffi 0.1.12.
 func Equal(x, y any) (bool, error) { return codec.Binary[bool](recursiveEq, x, y) }
 
 // Compare compares the contents of x and y, like [Equal]. It returns -1 if x comes before
@@ -40,6 +44,6 @@ func Compare(x, y any) (int, error) {
 // hashes within one process. The error is of kind ErrValue for a type that defines its own
 // equality but no hash. Hash needs libtvm_ffi 0.1.12.
 func Hash(x any) (uint64, error) {
-	h, err := codec.Unary[int64](recursiveHash, x)
+	h, err := codec.Unary[int64](recursiveHash, (*codec.PackedArgs).Pack, x)
 	return uint64(h), err
 }

@@ -79,7 +79,7 @@ func nestedJSON(text []byte) error {
 func StringifyJSON(x any, indent int) ([]byte, error) {
 	var o codec.PackedArgs
 	defer o.Close()
-	v, err := o.PackBounded(x)
+	v, err := o.PackFinite(x)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,9 @@ func StringifyJSON(x any, indent int) ([]byte, error) {
 // or Dict with keys that are strings, ints or bools as an object, bytes in base64, a
 // DataType and a Device by their names, an object by its fields. Functions, tensors,
 // objects without fields, and NaN have no such form: the error is of kind ErrType. For
-// a value that contains itself, or is nested deeper than 1000 levels, the error is of
-// kind ErrValue. [jsongraph.Marshal] keeps types and sharing.
+// a value that contains itself, is nested deeper than 1000 levels, or has more than 2^27
+// parts because it shares them, the error is of kind ErrValue. [jsongraph.Marshal] keeps
+// types and sharing.
 func (a Any) MarshalJSON() ([]byte, error) {
 	t, err := a.view()
 	if err != nil {
@@ -160,7 +161,7 @@ func marshalObject(o *objects.Object) ([]byte, error) {
 
 func marshalJSON(v abi.Any) (text []byte, err error) {
 	defer codec.Catch(&err)
-	if err := codec.Bounded(v); err != nil {
+	if err := codec.Finite(v, true); err != nil {
 		return nil, err
 	}
 	return appendJSON(nil, v)

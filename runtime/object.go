@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
@@ -77,10 +78,14 @@ func (o *Object) String() string {
 		}
 		return "None"
 	}
-	var c calls.Call8
-	c.Begin(&reprPrint, 1)
-	c.Object(0, s)
-	str, err := c.DoString()
+	var str string
+	err := codec.Countable(abi.Any{TypeIndex: capi.PointerTo[abi.Object](s.Handle()).TypeIndex, Bits: uint64(s.Handle())})
+	if err == nil {
+		var c calls.Call8
+		c.Begin(&reprPrint, 1)
+		c.Object(0, s)
+		str, err = c.DoString()
+	}
 	if err != nil {
 		return "<" + TypeKey(o) + ": " + err.Error() + ">"
 	}

@@ -16,25 +16,48 @@ import (
 // some thousand levels deep, would end the process there; it is refused here.
 
 // Bounded returns an error for a value that the library must not take apart.
-func Bounded(v abi.Any) (err error) {
-	defer Catch(&err)
-	var b Bounder
-	_, err = b.Visit(v, 0)
-	return err
+func Bounded(v abi.Any) error { return new(Bounder).bound(v) }
+
+// Finite is Bounded for functions that also go through a shared value once for each reference
+// to it. If objects is false they remember objects, and go through shared containers only.
+func Finite(v abi.Any, objects bool) error {
+	return (&Bounder{most: MaxVisits, objects: objects}).bound(v)
 }
+
+// Countable is Finite for functions of the library that need no stack: depth and cycles have
+// no limit.
+func Countable(v abi.Any) error {
+	return (&Bounder{most: MaxVisits, objects: true, deep: true}).bound(v)
+}
+
+// MaxVisits limits how often a function goes through the parts of a value. That takes about
+// half a minute.
+const MaxVisits = 1 << 27
 
 // Bounder measures how deep a value is nested, each shared object once.
 type Bounder struct {
-	// heights holds what is known of objects with more than one reference; on those
-	// that are being visited it is onPath. An object with one reference has one
-	// parent, so it is not met again.
-	heights map[uintptr]int
+	// known holds the heights of objects with more than one reference, and the visits
+	// that they take; on those that are being visited it is onPath. An object with one
+	// reference has one parent, so it is not met again.
+	known map[uintptr]int
 	// Cycle is the type of an object that contains itself, once one was met.
 	Cycle abi.TypeIndex
+
+	visits, most  int
+	objects, deep bool
 }
 
 // OnPath is the height of an object that is being visited.
 const OnPath = -1
+
+// heightBits are the bits of an entry of known that hold the height.
+const heightBits = 12
+
+func (b *Bounder) bound(v abi.Any) (err error) {
+	defer Catch(&err)
+	_, err = b.Visit(v, 0)
+	return err
+}
 
 // Visit returns the height of v, which has depth levels around it.
 func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
@@ -42,27 +65,39 @@ func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
 		return 0, nil
 	}
 	if depth >= MaxDepth {
+		if b.deep {
+			return 0, nil
+		}
 		return 0, failure.Errorf(failure.KindValue, "the value is nested deeper than %d levels", MaxDepth)
 	}
 	handle := uintptr(v.Bits)
 	shared := objects.Strong(handle) > 1
 	if shared {
-		height, known := b.heights[handle]
+		known, ok := b.known[handle]
+		height := known & (1<<heightBits - 1)
 		switch {
-		case known && height == OnPath:
+		case ok && b.deep && (known == OnPath || depth+height > MaxDepth):
+			return 0, nil
+		case ok && known == OnPath:
 			b.Cycle = v.TypeIndex
 			return 0, failure.Errorf(failure.KindValue, "the value contains itself, in %s", capi.KeyOf(v.TypeIndex))
-		case known && depth+height > MaxDepth:
+		case ok && depth+height > MaxDepth:
 			return 0, failure.Errorf(failure.KindValue, "the value is nested deeper than %d levels", MaxDepth)
-		case known:
+		case ok:
+			if b.most > 0 && (b.objects || isContainer(v.TypeIndex)) {
+				if b.visits += known >> heightBits; b.visits > b.most {
+					return 0, failure.Errorf(failure.KindValue, "the value shares parts with itself so often that to go through it takes more than %d visits: take parts of it", b.most)
+				}
+			}
 			return height, nil
 		}
-		if b.heights == nil {
-			b.heights = map[uintptr]int{}
+		if b.known == nil {
+			b.known = map[uintptr]int{}
 		}
-		b.heights[handle] = OnPath
+		b.known[handle] = OnPath
 	}
-	height := 0
+	height, before := 0, b.visits
+	b.visits++
 	var err error
 	visit := func(x abi.Any) bool {
 		var h int
@@ -71,6 +106,7 @@ func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
 		return err == nil
 	}
 	if all, ok := Elements(v); ok {
+		b.visits += len(all)
 		for _, x := range all {
 			if MayNest(x) && !visit(x) {
 				break
@@ -78,13 +114,18 @@ func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
 		}
 	} else {
 		parts(v, true, func(p Part) bool {
+			b.visits++
 			return (p.Kind != PartEntry || visit(p.Key)) && visit(p.Value)
 		})
 	}
 	if shared {
-		b.heights[handle] = height + 1
+		b.known[handle] = min(b.visits-before, 1<<40)<<heightBits | (height + 1)
 	}
 	return height + 1, err
+}
+
+func isContainer(t abi.TypeIndex) bool {
+	return t == abi.TypeArray || t == abi.TypeList || t == abi.TypeMap || t == abi.TypeDict
 }
 
 // Nest is the chain of Go slices, maps and pointers around a value that is

@@ -70,30 +70,30 @@ func (o *PackedArgs) Close() {
 	o.temps = nil
 }
 
-// Unary calls f with x and further packed values, and takes the result as an R.
-func Unary[R any](f *LibraryFunc, x any, more ...abi.Any) (result R, err error) {
+// Unary calls f with x, packed in a way, and takes the result as an R.
+func Unary[R any](f *LibraryFunc, pack func(*PackedArgs, any) (abi.Any, error), x any) (result R, err error) {
 	if err := f.Need(); err != nil {
 		return result, err
 	}
 	var o PackedArgs
 	defer o.Close()
-	v, err := o.Pack(x)
+	v, err := pack(&o, x)
 	if err != nil {
 		return result, err
 	}
-	out, err := f.Call(append([]abi.Any{v}, more...)...)
+	out, err := f.Call(v)
 	if err != nil {
 		return result, err
 	}
 	return Take[R](out)
 }
 
-// Binary is unary for two values.
+// Binary is Unary for two values, which must be [Countable].
 func Binary[R any](f *LibraryFunc, x, y any, more ...abi.Any) (result R, err error) {
 	if err := f.Need(); err != nil {
 		return result, err
 	}
-	return CallWithTwo[R](f, (*PackedArgs).Pack, x, y, more)
+	return CallWithTwo[R](f, (*PackedArgs).PackCountable, x, y, more)
 }
 
 // CallWithTwo calls f with two values, packed in a way.
@@ -116,10 +116,20 @@ func CallWithTwo[R any](f *LibraryFunc, pack func(*PackedArgs, any) (abi.Any, er
 }
 
 // PackBounded is Pack for a value that the library takes apart.
-func (o *PackedArgs) PackBounded(x any) (abi.Any, error) {
+func (o *PackedArgs) PackBounded(x any) (abi.Any, error) { return o.packChecked(x, Bounded) }
+
+// PackFinite is PackBounded for a value that must be [Finite].
+func (o *PackedArgs) PackFinite(x any) (abi.Any, error) {
+	return o.packChecked(x, func(v abi.Any) error { return Finite(v, true) })
+}
+
+// PackCountable is Pack for a value that must be [Countable].
+func (o *PackedArgs) PackCountable(x any) (abi.Any, error) { return o.packChecked(x, Countable) }
+
+func (o *PackedArgs) packChecked(x any, check func(abi.Any) error) (abi.Any, error) {
 	v, err := o.Pack(x)
 	if err == nil {
-		err = Bounded(v)
+		err = check(v)
 	}
 	return v, err
 }

@@ -331,7 +331,7 @@ func (c *graphChecker) link() error {
 }
 
 // follow goes from the root to all nodes that the library will make, and returns an
-// error for a reference out of range, a cycle, or too many levels.
+// error for a reference out of range, a cycle, too many levels, or too many visits.
 func (c *graphChecker) follow(root int64) error {
 	n := len(c.starts) - 1
 	if root < 0 || root >= int64(n) {
@@ -339,7 +339,7 @@ func (c *graphChecker) follow(root int64) error {
 	}
 	// heights holds, for each node, 0 before it is seen, onPath on the way to where
 	// we are, otherwise the number of its levels.
-	heights := make([]int32, n)
+	heights, visits := make([]int32, n), make([]float32, n)
 	type place struct{ node, next int32 }
 	path := make([]place, 1, 64)
 	path[0] = place{int32(root), c.starts[root]}
@@ -347,11 +347,15 @@ func (c *graphChecker) follow(root int64) error {
 	for len(path) > 0 {
 		p := &path[len(path)-1]
 		if p.next == c.starts[p.node+1] {
-			height := int32(0)
+			height, all := int32(0), 1.0
 			for _, e := range c.edges[c.starts[p.node]:p.next] {
 				height = max(height, heights[e])
+				all += float64(visits[e])
 			}
-			heights[p.node] = height + 1
+			heights[p.node], visits[p.node] = height+1, float32(all)
+			if all > float64(c.limits.visits) {
+				return failure.Errorf(failure.KindValue, "%s: nodes are shared so often that it takes more than %d visits to go through them: give Unmarshal the option MaxVisits", badGraph, c.limits.visits)
+			}
 			if len(path)+int(height) > c.limits.depth {
 				return failure.Errorf(failure.KindValue, "%s: nodes are nested deeper than %d levels", badGraph, c.limits.depth)
 			}

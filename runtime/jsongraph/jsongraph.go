@@ -3,8 +3,8 @@
 // types, is the job of encoding/json.
 //
 // [Marshal] writes a value, [Unmarshal] checks a text and makes the value, and [Metadata] reads
-// the writer's metadata. Unmarshal accepts untrusted text: [MaxBytes], [MaxNodes] and [MaxDepth]
-// are its limits.
+// the writer's metadata. Unmarshal accepts untrusted text: [MaxBytes], [MaxNodes], [MaxDepth] and
+// [MaxVisits] are its limits.
 package jsongraph
 
 import (
@@ -42,7 +42,7 @@ func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	}
 	m := abi.Any{}
 	if metadata != nil {
-		if m, err = o.PackBounded(metadata); err != nil {
+		if m, err = o.PackFinite(metadata); err != nil {
 			return nil, failure.Annotate("metadata", err)
 		}
 	}
@@ -95,7 +95,7 @@ func serializable(v abi.Any) (err error) {
 // Option sets a limit of [Unmarshal].
 type Option func(*graphLimits)
 
-type graphLimits struct{ bytes, nodes, depth int }
+type graphLimits struct{ bytes, nodes, depth, visits int }
 
 // MaxBytes sets the largest size of the text, 1 GiB if it is not given.
 func MaxBytes(n int) Option { return func(l *graphLimits) { l.bytes = n } }
@@ -107,6 +107,11 @@ func MaxNodes(n int) Option { return func(l *graphLimits) { l.nodes = n } }
 // recurses into them.
 func MaxDepth(n int) Option { return func(l *graphLimits) { l.depth = min(n, codec.MaxDepth) } }
 
+// MaxVisits sets how many nodes a function may visit that goes through a shared node once for
+// each reference to it, as those do that hash, compare and print a value: 2^27 if it is not
+// given. A short text may refer to two nodes from many levels, and double the visits with each.
+func MaxVisits(n int) Option { return func(l *graphLimits) { l.visits = n } }
+
 // Unmarshal reads a JSON graph, written in any language, as a T: *P for an object, a container,
 // [tvmffi.Any]. The text may be untrusted: it is checked before the library sees it, because the
 // library follows endless and invalid references. It can create objects of any registered type
@@ -115,7 +120,7 @@ func MaxDepth(n int) Option { return func(l *graphLimits) { l.depth = min(n, cod
 // ErrType for types, and ErrRuntime if no object of a type can be made.
 func Unmarshal[T any](data []byte, options ...Option) (T, error) {
 	var none T
-	limits := graphLimits{1 << 30, 1 << 25, codec.MaxDepth}
+	limits := graphLimits{1 << 30, 1 << 25, codec.MaxDepth, codec.MaxVisits}
 	for _, o := range options {
 		o(&limits)
 	}

@@ -42,7 +42,8 @@ func flags(options []Option) (freeVars, skipTensors abi.Any) {
 // where variables are the same if they are defined at the same place. Compilers compare
 // programs this way; [tvmffi.Equal] compares values by contents. A value that contains itself
 // or is nested deeper than 1000 levels is an ErrValue, here and in the other functions that
-// recurse: the library would overflow its stack.
+// recurse: the library would overflow its stack. So is one whose shared parts would be visited
+// more than 2^27 times, but for [Walk] and the like, whose callbacks can end them.
 func Equal(x, y any, options ...Option) (bool, error) {
 	freeVars, skipTensors := flags(options)
 	return byStructure[bool](structuralEqual, x, y, freeVars, skipTensors)
@@ -53,7 +54,10 @@ func Equal(x, y any, options ...Option) (bool, error) {
 func Hash(x any, options ...Option) (uint64, error) {
 	var o codec.PackedArgs
 	defer o.Close()
-	v, err := o.PackBounded(x)
+	v, err := o.Pack(x)
+	if err == nil {
+		err = codec.Finite(v, false)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -68,7 +72,7 @@ func Hash(x any, options ...Option) (uint64, error) {
 
 // byStructure calls f with two values that the library may recurse into.
 func byStructure[R any](f *codec.LibraryFunc, x, y any, more ...abi.Any) (result R, err error) {
-	return codec.CallWithTwo[R](f, (*codec.PackedArgs).PackBounded, x, y, more)
+	return codec.CallWithTwo[R](f, (*codec.PackedArgs).PackFinite, x, y, more)
 }
 
 // Mismatch says where two values first differ.
@@ -133,7 +137,7 @@ var (
 func KeyOf(x any) (Key, error) {
 	var o codec.PackedArgs
 	defer o.Close()
-	v, err := o.PackBounded(x)
+	v, err := o.PackFinite(x)
 	if err != nil {
 		return Key{}, err
 	}
