@@ -160,7 +160,7 @@ func kernelSignature(params []string) (*Signature, error) {
 		if !ok || name == "" || spec == "" {
 			return nil, fmt.Errorf("parameter %d is %q; expected \"name: type\"", i, text)
 		}
-		p := Param{Name: name, Type: TypeSchema{Name: kernelType(spec)}}
+		p := Param{Name: name, Type: kernelType(spec)}
 		if spec != p.Type.Name {
 			p.Note = spec
 		}
@@ -181,26 +181,57 @@ func assumeAligned(sig *Signature) {
 
 // kernelType maps the type of a kernel parameter to a registry type. A parameter of an
 // unknown type takes anything, and the kernel itself checks it.
-func kernelType(spec string) string {
+func kernelType(spec string) TypeSchema {
+	if elements, ok := strings.CutPrefix(spec, "Tuple["); ok {
+		return kernelTuple(elements)
+	}
 	head, _, _ := strings.Cut(spec, "(")
 	switch head = strings.TrimSpace(head); head {
 	case "Tensor":
-		return "DLTensor*"
+		return TypeSchema{Name: "DLTensor*"}
 	case "Shape":
-		return "ffi.Shape"
+		return TypeSchema{Name: "ffi.Shape"}
 	case "bool":
-		return "bool"
+		return TypeSchema{Name: "bool"}
 	case "Stream", "DataPointer", "handle", "void*":
-		return "void*"
+		return TypeSchema{Name: "void*"}
 	case "bfloat16":
-		return "float"
+		return TypeSchema{Name: "float"}
 	}
 	for _, numeric := range []struct{ prefix, name string }{{"int", "int"}, {"uint", "int"}, {"float", "float"}} {
 		if bits, ok := strings.CutPrefix(head, numeric.prefix); ok && head == spec && (bits == "" || isDigits(firstWord(bits))) {
-			return numeric.name
+			return TypeSchema{Name: numeric.name}
 		}
 	}
-	return nameAny
+	return TypeSchema{Name: nameAny}
+}
+
+// maxTuple is the greatest number of elements of a tuple that has a Go type.
+const maxTuple = 8
+
+// kernelTuple is kernelType for the elements of a tuple and the bracket that closes it. Each may have a
+// name before it. A tuple without a Go type is an array, as which the kernel gets all tuples.
+func kernelTuple(text string) TypeSchema {
+	inside, ok := strings.CutSuffix(text, "]")
+	elements, after, err := splitParams(inside + ")")
+	if !ok || err != nil || after != "" {
+		return TypeSchema{Name: nameAny}
+	}
+	if len(elements) == 0 || len(elements) > maxTuple {
+		return TypeSchema{Name: nameArray}
+	}
+	t := TypeSchema{Name: nameTuple}
+	for _, e := range elements {
+		if name, rest, ok := strings.Cut(e, ":"); ok && !strings.ContainsAny(name, "([") {
+			e = strings.TrimSpace(rest)
+		}
+		part := kernelType(e)
+		if part.Name == "DLTensor*" {
+			part.Name = "ffi.Tensor" // which an array holds
+		}
+		t.Args = append(t.Args, part)
+	}
+	return t
 }
 
 // firstWord returns the text before the first underscore: 8 of float8_e4m3fn.

@@ -27,6 +27,8 @@ func TestParseReported(t *testing.T) {
 		{"when calling: `(0: std::array<int, 4>) -> std::vector<Any>`", "", "(ffi.Array<int>) -> ffi.Array"},
 		{"when calling: `k(a: int8, b: uint64, c: float16, d: bool, e: handle, f: DataPointer, g: float8_e4m3fn, h: bfloat16, i: Shape([n]), j: int, l: int32x4, m: intent, n: Tuple(int32, Tensor([a, b], int8)))`",
 			"k", "(int, int, float, bool, void*, void*, float, float, ffi.Shape, int, Any, Any, Any) -> None"},
+		{"when calling: `tuples(p: Tuple[Tensor([n0], float32), int32], t: Tuple[x: int32, Tuple[float32, Tensor([n0, 2], float32)]], c: Tuple[Int(5), None, Stream], e: Tuple[], m: Tuple[bool, bool, bool, bool, bool, bool, bool, bool, bool], o: Tuple[int32] x)`",
+			"tuples", "(Tuple<ffi.Tensor, int>, Tuple<int, Tuple<float, ffi.Tensor>>, Tuple<Any, Any, void*>, ffi.Array, ffi.Array, Any) -> None"},
 	} {
 		name, sig, err := ParseReported(c.message)
 		if err != nil {
