@@ -19,6 +19,52 @@ var short = map[string]string{
 	"dtype": "DataType",
 }
 
+// Constant returns a constant as a parameter of type t takes it: an int for a float as a float, and
+// a bool for an int as an int. as is the name of its type, "" for None. ok is false if the
+// parameter takes no such constant.
+func (types Types) Constant(t schema.TypeSchema, v any) (as string, value any, ok bool) {
+	switch {
+	case t.Name == "Optional":
+		if v == nil {
+			return "", nil, true
+		}
+		return types.Constant(t.Args[0], v)
+	case t.Name == "Variant":
+		for _, a := range t.Args {
+			if as, value, ok := types.Constant(a, v); ok {
+				return as, value, true
+			}
+		}
+		return "", nil, false
+	case v == nil: // a library may refuse None as an object, with or without a default
+		return "", nil, t.Name == "Any" || t.Name == "ffi.Object" || types[t.Name] != nil && !strings.HasPrefix(t.Name, "ffi.")
+	}
+	switch x := v.(type) {
+	case bool:
+		if t.Name == "int" {
+			n := int64(0)
+			if x {
+				n = 1
+			}
+			return t.Name, n, true
+		}
+		as = "bool"
+	case int64:
+		if t.Name == "float" {
+			return t.Name, float64(x), true
+		}
+		as = "int"
+	case float64:
+		as = "float"
+	case string:
+		as = "ffi.String"
+		if t.Name == "DataType" || t.Name == "const char*" {
+			return t.Name, v, true
+		}
+	}
+	return as, v, as != "" && (t.Name == as || t.Name == "Any")
+}
+
 // tensor matches a tensor with an element type in the text of a type.
 var tensor = regexp.MustCompile(`\b(?:ffi\.)?Tensor\(([^()<>"]*)\)`)
 

@@ -21,8 +21,9 @@ type Named struct {
 }
 
 // defaults applies the defaults and enums of the hints to an item, whose parameters have their
-// names and types.
-func (p *Items) defaults(it *Item, all []*sourcedHint, params []schema.Param) {
+// names and types; own has the types of the library. A default in a names file that fits only
+// those is left out: an earlier hint knows more.
+func (p *Items) defaults(it *Item, all []*sourcedHint, params, own []schema.Param) {
 	it.Defaults, it.Enums = make([]*plan.Default, len(params)), make([]*Named, len(params)+1)
 	all = slices.DeleteFunc(slices.Clone(all), func(h *sourcedHint) bool { // of another version, as names notes
 		return len(h.item.Params) > 0 && len(h.item.Params) != len(params)
@@ -47,7 +48,11 @@ func (p *Items) defaults(it *Item, all []*sourcedHint, params []schema.Param) {
 			decided[i] = true
 			var err error
 			if it.Defaults[i], err = p.constant(params[i].Type.Normalized(), h.item.Default[name], it.Enums[i]); err != nil {
-				h.refuse(err, "default", name)
+				if _, err2 := p.constant(own[i].Type.Normalized(), h.item.Default[name], nil); err2 == nil {
+					h.fail(err, "default", name)
+				} else {
+					h.refuse(err, "default", name)
+				}
 				continue
 			}
 			for j := range params {
@@ -132,86 +137,29 @@ func (p *Items) constant(t schema.TypeSchema, c hints.Constant, enum *Named) (*p
 	if enum != nil && c.Value != nil {
 		for name, v := range enum.Values {
 			if v == c || c.Value == name {
-				d := p.accepts(t, v.Value)
-				d.Member, d.Text = name, v.String()
-				return d, nil
+				as, _, _ := p.Keys.Constant(t, v.Value)
+				return &plan.Default{Method: methods[as], Value: v.Value, Member: name, Text: v.String()}, nil
 			}
 		}
 		return nil, fmt.Errorf("%s is not a value of the enum %s, which has %s", c, enum.Name, strings.Join(enum.Members(), ", "))
 	}
-	if d := p.accepts(t, c.Value); d != nil {
-		switch d.Value.(type) {
-		case nil:
-			d.Text = "nil"
-		case spec.DType:
-			d.Text = c.Value.(string)
-		default:
-			d.Text = hints.Constant{Value: d.Value}.String()
+	as, value, ok := p.Keys.Constant(t, c.Value)
+	d := &plan.Default{Method: methods[as], Value: value, Text: hints.Constant{Value: value}.String()}
+	switch {
+	case value == nil:
+		d.Text = "nil"
+	case as == "DataType":
+		dtype, err := spec.ParseDType(value.(string))
+		if err != nil {
+			return nil, err
 		}
-		return d, nil
+		d.Value, d.Text = dtype, dtype.String()
 	}
-	return nil, fmt.Errorf("%s cannot be the default of a parameter of type %s: correct it or remove it", c, t)
+	if !ok {
+		return nil, fmt.Errorf("%s cannot be the default of a parameter of type %s: correct it or remove it", c, t)
+	}
+	return d, nil
 }
 
-// accepts is constant without the error.
-func (p *Items) accepts(t schema.TypeSchema, value any) *plan.Default {
-	switch t.Name {
-	case "Optional":
-		if value == nil {
-			return &plan.Default{}
-		}
-		return p.accepts(t.Args[0], value)
-	case "Variant":
-		for _, a := range t.Args {
-			if d := p.accepts(a, value); d != nil {
-				return d
-			}
-		}
-		return nil
-	}
-	if value == nil {
-		if t.Name == "Any" || t.Name == plan.RootKey || p.Keys[t.Name] != nil && !runtimeKeys[t.Name] {
-			return &plan.Default{} // the library may refuse None, as it does without a default
-		}
-		return nil
-	}
-	switch v := value.(type) {
-	case bool:
-		if t.Name == "int" {
-			return &plan.Default{Method: "Int", Value: int64(plan.Order(v))}
-		}
-	case int64:
-		if t.Name == "float" {
-			return &plan.Default{Method: "Float", Value: float64(v)}
-		}
-	case string:
-		if t.Name == "DataType" {
-			dtype, err := spec.ParseDType(v)
-			if err != nil {
-				return nil
-			}
-			return &plan.Default{Method: "DataType", Value: dtype}
-		}
-	}
-	for _, as := range methods[t.Name] {
-		if as.of(value) {
-			return &plan.Default{Method: as.method, Value: value}
-		}
-	}
-	return nil
-}
-
-// A packing is a method of frames for constants of one Go type.
-type packing struct {
-	method string
-	of     func(any) bool
-}
-
-func is[T any](v any) bool { _, ok := v.(T); return ok }
-
-// methods are the methods of frames for constants, by the type of the parameter.
-var methods = func() map[string][]packing {
-	b, i := packing{"Bool", is[bool]}, packing{"Int", is[int64]}
-	f, s := packing{"Float", is[float64]}, packing{"String", is[string]}
-	return map[string][]packing{"bool": {b}, "int": {i}, "float": {f}, "ffi.String": {s}, "const char*": {s}, "Any": {b, i, f, s}}
-}()
+// methods are the methods of frames for constants, by their types.
+var methods = map[string]string{"bool": "Bool", "int": "Int", "float": "Float", "ffi.String": "String", "const char*": "String", "DataType": "DataType"}

@@ -160,6 +160,7 @@ func (p *Items) refineParams(it *Item, all []*sourcedHint, documented []string, 
 	if self && len(params) > 0 {
 		params = params[1:]
 	}
+	own := slices.Clone(params)
 	named := make([]bool, len(params))
 	typed := make([]bool, len(params)+1)
 	for _, h := range all {
@@ -173,7 +174,7 @@ func (p *Items) refineParams(it *Item, all []*sourcedHint, documented []string, 
 	for _, h := range all {
 		h.types(it, params, typed)
 	}
-	p.defaults(it, all, params)
+	p.defaults(it, all, params, own)
 	for i := range params {
 		if wide := p.Accepted(params[i].Type); !typed[i] && wide.String() != params[i].Type.Normalized().String() {
 			params[i].Type, it.Changed = wide, true

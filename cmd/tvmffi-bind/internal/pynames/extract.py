@@ -91,6 +91,25 @@ def is_none(node):
     return isinstance(node, ast.Constant) and node.value is None
 
 
+def constant(node):
+    """Returns a default: {"value": 1}, {"of": "Kind.ROSE"} for what may be a member of an enum, None for others."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        if type(node.operand.value) in (int, float):
+            return {"value": -node.operand.value}
+    if isinstance(node, ast.Constant) and (node.value is None or type(node.value) in (bool, int, float, str)):
+        return {"value": node.value}
+    if isinstance(node, ast.Attribute) and dotted(node):
+        return {"of": dotted(node)}
+    return None
+
+
+def with_defaults(args):
+    """Returns the parameters that may be given by position or by name, each with its default or None."""
+    plain = args.posonlyargs + args.args
+    found = [None] * (len(plain) - len(args.defaults)) + args.defaults
+    return list(zip(plain, found)) + list(zip(args.kwonlyargs, args.kw_defaults))
+
+
 class Scope:
     """What the names in a def stand for."""
 
@@ -104,6 +123,7 @@ class Scope:
             return
         for arg in all_args(node.args):
             self.params[arg.arg] = True
+        self.absent = {arg.arg for arg, default in with_defaults(node.args) if default is not None and is_none(default)}
         self.collect(node.body)
         for name, values in self.values.items():
             found = [n for v in values if v is not None for n in alternatives(v)]
@@ -120,6 +140,8 @@ class Scope:
             node = todo.pop()
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
                 continue
+            if isinstance(node, ast.If) and self.narrows(node):
+                continue
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     self.assign(target, node.value)
@@ -134,6 +156,15 @@ class Scope:
                     if item.optional_vars is not None:
                         self.assign(item.optional_vars, None)
             todo.extend(ast.iter_child_nodes(node))
+
+    def narrows(self, node):
+        """Reports whether a statement is "if isinstance(x, int): x = [x]" for an x that is None by default."""
+        test, body = node.test, node.body[0]
+        return (
+            isinstance(test, ast.Call) and dotted(test.func) == "isinstance" and len(test.args) == 2 and not node.orelse
+            and len(node.body) == 1 and isinstance(body, ast.Assign) and len(body.targets) == 1
+            and dotted(test.args[0]) == dotted(body.targets[0]) and dotted(test.args[0]) in self.absent
+        )
 
     def assign(self, target, value):
         if isinstance(target, ast.Name):
@@ -171,7 +202,7 @@ def argument(node, scope, depth=0):
     if isinstance(node, ast.Attribute):
         base = argument(node.value, scope, depth + 1)
         if node.attr == "value":  # of an enumeration
-            return base.renamed(base.name)
+            return Argument(base.name, base.param, "value") if base.form == "same" else base.renamed(base.name)
         if not node.attr.startswith("_"):
             return Argument(node.attr)
         if base.form == "same":
@@ -374,7 +405,7 @@ class Reader(ast.NodeVisitor):
         was_class, was_inside = self.klass, self.inside
         self.classes.append({
             "name": ".".join(self.where), "bases": [b for b in map(dotted, node.bases) if b], "decorators": plain,
-            "doc": docstring(node), "fields": [], "line": node.lineno,
+            "doc": docstring(node), "fields": [], "values": self.members(node), "line": node.lineno,
         })
         self.klass, self.inside = len(self.classes) - 1, -1
         scope, self.scope = self.scope, Scope(None, None)
@@ -387,14 +418,26 @@ class Reader(ast.NodeVisitor):
         self.klass, self.inside = was_class, was_inside
         self.where.pop()
 
+    def members(self, node):
+        """Returns the members of an enum, an empty list if one of them is not a constant."""
+        found = []
+        for item in node.body:
+            if isinstance(item, ast.Assign) and len(item.targets) == 1 and isinstance(item.targets[0], ast.Name):
+                value = constant(item.value)
+                if not value or type(value.get("value")) not in (int, str):
+                    return []
+                found.append({"name": item.targets[0].id, "value": value["value"]})
+        return found
+
     def visit_FunctionDef(self, node):
         decorators = [dotted(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
         self.where.append(node.name)
         args = node.args
-        params = [{"name": a.arg, "type": annotation(a.annotation)} for a in args.posonlyargs + args.args]
+        defaults = {a.arg: constant(d) for a, d in with_defaults(args)}
+        params = [{"name": a.arg, "type": annotation(a.annotation), "default": defaults[a.arg]} for a in args.posonlyargs + args.args]
         if args.vararg:
             params.append({"name": args.vararg.arg, "type": {"name": "list", "args": [annotation(args.vararg.annotation)]}, "kind": "*"})
-        params += [{"name": a.arg, "type": annotation(a.annotation), "kind": "keyword"} for a in args.kwonlyargs]
+        params += [{"name": a.arg, "type": annotation(a.annotation), "kind": "keyword", "default": defaults[a.arg]} for a in args.kwonlyargs]
         if args.kwarg:
             params.append({"name": args.kwarg.arg, "type": None, "kind": "**"})
         method = self.klass >= 0 and self.inside < 0

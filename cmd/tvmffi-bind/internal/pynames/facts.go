@@ -1,5 +1,7 @@
 package pynames
 
+import "github.com/tvmffi-go/tvmffi/schema/hints"
+
 // facts is what one source says, as extract.py prints it. Names are as the source writes them: "a.b.c", or
 // "@garden.water" for get_global_func("garden.water").
 type facts struct {
@@ -30,6 +32,13 @@ type class struct {
 	Decorators []string `json:"decorators"`
 	Doc        string   `json:"doc"`
 	Fields     []field  `json:"fields"`
+	Values     []member `json:"values"` // the names with a constant, if all values are constants
+}
+
+// member is a member of an enum.
+type member struct {
+	Name  string         `json:"name"`
+	Value hints.Constant `json:"value"`
 }
 
 // field is an annotated name in the body of a class.
@@ -55,6 +64,14 @@ type param struct {
 	Name string `json:"name"`
 	Type *typed `json:"type"`
 	Kind string `json:"kind"` // "", "*", "keyword" or "**"
+	// Default is nil if there is none, or if it is not a constant.
+	Default *value `json:"default"`
+}
+
+// value is a constant, or a dotted name that may be a member of an enum.
+type value struct {
+	Value hints.Constant `json:"value"`
+	Of    string         `json:"of"`
 }
 
 // typed is an annotation.
@@ -81,8 +98,8 @@ type argument struct {
 	// Name suggests a name for the parameter, Longer another one in case two arguments suggest the same.
 	Name   string `json:"name"`
 	Longer string `json:"longer"`
-	// Param is the parameter of the def that is passed, in this Form: "same", "each", or the private
-	// attribute that is passed in its place, such as "_handle" or "each _handle".
+	// Param is the parameter of the def that is passed, in this Form: "same", "each", "value" for that of a
+	// member of an enum, or the private attribute that is passed in its place, such as "_handle" or "each _handle".
 	Param    string `json:"param"`
 	Form     string `json:"form"`
 	Optional bool   `json:"optional"` // None is passed as it is

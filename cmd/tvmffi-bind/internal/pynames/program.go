@@ -49,13 +49,14 @@ type program struct {
 	keys    map[*class]string
 	wraps   map[*class]string // classes of which each object holds one with that key
 	known   map[target]entity // what names stand for; the zero entity while that is being found out
+	enums   map[string][]*class
 }
 
 // maxHops bounds how many imports and assignments lead from a name to what it stands for.
 const maxHops = 24
 
 func newProgram(sources []source, all []facts, in *iface) *program {
-	p := &program{modules: map[string]*module{}, iface: in, keys: map[*class]string{}, wraps: map[*class]string{}, known: map[target]entity{}}
+	p := &program{modules: map[string]*module{}, iface: in, keys: map[*class]string{}, wraps: map[*class]string{}, known: map[target]entity{}, enums: map[string][]*class{}}
 	for i, s := range sources {
 		m := &module{name: s.module, file: s.path, facts: all[i], set: map[string]target{}, global: map[string]int{}, defined: map[string]int{}}
 		for j, c := range m.Classes {

@@ -35,6 +35,7 @@ type Report struct {
 	Params       Count  `json:"params"`
 	Types        int    `json:"types"`    // types of parameters
 	Results      int    `json:"results"`  // types of results
+	Defaults     int    `json:"defaults"` // of parameters
 	Docs         int    `json:"docs"`     // documented items
 	LeftOut      []Note `json:"left_out"` // what does not fit the interface
 	Unread       []Note `json:"unread"`   // sources that cannot be read
@@ -139,6 +140,7 @@ func (b *builder) function(name string, sites []site) {
 		out.Params = c.names
 	}
 	b.types(&out, it, known, c)
+	b.defaults(name, &out, it, known, c)
 	if b.docs {
 		best := c.best
 		if len(best) == 0 {
@@ -270,6 +272,7 @@ func (b *builder) count() {
 	r := b.report
 	for _, it := range b.file.Items {
 		r.Types += len(it.Types)
+		r.Defaults += len(it.Default)
 		if it.Returns != "" {
 			r.Results++
 		}

@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 		"a call": {
 			"from . import _ffi_api\n\ndef water(plant, litres=1):\n    \"\"\"Water a plant.\n\n    Twice.\n    \"\"\"\n    return _ffi_api.water(plant, litres)\n",
 			map[string]string{"garden.water": "(garden.Plant, float) -> None"},
-			map[string]hints.Item{"garden.water": {Params: []string{"plant", "litres"}, Doc: "Water a plant.\n\nTwice."}},
+			map[string]hints.Item{"garden.water": {Params: []string{"plant", "litres"}, Default: map[string]hints.Constant{"litres": {Value: 1.0}}, Doc: "Water a plant.\n\nTwice."}},
 		},
 		"wrappers": {
 			"from . import _ffi_api as api\nfrom tvm_ffi import convert\n\ndef f(a, b, c=None, *, d=(), e=0):\n    if c is None:\n        c = 1\n    b_text = str(b)\n    return api.f(convert(a), b_text, c, [x for x in d], e or 2, a.size, a.get_color(), 7, len(a), a.kind.value)\n",
@@ -102,7 +102,7 @@ func TestRead(t *testing.T) {
 			"import tvm_ffi\nfrom . import _ffi_api\n\n@tvm_ffi.register_object(\"garden.Rose\")\nclass Rose(tvm_ffi.Object):\n    \"\"\"A rose.\"\"\"\n\n    def __init__(self, color, thorns=0):\n        self.__init_handle_by_constructor__(_ffi_api.Rose, color, thorns)\n\n    def prune(self, height):\n        \"\"\"Cut it.\"\"\"\n        _ffi_api.RosePrune(self, height)\n",
 			map[string]string{"garden.Rose": "(ffi.String, int) -> garden.Rose", "garden.RosePrune": "(garden.Rose, float) -> None"},
 			map[string]hints.Item{
-				"type:garden.Rose": {Doc: "A rose."}, "garden.Rose": {Params: []string{"color", "thorns"}, Doc: "A rose."},
+				"type:garden.Rose": {Doc: "A rose."}, "garden.Rose": {Params: []string{"color", "thorns"}, Default: map[string]hints.Constant{"thorns": {Value: int64(0)}}, Doc: "A rose."},
 				"garden.RosePrune": {Params: []string{"rose", "height"}, Doc: "Cut it."},
 			},
 		},
@@ -244,6 +244,7 @@ func TestRead_handles(t *testing.T) {
 		"garden.Plant": {Doc: "A plant."},
 		"garden.Plant.__ffi_init__": {
 			Params: []string{"name", "height", "soil"}, Types: map[string]string{"name": "ffi.String", "height": "Optional<float>"}, Doc: "Plant it here.",
+			Default: map[string]hints.Constant{"height": {Value: nil}, "soil": {Value: int64(0)}},
 		},
 		"garden.Plant.from_seed": {
 			Params: []string{"seed"}, Types: map[string]string{"seed": "ffi.Bytes"}, Returns: "garden.Plant", Doc: "Sow it.",
@@ -251,11 +252,11 @@ func TestRead_handles(t *testing.T) {
 		"garden.Plant.graft": {
 			Params:  []string{"other", "more", "last"},
 			Types:   map[string]string{"other": "garden.Plant", "more": "ffi.Array<garden.Plant>", "last": "Optional<garden.Plant>"},
-			Returns: "garden.Plant", Doc: "Graft it.",
+			Returns: "garden.Plant", Doc: "Graft it.", Default: map[string]hints.Constant{"last": {Value: nil}},
 		},
 		"garden.Plant.to_string": {Doc: "Describe it."},
 		"garden.Plant.age":       {Doc: "The age in days."},
-		"garden.tools.rake":      {Params: []string{"plant", "teeth"}, Types: map[string]string{"plant": "garden.Plant"}, Doc: "Rake."},
+		"garden.tools.rake":      {Params: []string{"plant", "teeth"}, Types: map[string]string{"plant": "garden.Plant"}, Default: map[string]hints.Constant{"teeth": {Value: int64(3)}}, Doc: "Rake."},
 	}
 	if !reflect.DeepEqual(f.Items, want) {
 		t.Errorf("%+v\nwant %+v", f.Items, want)

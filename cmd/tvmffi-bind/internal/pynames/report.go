@@ -26,8 +26,8 @@ func (r *Report) Print(con *console.Console, file string) {
 		}
 		con.Notef("  %d of %s%s\n", row.count.Named, console.Count(row.count.All, row.noun)+" with parameters", partly)
 	}
-	con.Notef("  %d of %s; %s of parameters and %d of results; docs of %s\n", r.Params.Named, console.Count(r.Params.All, "parameter"),
-		console.Count(r.Types, "type"), r.Results, console.Count(r.Docs, "item"))
+	con.Notef("  %d of %s; %s of parameters and %d of results; %s; docs of %s\n", r.Params.Named, console.Count(r.Params.All, "parameter"),
+		console.Count(r.Types, "type"), r.Results, console.Count(r.Defaults, "default"), console.Count(r.Docs, "item"))
 	if !r.Checked {
 		con.Notef("  nothing was compared with a library: name it by --lib, so that what does not fit is left out\n")
 	}

@@ -70,7 +70,7 @@ func (p *program) key(m *module, name string, handles bool) string {
 
 // passed returns the type of an argument, as the annotation of the parameter that is passed says it.
 func (p *program) passed(s site, a argument) string {
-	if a.Form == "" || s.def == nil {
+	if a.Form == "" || a.Form == "value" || s.def == nil {
 		return ""
 	}
 	if a.Param == "self" {
