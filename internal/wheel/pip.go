@@ -34,15 +34,20 @@ const otherwise = "or install the library by other means and name it by TVMFFI_L
 
 // download gets the wheel of s by the first package tool that works and returns its path.
 func download(ctx context.Context, s Spec, dir string) (string, error) {
-	dest := filepath.Join(dir, "download")
-	args := []string{"download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", dest}
+	var args []string
 	if s.Platform != "" {
 		args = append(args, "--platform", s.Platform)
 	}
 	if s.Python != "" {
 		args = append(args, "--python-version", s.Python, "--implementation", "cp")
 	}
-	args = append(args, s.Package+"=="+s.Version)
+	return ask(ctx, s.String(), append(args, s.Package+"=="+s.Version), dir)
+}
+
+// ask gets one wheel, which messages call what, by the first package tool that works. It returns its path, below dir.
+func ask(ctx context.Context, what string, options []string, dir string) (string, error) {
+	dest := filepath.Join(dir, "download")
+	args := append([]string{"download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", dest}, options...)
 
 	var missing []string
 	for _, tool := range tools() {
@@ -52,20 +57,20 @@ func download(ctx context.Context, s Spec, dir string) (string, error) {
 		case err == nil:
 			file, err := oneWheel(dest)
 			if err != nil {
-				return "", fmt.Errorf("wheel: %s: %s: %w", s, name, err)
+				return "", fmt.Errorf("wheel: %s: %s: %w", what, name, err)
 			}
 			return file, nil
 		case ctx.Err() != nil:
-			return "", fmt.Errorf("wheel: %s: %s was stopped: %w", s, name, context.Cause(ctx))
+			return "", fmt.Errorf("wheel: %s: %s was stopped: %w", what, name, context.Cause(ctx))
 		case absent(err, out):
 			missing = append(missing, name)
 		default:
-			return "", fmt.Errorf("wheel: %s cannot be downloaded: %w, %s", s, Failure(name, out, err), otherwise)
+			return "", fmt.Errorf("wheel: %s cannot be downloaded: %w, %s", what, Failure(name, out, err), otherwise)
 		}
 	}
 	return "", fmt.Errorf("wheel: %s cannot be downloaded: none of these work here: %s; "+
 		"install pip (python3 -m ensurepip, or the package python3-pip or py3-pip of the system) or uv, %s",
-		s, strings.Join(missing, ", "), otherwise)
+		what, strings.Join(missing, ", "), otherwise)
 }
 
 // Failure returns the error for a package tool that failed: what it printed, what was wrong, and what to do.

@@ -1,0 +1,129 @@
+package wheel
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/find"
+)
+
+// requirement is a distribution with its version specifiers, as pip reads it.
+var requirement = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?([<>=!~]=?=?[A-Za-z0-9.+!*]+(,|$))*$`)
+
+// Find gets the wheel that the package tool chooses for a requirement such as garden==1.2, which
+// the user has named. Its hash is not known before; the caller records it.
+func Find(ctx context.Context, what string) (Dir, error) {
+	if !requirement.MatchString(what) {
+		return Dir{}, fmt.Errorf("%q is not the name of a Python package: write NAME or NAME==VERSION", what)
+	}
+	cache, err := find.CacheDir()
+	if err != nil {
+		return Dir{}, fmt.Errorf("wheel: %w", err)
+	}
+	parent := filepath.Join(cache, "wheels")
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return Dir{}, find.Advise(fmt.Errorf("wheel: %s: %w", what, err))
+	}
+	temp, err := os.MkdirTemp(parent, tempPrefix("any"))
+	if err != nil {
+		return Dir{}, find.Advise(fmt.Errorf("wheel: %s: %w", what, err))
+	}
+	defer os.RemoveAll(temp)
+	file, err := ask(ctx, what, []string{what}, temp)
+	if err != nil {
+		return Dir{}, find.Advise(err)
+	}
+	return Take(ctx, file)
+}
+
+// Take unpacks a wheel file into the cache, under its hash. The file may be removed then.
+func Take(ctx context.Context, file string) (Dir, error) {
+	parts := strings.Split(strings.TrimSuffix(filepath.Base(file), ".whl"), "-")
+	if len(parts) < 5 {
+		return Dir{}, fmt.Errorf("%s is not named like a wheel, NAME-VERSION-PYTHON-ABI-PLATFORM.whl: do not rename it", filepath.Base(file))
+	}
+	hash, err := find.HashFile(file)
+	if err != nil {
+		return Dir{}, err
+	}
+	s := Tagged(Normal(parts[0]), parts[1], "", hash)
+	d, err := get(ctx, s, Dir.marked, func(_ context.Context, _ Spec, dir string) (string, error) {
+		copied := filepath.Join(dir, filepath.Base(file))
+		return copied, copyFile(copied, file)
+	})
+	return d, find.Advise(err)
+}
+
+// Have returns a wheel of that version that [Find] or [Take] left in the cache.
+func Have(pkg, version string) (Dir, bool) {
+	cache, err := find.CacheDir()
+	if err != nil {
+		return Dir{}, false
+	}
+	trees, _ := filepath.Glob(filepath.Join(cache, "wheels", Normal(pkg)+"-"+version+"-????????"))
+	for _, tree := range trees {
+		hash, err := os.ReadFile(filepath.Join(tree, find.Marker))
+		s := Tagged(Normal(pkg), version, "", strings.TrimSpace(string(hash)))
+		if d, ok := Cached(s); err == nil && ok && d.root == tree {
+			return d, true
+		}
+	}
+	return Dir{}, false
+}
+
+// Tagged returns the spec of a wheel for this platform. A tag such as
+// cp312-cp312-manylinux_2_28_x86_64 makes the package tool choose the same file again.
+func Tagged(pkg, version, tag, hash string) Spec {
+	s := Spec{Package: pkg, Version: version, GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, SHA256: hash}
+	if m := tags.FindStringSubmatch(tag); m != nil {
+		s.Platform = m[3]
+		if m[1] != "" {
+			s.Python = m[1] + "." + m[2]
+		}
+	}
+	return s
+}
+
+var tags = regexp.MustCompile(`^(?:cp(\d)(\d+)|[a-z0-9.]+)-[a-z0-9_.]+-(\w+)`)
+
+// Tag returns the tag of the wheel that lies unpacked in a folder, "" if it does not say.
+func Tag(tree string) string {
+	files, _ := filepath.Glob(filepath.Join(tree, "*.dist-info", "WHEEL"))
+	for _, file := range files {
+		data, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(data)) {
+			if tag, ok := strings.CutPrefix(line, "Tag: "); ok {
+				return strings.TrimSpace(tag)
+			}
+		}
+	}
+	return ""
+}
+
+// Normal is the form in which distributions are compared, such as tvm-ffi for TVM_FFI.
+func Normal(name string) string { return strings.ToLower(separators.ReplaceAllString(name, "-")) }
+
+var separators = regexp.MustCompile(`[-_.]+`)
+
+func copyFile(to, from string) error {
+	r, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if _, err := io.Copy(w, r); err != nil {
+		return err
+	}
+	return w.Close()
+}

@@ -1,0 +1,69 @@
+package wheel
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestTake unpacks a wheel that a user has, and finds it again without the file.
+func TestTake(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	const tag = "cp312-cp312-manylinux_2_28_x86_64"
+	b := wheelBytes(t, entry{name: "sample_kit/lib.so", body: "library"}, entry{name: "sample-1.0.dist-info/WHEEL", body: "Wheel-Version: 1.0\nTag: " + tag + "\n"})
+	file := filepath.Join(t.TempDir(), "Sample_Kit-1.0-"+tag+".whl")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := Have("sample-kit", "1.0"); ok {
+		t.Fatal("an empty cache has it")
+	}
+	d, err := Take(t.Context(), file)
+	if err != nil || d.Spec().Package != "sample-kit" || d.Spec().Version != "1.0" || d.Spec().SHA256 != specFor(b).SHA256 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if again, ok := Have("sample.kit", "1.0"); !ok || again.Root() != d.Root() {
+		t.Errorf("got %+v, %v", again, ok)
+	}
+	if got := Tag(d.Root()); got != tag {
+		t.Errorf("the tag is %q", got)
+	}
+	renamed := filepath.Join(t.TempDir(), "sample.whl")
+	if _, err := Take(t.Context(), renamed); err == nil || !strings.Contains(err.Error(), "sample.whl is not named like a wheel") {
+		t.Error(err)
+	}
+}
+
+func TestTagged(t *testing.T) {
+	for tag, want := range map[string][2]string{
+		"cp312-cp312-manylinux_2_28_x86_64":                   {"3.12", "manylinux_2_28_x86_64"},
+		"py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64": {"", "manylinux_2_17_x86_64"},
+		"py2.py3-none-any":                                    {"", "any"},
+		"":                                                    {"", ""},
+	} {
+		s := Tagged("sample", "1.0", tag, strings.Repeat("0", 64))
+		if s.Python != want[0] || s.Platform != want[1] || s.GOOS != runtime.GOOS {
+			t.Errorf("%s: %+v", tag, s)
+		}
+	}
+}
+
+func TestFind_refuses(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	toolDir(t, map[string]string{"python3": "echo asked; exit 1"})
+	for _, what := range []string{"", "--index-url=x", "a b", "a==1;x", "a @ file:///x", "a==1,,b"} {
+		if _, err := Find(t.Context(), what); err == nil || !strings.Contains(err.Error(), "is not the name of a Python package") {
+			t.Errorf("%q: %v", what, err)
+		}
+	}
+	for _, what := range []string{"a", "a_b-c.d", "a==1.2.post3", "a>=1,<2", "a~=1.2"} {
+		if _, err := Find(t.Context(), what); err == nil || !strings.Contains(err.Error(), "asked") {
+			t.Errorf("%q: %v", what, err)
+		}
+	}
+}
