@@ -29,7 +29,7 @@ func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
 	var version string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "setup [PACKAGE...] [--version V]",
+		Use:   "setup [NAME[==VERSION]|WHEEL]... [--version V]",
 		Short: "Find or install libtvm_ffi, or the libraries of a package, and print their paths",
 		Long: `setup looks for libtvm_ffi: in TVMFFI_LIBRARY, in the cache of this tool and in
 installed Python packages. If there is none, it downloads the official wheel with
@@ -37,10 +37,11 @@ pip or uv, checks its hash and unpacks it into the cache. It also compares
 every file in the cache with the hash that its wheel names, and downloads a damaged
 wheel again. Programs need no Python afterwards.
 
-With the name of a known package, setup does the same for its libraries and for the
-libtvm_ffi that fits them. A program that imports committed bindings, such as the bindings of
-generated/xgrammar, finds them there. Known packages are
-` + strings.Join(project.KnownNames(), ", ") + `.`,
+With the name of a Python package or the file of a wheel, setup does the same for the
+libraries of TVM-FFI in it and for the libtvm_ffi that fits them. A program that imports
+committed bindings, such as the bindings of generated/xgrammar, finds them there. For
+` + strings.Join(project.KnownNames(), ", ") + `
+the versions and their hashes are known.`,
 		Example: `  tvmffi-bind setup
   tvmffi-bind setup xgrammar`,
 		Args: cobra.ArbitraryArgs,
@@ -88,17 +89,24 @@ generated/xgrammar, finds them there. Known packages are
 func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, packages []string, asJSON bool) error {
 	configs := make([]*project.Config, len(packages))
 	for i, name := range packages { // all of them, before the first download
-		k := project.Known(name)
-		if k == nil {
-			return fmt.Errorf("%s is not a known package (known: %s)%s", name, strings.Join(project.KnownNames(), ", "), nearest.Question(name, project.KnownNames()))
-		}
-		var err error
-		if configs[i], err = k.Config(); err != nil {
+		k, err := recipe(name)
+		if err != nil {
 			return err
+		}
+		if k != nil {
+			if configs[i], err = k.Config(); err != nil {
+				return err
+			}
 		}
 	}
 	var all []probe.Library
 	for i, name := range packages {
+		if configs[i] == nil {
+			configs[i] = project.NewConfig(".", "")
+			if _, err := p.Discover(ctx, configs[i], name); err != nil {
+				return err
+			}
+		}
 		libs, err := p.Locate(ctx, configs[i])
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -115,6 +123,24 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 		return con.JSON(all)
 	}
 	return nil
+}
+
+// recipe returns what is known about the Python package that what names, NAME or NAME==VERSION;
+// nil if that is nothing. To get a package whose name is like a known one could be dangerous, so
+// it needs a version.
+func recipe(what string) (*project.KnownPackage, error) {
+	name, version, exact := strings.Cut(what, "==")
+	if k := project.Known(name); k != nil {
+		c, err := k.Config()
+		if err != nil || !exact || version == c.Libraries[0].Version {
+			return k, err
+		}
+		return nil, nil
+	}
+	if near := nearest.WordQuestion(name, project.KnownNames()); near != "" && !exact {
+		return nil, fmt.Errorf("%s is not a known package (known: %s)%s Otherwise name its version: %[1]s==VERSION", name, strings.Join(project.KnownNames(), ", "), near)
+	}
+	return nil, nil
 }
 
 // repairCache gets each damaged wheel of this platform again.

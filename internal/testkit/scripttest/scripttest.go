@@ -4,6 +4,7 @@
 // The scripts are in the format of [testscript]. They have these commands in addition:
 //
 //	native NAME FILE    puts a library into the folder of the script
+//	wheeled NAME FILE   makes a wheel, FILE, of a library and of Python that calls it
 //	foreign FILE        turns an ELF library into one of another processor
 //	consumer MODULE     makes the working folder a module that requires this one and its tool, by go get
 //	quickstart MODULE   copies examples/quickstart, without what is generated, into the working folder
@@ -15,7 +16,10 @@
 package scripttest
 
 import (
+	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -99,6 +103,7 @@ func params(t *testing.T, file, root string, vars []string, deadline time.Time) 
 			"exits":       exits,
 			"foreign":     foreign,
 			"cached":      func(ts *testscript.TestScript, _ bool, args []string) { cached(t, ts, args) },
+			"wheeled":     func(ts *testscript.TestScript, _ bool, args []string) { wheeled(t, ts, args) },
 			"native":      func(ts *testscript.TestScript, _ bool, args []string) { native(t, ts, args) },
 			"consumer":    func(ts *testscript.TestScript, _ bool, args []string) { newModule(t, ts, root, args) },
 			"quickstart":  func(ts *testscript.TestScript, _ bool, args []string) { quickstart(ts, root, args) },
@@ -167,6 +172,37 @@ func native(t *testing.T, ts *testscript.TestScript, args []string) {
 	data, err := os.ReadFile(library(t, args[0]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o755))
+}
+
+// wheeled is "wheeled NAME FILE".
+func wheeled(t *testing.T, ts *testscript.TestScript, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: wheeled name file")
+	}
+	data, err := os.ReadFile(library(t, args[0]))
+	ts.Check(err)
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	record := args[0] + ".dist-info/RECORD,,\n"
+	add := func(name, text string) {
+		w, err := z.Create(name)
+		ts.Check(err)
+		_, err = w.Write([]byte(text))
+		ts.Check(err)
+		sum := sha256.Sum256([]byte(text))
+		record += fmt.Sprintf("%s,sha256=%s,%d\n", name, base64.RawURLEncoding.EncodeToString(sum[:]), len(text))
+	}
+	add(args[0]+"/lib/lib"+args[0]+".so", string(data))
+	add(args[0]+"/__init__.py", "import tvm_ffi\n\n_get = tvm_ffi.get_global_func\n")
+	add(args[0]+".dist-info/METADATA", "Name: "+args[0]+"\nLicense-Expression: MIT\nRequires-Dist: numpy\nRequires-Dist: apache-tvm-ffi>=0.1.15\n\n")
+	add(args[0]+".dist-info/WHEEL", "Tag: py3-none-any\n")
+	add(args[0]+".dist-info/licenses/LICENSE", "the licence\n")
+	w, err := z.Create(args[0] + ".dist-info/RECORD")
+	ts.Check(err)
+	_, err = w.Write([]byte(record))
+	ts.Check(err)
+	ts.Check(z.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), out.Bytes(), 0o644))
 }
 
 // cached is "cached FOLDER VERSION...": FOLDER becomes a cache with copies of these versions of apache-tvm-ffi, and

@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -52,7 +53,7 @@ func Generate(ctx context.Context, p *probe.Prober, c *project.Config) (*Result,
 		{"read", "", read},
 		{"generate", "generating", func() error { return generate(c) }},
 		{"typecheck", "checking that it compiles", b.verify},
-		{"compare", "comparing with the files on disk", func() error { return b.compare(c) }},
+		{"compare", "comparing with the files on disk", func() error { return b.compare(c, p.Wheels) }},
 	}
 	for _, s := range stages {
 		took, err := p.Console.Step(s.title, s.run)
@@ -63,6 +64,9 @@ func Generate(ctx context.Context, p *probe.Prober, c *project.Config) (*Result,
 	}
 	return b, nil
 }
+
+// Check refuses early what would fail at the end of Generate.
+func Check(ctx context.Context, c *project.Config) error { return (&Result{}).prepare(ctx, c) }
 
 // prepare finds the output folder, and refuses early what would fail at the end.
 func (b *Result) prepare(ctx context.Context, c *project.Config) (err error) {
@@ -152,9 +156,10 @@ func (b *Result) verify() error {
 }
 
 // compare finds out what changes on disk.
-func (b *Result) compare(c *project.Config) (err error) {
+func (b *Result) compare(c *project.Config, wheels map[string]project.WheelFile) (err error) {
 	names := slices.Sorted(maps.Keys(b.Files))
 	b.lock = project.NewLock(b.Schema, names)
+	b.lock.SetWheels(c, wheels, b.previous)
 	for _, f := range b.names {
 		b.lock.Names = append(b.lock.Names, f.Sources...)
 	}
@@ -201,8 +206,19 @@ type Timing struct {
 func (b *Result) LibraryChanges() []string { return b.lock.Changed(b.previous) }
 
 // SampleCall returns a call of the generated function that is easiest to call, or nil if
-// there is none.
-func (b *Result) SampleCall() (*project.Call, error) { return chooseCall(b.Files) }
+// there is none. If its arguments are JSON, name is that of the function in the library.
+func (b *Result) SampleCall() (call *project.Call, name string, err error) {
+	call, err = chooseCall(b.Files)
+	if call == nil || !json.Valid([]byte("["+call.Arguments()+"]")) {
+		return call, "", err
+	}
+	for _, e := range b.Report.Entries {
+		if e.Kind == gen.KindFunction && e.Status == gen.Generated && e.Package == "." && e.GoName == call.Func {
+			name = e.Name
+		}
+	}
+	return call, name, err
+}
 
 // Took records how long a stage took.
 func (b *Result) Took(stage string, d time.Duration) {

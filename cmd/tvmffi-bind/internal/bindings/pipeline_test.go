@@ -91,7 +91,7 @@ func TestGenerate(t *testing.T) {
 	if want := []string{"prepare", "read", "generate", "typecheck", "compare"}; !slices.Equal(stages, want) {
 		t.Errorf("the stages are %q, want %q", stages, want)
 	}
-	if call, err := b.SampleCall(); err != nil || call == nil || call.Func != "Water" {
+	if call, _, err := b.SampleCall(); err != nil || call == nil || call.Func != "Water" {
 		t.Errorf("the sample is %+v, %v", call, err)
 	}
 	if err := b.Output.Write(); err != nil {

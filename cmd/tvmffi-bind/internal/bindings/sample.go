@@ -115,6 +115,7 @@ func (s *sampler) sample(fn *ast.FuncDecl) (*project.Call, int) {
 		return nil, 0
 	}
 	call.Result = len(results.List) == 2
+	_, call.Callable = results.List[0].Type.(*ast.FuncType)
 	score := 1
 	if call.Result {
 		score += 2

@@ -56,6 +56,10 @@ type T struct{}
 			t.Errorf("%s: got the arguments %q, made by %q", x.declared, call.Arguments(), makes)
 		}
 	}
+	call, err = chooseCall(map[string][]byte{"a.go": []byte("package a\nfunc Adder(k int64) (func(n int64) (int64, error), error) { return nil, nil }\n")})
+	if err != nil || call == nil || !call.Callable {
+		t.Errorf("chose %+v, %v for a func that returns a func", call, err)
+	}
 	call, err = chooseCall(map[string][]byte{"a.go": []byte("package a\nfunc Load() error { return nil }\n")})
 	if err != nil || call != nil {
 		t.Errorf("chose %+v, %v from nothing", call, err)

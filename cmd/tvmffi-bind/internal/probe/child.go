@@ -65,11 +65,24 @@ type Prober struct {
 	// libraries were read last.
 	StandIns []string
 
-	hashes map[string]string // of files, by path
+	// Wheels has the wheels that libraries were found in and that are not pinned, by NAME==VERSION.
+	Wheels map[string]project.WheelFile
+
+	hashes map[string]string            // of files, by path
+	locked map[string]project.WheelFile // what the lock of the configuration says, like Wheels
+
+	lastKey, last []byte // the libraries that were read last, and their schema
 }
 
 // ReadLibraries returns the schema of libs, the first of which is libtvm_ffi.
 func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Schema, error) {
+	key, err := json.Marshal(libs)
+	if err != nil {
+		return schema.Schema{}, err
+	}
+	if bytes.Equal(key, p.lastKey) { // init reads, finds names, and then generates
+		return schema.Decode(p.last)
+	}
 	reply, err := p.read(ctx, libs)
 	if err != nil && reply.Lacks != "" && p.getCUDA(ctx, reply.Lacks) {
 		reply, err = p.read(ctx, libs)
@@ -84,6 +97,7 @@ func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Sche
 	if p.StandIns = reply.StandIns; len(p.StandIns) > 0 && !p.Examines {
 		p.Console.Notef("%s\n", p.Replaced())
 	}
+	p.lastKey, p.last = key, reply.Schema
 	return schema.Decode(reply.Schema)
 }
 

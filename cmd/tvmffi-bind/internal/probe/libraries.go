@@ -30,6 +30,11 @@ type Library struct {
 // Locate finds libtvm_ffi, the dependencies and the libraries of c. It returns them in
 // the order in which they are loaded.
 func (p *Prober) Locate(ctx context.Context, c *project.Config) ([]Library, error) {
+	if file, err := c.LockFile(); err == nil {
+		if lock, err := project.ReadLock(file); err == nil { // gen reports what is wrong with it
+			p.locked = lock.WheelsHere()
+		}
+	}
 	core, err := p.CoreOf(ctx, c)
 	if err != nil {
 		return nil, err
@@ -107,6 +112,7 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 			}
 		}
 		if fits {
+			p.found(spec.Package, c)
 			identity.PackageVersion = c.Version
 			return p.identify(c.Path, identity)
 		}
@@ -115,6 +121,7 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 	if err != nil {
 		return Library{}, err
 	}
+	p.found(spec.Package, find.Candidate{Cached: true, Site: dir.Root(), Version: dir.Spec().Version})
 	file := dir.Path(spec.Path)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		names, _ := contents(dir)
@@ -123,6 +130,22 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 	}
 	identity.PackageVersion = dir.Spec().Version
 	return p.identify(file, identity)
+}
+
+// found records the wheel of the cache in which a library was found, if it is not pinned.
+func (p *Prober) found(pkg string, c find.Candidate) {
+	if !c.Cached {
+		return
+	}
+	data, err := os.ReadFile(filepath.Join(c.Site, find.Marker))
+	hash := strings.TrimSpace(string(data))
+	if err != nil || hash == "" || slices.ContainsFunc(wheel.Pinned(), func(s wheel.Spec) bool { return s.SHA256 == hash }) {
+		return
+	}
+	if p.Wheels == nil {
+		p.Wheels = map[string]project.WheelFile{}
+	}
+	p.Wheels[pkg+"=="+c.Version] = project.WheelFile{Tag: wheel.Tag(c.Site), SHA256: hash}
 }
 
 // sameVersion is the check that a library has the version that the configuration asks for.
@@ -255,9 +278,12 @@ func (p *Prober) Repair(ctx context.Context, d wheel.Dir, damage error) error {
 	return nil
 }
 
-// getWheel gets a pinned wheel; an empty version means the newest pinned one.
+// getWheel gets a wheel whose hash is pinned, or stands in the lock. An empty version means the newest pinned one.
 func (p *Prober) getWheel(ctx context.Context, pkg, version string) (wheel.Dir, error) {
 	spec, err := pinnedWheel(pkg, version)
+	if f, ok := p.locked[pkg+"=="+version]; err != nil && ok {
+		spec, err = wheel.Tagged(pkg, version, f.Tag, f.SHA256), nil
+	}
 	if err != nil {
 		return wheel.Dir{}, err
 	}
@@ -275,15 +301,19 @@ func (p *Prober) fetch(ctx context.Context, spec wheel.Spec) (wheel.Dir, error) 
 		}
 		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and --offline forbids to download it: run \"%s setup\" once with a network connection, or install it with pip", spec, console.Command())
 	}
-	p.Console.Notef("downloading %s with pip or uv\n", spec)
-	var dir wheel.Dir
-	_, err := p.Console.Step("downloading "+spec.Package, func() (err error) {
-		dir, err = wheel.Get(ctx, spec)
+	return p.download(spec.String(), func() (wheel.Dir, error) { return wheel.Get(ctx, spec) })
+}
+
+// download gets a wheel and says so.
+func (p *Prober) download(what string, get func() (wheel.Dir, error)) (dir wheel.Dir, err error) {
+	p.Console.Notef("downloading %s with pip or uv\n", what)
+	_, err = p.Console.Step("downloading "+what, func() (err error) {
+		dir, err = get()
 		return err
 	})
 	if err == nil {
 		_, size := contents(dir)
-		p.Console.Notef("unpacked %s: %.1f MB\n", spec, float64(size)/1e6)
+		p.Console.Notef("unpacked %s: %.1f MB\n", dir.Spec(), float64(size)/1e6)
 	}
 	return dir, err
 }
@@ -316,10 +346,9 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 		}
 		versions = append(versions, s.Version)
 	}
-	searched := strings.Join(find.Searched(), ", ")
 	// A name like a known one is a mistake. To install what has that name could be dangerous.
 	if guess := nearest.Question(pkg, names); guess != "" && !slices.Contains(names, pkg) {
-		return wheel.Spec{}, fmt.Errorf("the Python package %s is neither installed nor known%s (searched: %s)", pkg, guess, searched)
+		return wheel.Spec{}, fmt.Errorf("the Python package %s is neither installed nor known%s", pkg, guess)
 	}
 	want, other := pkg, ""
 	if version != "" {
@@ -329,8 +358,8 @@ func pinnedWheel(pkg, version string) (wheel.Spec, error) {
 		slices.Reverse(versions)
 		other = ", or ask for version " + strings.Join(versions, " or ")
 	}
-	return wheel.Spec{}, fmt.Errorf("the Python package %s is not installed, and tvmffi-bind has no pinned wheel of it for %s: check the name, and run \"pip install %s\"%s; searched: %s",
-		pkg, project.Platform(), want, other, searched)
+	return wheel.Spec{}, fmt.Errorf("the Python package %s is neither installed nor in the cache, and no hash of a wheel of it for %s is known: check the name, and run \"%s setup %s\", which gets it with pip%s",
+		want, project.Platform(), console.Command(), want, other)
 }
 
 // CoreVersions lists the pinned versions of the Python package of libtvm_ffi for this platform.

@@ -65,8 +65,8 @@ func TestLocateInPackage(t *testing.T) {
 		{what: "truncated, but another version", cached: map[string]string{"2.0": library, "3.0": library[:len(library)/2]}, version: "2.0", want: "2.0"},
 		{what: "damaged", cached: map[string]string{"2.0": library, "3.0": library}, record: "sample/lib.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n", fail: "lib.so is damaged: its sha256 is "},
 		{what: "another user can change one", cached: map[string]string{"1.0": library, "3.0": library}, mode: 0o777, fail: "the cache: "},
-		{what: "installed, but truncated", installed: library[:len(library)/2], fail: `check the name, and run "pip install sample"; searched: `},
-		{what: "nowhere", version: "5.0", fail: `check the name, and run "pip install sample==5.0"; searched: `},
+		{what: "installed, but truncated", installed: library[:len(library)/2], fail: `check the name, and run "go tool tvmffi-bind setup sample", which gets it with pip`},
+		{what: "nowhere", version: "5.0", fail: `check the name, and run "go tool tvmffi-bind setup sample==5.0", which gets it with pip`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			if runtime.GOOS == "windows" && c.mode != 0 {
@@ -222,8 +222,8 @@ func TestPinnedWheel(t *testing.T) {
 		t.Errorf("got %v, %v", s, err)
 	}
 	for _, c := range [][3]string{
-		{"xgramar", "", "the Python package xgramar is neither installed nor known; did you mean xgrammar? (searched: "},
-		{"nvidia-cuda-nvrtc-cu12", "1.0", `run "pip install nvidia-cuda-nvrtc-cu12==1.0", or ask for version 12.9.86 or 12.4.127; searched: `},
+		{"xgramar", "", "the Python package xgramar is neither installed nor known; did you mean xgrammar?"},
+		{"nvidia-cuda-nvrtc-cu12", "1.0", `setup nvidia-cuda-nvrtc-cu12==1.0", which gets it with pip, or ask for version 12.9.86 or 12.4.127`},
 	} {
 		if _, err := pinnedWheel(c[0], c[1]); err == nil || !strings.Contains(err.Error(), c[2]) {
 			t.Errorf("%s %s: %v, want %q", c[0], c[1], err, c[2])

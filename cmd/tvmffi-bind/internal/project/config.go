@@ -70,6 +70,12 @@ type Config struct {
 // the file that it will be written to, or "" if all comes from flags.
 func NewConfig(dir, file string) *Config { return &Config{dir: dir, file: file} }
 
+// Add makes c use a names file that is still to be written.
+func (c *Config) Add(name string, data []byte) {
+	c.Names = append(c.Names, name)
+	c.beside = func(string) ([]byte, error) { return data, nil }
+}
+
 // File returns the file of the configuration, "" if it comes from flags.
 func (c *Config) File() string { return c.file }
 

@@ -26,6 +26,8 @@ type Lock struct {
 	Comment   string          `json:"comment"`
 	Format    int             `json:"format"`
 	Libraries []lockedLibrary `json:"libraries,omitempty"`
+	// Wheels are those that libraries came from and whose hashes the tool does not know.
+	Wheels []lockedWheel `json:"wheels,omitempty"`
 	// Names are the Python distributions that names files were read from.
 	Names []hints.Source `json:"names,omitempty"`
 	// Interface is the fingerprint of everything that was bound.
@@ -46,6 +48,56 @@ type lockedLibrary struct {
 	SHA256 map[string]string `json:"sha256,omitempty"`
 	// Interface is the fingerprint of what this library adds.
 	Interface string `json:"interface"`
+}
+
+// lockedWheel identifies the wheels of one version of a Python package, by platform.
+type lockedWheel struct {
+	Requirement string               `json:"requirement"` // such as garden==1.2
+	Files       map[string]WheelFile `json:"files"`
+}
+
+// WheelFile identifies one wheel.
+type WheelFile struct {
+	// Tag says for which Python and platform it is, such as cp312-cp312-manylinux_2_28_x86_64.
+	Tag    string `json:"tag"`
+	SHA256 string `json:"sha256"`
+}
+
+// WheelsHere returns the wheels for this platform by NAME==VERSION.
+func (l *Lock) WheelsHere() map[string]WheelFile {
+	here := map[string]WheelFile{}
+	if l != nil {
+		for _, w := range l.Wheels {
+			if f, ok := w.Files[Platform()]; ok {
+				here[w.Requirement] = f
+			}
+		}
+	}
+	return here
+}
+
+// SetWheels records the wheels that c asks for. Here are those for this platform by NAME==VERSION;
+// the others come from the previous lock.
+func (l *Lock) SetWheels(c *Config, here map[string]WheelFile, previous *Lock) {
+	all := map[string]map[string]WheelFile{}
+	if previous != nil {
+		for _, w := range previous.Wheels {
+			all[w.Requirement] = maps.Clone(w.Files)
+		}
+	}
+	for what, f := range here {
+		if all[what] == nil {
+			all[what] = map[string]WheelFile{}
+		}
+		all[what][Platform()] = f
+	}
+	for _, s := range slices.Concat(c.Deps, c.Libraries) {
+		what := s.Package + "==" + s.Version
+		if len(all[what]) > 0 {
+			l.Wheels = append(l.Wheels, lockedWheel{what, all[what]})
+			delete(all, what)
+		}
+	}
 }
 
 const lockComment = "Written by tvmffi-bind. Commit this file; change it with tvmffi-bind gen."

@@ -150,3 +150,28 @@ func TestLock_adoptsBesideNewLibraries(t *testing.T) {
 		t.Errorf("changed says %q, want %q", previous.Changed(now), want)
 	}
 }
+
+// TestLock_wheels: a machine knows the wheels for its platform, and keeps those for others until
+// the configuration asks for another version.
+func TestLock_wheels(t *testing.T) {
+	c := &Config{Libraries: []LibrarySpec{{Package: "garden", Version: "1.2", Path: "a.so"}, {Package: "garden", Version: "1.2", Path: "b.so"}, {File: "c.so"}}}
+	previous := &Lock{Wheels: []lockedWheel{
+		{"garden==1.2", map[string]WheelFile{"plan9/mips": {"t", "1"}, Platform(): {"t", "2"}}},
+		{"garden==1.1", map[string]WheelFile{Platform(): {"t", "3"}}},
+	}}
+	for _, here := range []map[string]WheelFile{{"garden==1.2": {"u", "4"}, "other==1": {"u", "5"}}, nil} {
+		l := &Lock{}
+		l.SetWheels(c, here, previous)
+		want := WheelFile{"t", "2"} // of the lock, where the library is installed
+		if here != nil {
+			want = WheelFile{"u", "4"}
+		}
+		if len(l.Wheels) != 1 || l.Wheels[0].Requirement != "garden==1.2" || l.Wheels[0].Files["plan9/mips"].SHA256 != "1" || l.WheelsHere()["garden==1.2"] != want {
+			t.Errorf("%v: %+v", here, l.Wheels)
+		}
+	}
+	l := &Lock{}
+	if l.SetWheels(c, nil, nil); l.Wheels != nil || len((*Lock)(nil).WheelsHere()) != 0 {
+		t.Errorf("%+v of nothing", l.Wheels)
+	}
+}

@@ -1,0 +1,253 @@
+package probe
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+// Discover gets a wheel, which what names by its file or by NAME[==VERSION], and writes into c the
+// libraries of TVM-FFI in it and what they need: the libtvm_ffi that the wheel asks for, and the
+// CUDA runtime.
+func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (wheel.Dir, error) {
+	dir, err := p.anyWheel(ctx, what)
+	if err != nil {
+		return wheel.Dir{}, err
+	}
+	found, err := librariesIn(dir)
+	if err != nil {
+		return wheel.Dir{}, err
+	}
+	version, err := p.coreFor(ctx, dir)
+	if err != nil {
+		return wheel.Dir{}, err
+	}
+	s := dir.Spec()
+	for _, f := range found {
+		c.Libraries = append(c.Libraries, project.LibrarySpec{Package: s.Package, Version: s.Version, Path: f.path})
+	}
+	if version != "" {
+		c.Deps = append(c.Deps, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: find.PathOfCore(runtime.GOOS)})
+	}
+	for _, name := range []string{"libcudart.so.12", "libcudart.so.13"} {
+		if !slices.ContainsFunc(found, func(f foundLibrary) bool { return slices.Contains(f.Needed, name) }) {
+			continue
+		}
+		if spec, err := pinnedWheel(cudaPackages[name], ""); err == nil {
+			if cuda, err := p.fetch(ctx, spec); err == nil {
+				files, _ := filepath.Glob(cuda.Path("nvidia/*/lib/" + name))
+				for _, file := range files {
+					rel, _ := filepath.Rel(cuda.Root(), file)
+					c.Deps = append(c.Deps, project.LibrarySpec{Package: spec.Package, Version: spec.Version, Path: filepath.ToSlash(rel)})
+				}
+			}
+		}
+	}
+	return dir, nil
+}
+
+// anyWheel gets a wheel that need not be known.
+func (p *Prober) anyWheel(ctx context.Context, what string) (wheel.Dir, error) {
+	if strings.EqualFold(filepath.Ext(what), ".whl") {
+		return wheel.Take(ctx, what)
+	}
+	name, version, exact := strings.Cut(what, "==")
+	if exact {
+		if dir, ok := wheel.Have(name, version); ok {
+			return dir, nil
+		}
+		if spec, err := pinnedWheel(wheel.Normal(name), version); err == nil {
+			return p.fetch(ctx, spec)
+		}
+	}
+	if p.Offline {
+		return wheel.Dir{}, fmt.Errorf("%s is not in the cache, and --offline forbids to download it: run the command once with a network connection, or name the file of its wheel", what)
+	}
+	return p.download(what, func() (wheel.Dir, error) { return wheel.Find(ctx, what) })
+}
+
+// foundLibrary is a library in a wheel.
+type foundLibrary struct {
+	symbols.File
+	path string // in the wheel, with slashes
+}
+
+// librariesIn lists the libraries of a wheel that use TVM-FFI and that a program on this machine
+// can load, those that others need first.
+func librariesIn(dir wheel.Dir) ([]foundLibrary, error) {
+	names, _ := contents(dir)
+	slices.Sort(names)
+	var all []foundLibrary
+	var elsewhere, others int
+	for _, name := range names {
+		if !NamesLibrary(name) || find.IsCore(path.Base(name)) {
+			continue
+		}
+		file, err := symbols.Read(dir.Path(name))
+		switch {
+		case err != nil || !file.UsesFFI() || file.ImportsPython:
+			others++
+		case file.CheckHost(runtime.GOOS, runtime.GOARCH) != nil:
+			elsewhere++
+		default:
+			all = append(all, foundLibrary{file, name})
+		}
+	}
+	if len(all) == 0 {
+		return nil, console.Refuse("%s has no library of TVM-FFI for %s (%s for other platforms, %s without TVM-FFI or for Python alone): check the name, or name the wheel of another version or platform",
+			dir.Spec(), project.Platform(), console.Count(elsewhere, "library"), console.Count(others, "library"))
+	}
+	return inOrder(all), nil
+}
+
+// inOrder puts each library behind those of the list that it needs. The others keep their order.
+func inOrder(all []foundLibrary) []foundLibrary {
+	var sorted []foundLibrary
+	for len(all) > 0 {
+		i := max(0, slices.IndexFunc(all, func(f foundLibrary) bool {
+			return !slices.ContainsFunc(all, func(other foundLibrary) bool {
+				return other.path != f.path && slices.ContainsFunc(f.Needed, func(name string) bool {
+					return path.Base(name) == cmp.Or(path.Base(other.ID), other.Name) || path.Base(name) == other.Name
+				})
+			})
+		}))
+		sorted = append(sorted, all[i])
+		all = slices.Delete(all, i, i+1)
+	}
+	return sorted
+}
+
+// coreFor returns the version of libtvm_ffi that a wheel asks for, "" for any, and gets it. Among
+// the versions that fit, the newest known one is preferred.
+func (p *Prober) coreFor(ctx context.Context, dir wheel.Dir) (version string, err error) {
+	specifiers, err := coreRequirement(dir)
+	if err != nil || specifiers == "" {
+		return "", err
+	}
+	known := CoreVersions()
+	slices.SortFunc(known, func(a, b string) int { return compareVersions(b, a) })
+	if i := slices.IndexFunc(known, func(v string) bool { return satisfies(v, specifiers) }); i >= 0 {
+		return known[i], nil
+	}
+	if exact, ok := strings.CutPrefix(specifiers, "=="); ok && !strings.ContainsAny(exact, "*,") {
+		for c, err := range find.InPackages(find.File{Name: find.CoreName(), Package: project.CorePackage, Version: exact, PathInPackage: find.PathOfCore(runtime.GOOS)}, sameVersion, loadable) {
+			if err == nil {
+				return c.Version, nil
+			}
+		}
+	}
+	core, err := p.anyWheel(ctx, project.CorePackage+specifiers)
+	if err != nil {
+		return "", fmt.Errorf("%s needs %s%s: %w", dir.Spec(), project.CorePackage, specifiers, err)
+	}
+	return core.Spec().Version, nil
+}
+
+// requirement is a line such as "name[extra] (>=1,<2) ; marker", in which all but the name may be missing.
+var requirement = regexp.MustCompile(`^([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(;.*)?$`)
+
+// coreRequirement returns the versions of libtvm_ffi that the metadata of a wheel asks for, such
+// as ">=0.1.2,<0.2". It is "" if every version will do.
+func coreRequirement(dir wheel.Dir) (string, error) {
+	files, _ := filepath.Glob(dir.Path("*.dist-info/METADATA"))
+	if len(files) != 1 {
+		return "", fmt.Errorf("%s has %d files *.dist-info/METADATA, not 1", dir.Spec(), len(files))
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() && lines.Text() != "" {
+		text, is := strings.CutPrefix(lines.Text(), "Requires-Dist:")
+		m := requirement.FindStringSubmatch(strings.TrimSpace(text))
+		if is && m != nil && wheel.Normal(m[1]) == project.CorePackage && !strings.Contains(m[3], "extra") {
+			return strings.ReplaceAll(m[2], " ", ""), nil
+		}
+	}
+	return "", lines.Err()
+}
+
+// satisfies reports whether a version fits all specifiers of a requirement.
+func satisfies(version, specifiers string) bool {
+	for s := range strings.SplitSeq(specifiers, ",") {
+		end := strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune("<>=!~", r) })
+		if end <= 0 {
+			return false
+		}
+		operator, bound := s[:end], s[end:]
+		prefix, wild := strings.CutSuffix(bound, ".*")
+		is := compareVersions(version, bound)
+		below := is == 0 || strings.HasPrefix(version+".", prefix+".")
+		ok := false
+		switch operator {
+		case "==", "===":
+			ok = is == 0 || wild && below
+		case "!=":
+			ok = is != 0 && !(wild && below)
+		case ">=":
+			ok = is >= 0
+		case "<=":
+			ok = is <= 0
+		case ">":
+			ok = is > 0
+		case "<":
+			ok = is < 0
+		case "~=": // at least this, and the same but for the last part
+			ok = is >= 0 && strings.HasPrefix(version+".", bound[:strings.LastIndexByte("."+bound, '.')])
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+var versionPart = regexp.MustCompile(`[0-9]+|[a-z]+[0-9]*`)
+
+// compareVersions orders versions of Python packages: 0.1a1, 0.1, 0.1.post1, 0.1.1.
+func compareVersions(a, b string) int {
+	x, y := versionPart.FindAllString(strings.ToLower(a), -1), versionPart.FindAllString(strings.ToLower(b), -1)
+	for i := range max(len(x), len(y)) {
+		if c := comparePart(x, i) - comparePart(y, i); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// comparePart returns the rank of a part of a version, of 0 if there is none.
+func comparePart(parts []string, i int) int {
+	const kind = 1 << 40
+	if i >= len(parts) {
+		return 0
+	}
+	digits := strings.TrimLeft(parts[i], "abcdefghijklmnopqrstuvwxyz")
+	n, _ := strconv.Atoi(digits) // none is 0
+	n = min(n, kind-1)
+	switch word := strings.TrimSuffix(parts[i], digits); word {
+	case "":
+		return 2*kind*min(n, 1) + n
+	case "post", "rev", "r":
+		return kind + n
+	default: // dev, a, b, rc
+		return -kind + n
+	}
+}

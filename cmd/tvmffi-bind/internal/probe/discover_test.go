@@ -1,0 +1,66 @@
+package probe
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/symbols"
+)
+
+func TestCompareVersions(t *testing.T) {
+	sorted := []string{"0.1rc1", "0.1", "0.1.post1", "0.1.1", "0.1.9", "0.1.14", "0.1.14.post1", "0.1.14.post2", "0.2"}
+	for i, a := range sorted {
+		for j, b := range sorted {
+			if got := compareVersions(a, b); got < 0 != (i < j) || got > 0 != (i > j) {
+				t.Errorf("%s, %s: %d", a, b, got)
+			}
+		}
+	}
+	if compareVersions("0.1", "0.1.0") != 0 {
+		t.Error("0.1 is 0.1.0")
+	}
+}
+
+func TestSatisfies(t *testing.T) {
+	for _, c := range []struct {
+		specifiers string
+		fit        []string
+	}{
+		{"==0.1.12", []string{"0.1.12"}},
+		{"==0.1.*", []string{"0.1.9", "0.1.12", "0.1.14.post1"}},
+		{"!=0.1.*", []string{"0.2"}},
+		{">=0.1.11,<0.1.13", []string{"0.1.12"}},
+		{">0.1.12,<=0.2,!=0.1.14.post1", []string{"0.2"}},
+		{"~=0.1.12", []string{"0.1.12", "0.1.14.post1"}},
+		{"0.1.12", nil},
+		{"=>0.1", nil},
+	} {
+		var fit []string
+		for _, v := range []string{"0.1.9", "0.1.12", "0.1.14.post1", "0.2"} {
+			if satisfies(v, c.specifiers) {
+				fit = append(fit, v)
+			}
+		}
+		if !slices.Equal(fit, c.fit) {
+			t.Errorf("%s: %v, want %v", c.specifiers, fit, c.fit)
+		}
+	}
+}
+
+// TestInOrder has a library that needs two others, one by its file name, and a circle.
+func TestInOrder(t *testing.T) {
+	lib := func(name, id string, needed ...string) foundLibrary {
+		return foundLibrary{symbols.File{Name: name, ID: id, Needed: needed}, "lib/" + name}
+	}
+	all := []foundLibrary{
+		lib("a.so", "", "libb.so.1", "c.so", "libc.so.6"), lib("b.so", "libb.so.1", "c.so"), lib("c.so", ""),
+		lib("x.so", "", "y.so"), lib("y.so", "", "x.so"),
+	}
+	var names string
+	for _, f := range inOrder(all) {
+		names += f.Name + " "
+	}
+	if names != "c.so b.so a.so x.so y.so " {
+		t.Error(names)
+	}
+}

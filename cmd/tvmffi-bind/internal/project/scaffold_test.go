@@ -1,0 +1,33 @@
+package project
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLibraryProgram: go vet refuses fmt.Println of a func, and an import that is not used.
+func TestLibraryProgram(t *testing.T) {
+	for _, c := range []struct {
+		data              Scaffold
+		main, example, no string
+	}{
+		{Scaffold{Files: []string{"lib/a.so"}, Call: &Call{Func: "Adder", Args: []string{"1"}, Result: true, Callable: true}},
+			`fmt.Printf("Adder returned a %T\n", result)`, "func ExampleAdder() {\n\tif err := garden.Load(tvmffi.WithFile(\"../lib/a.so\"))", "Println(result)"},
+		{Scaffold{Files: []string{"./a.so", "/b.so"}}, "Load(\n\t\ttvmffi.WithFile(\"./a.so\"),\n\t\ttvmffi.WithFile(\"/b.so\"),\n\t)", "func Example() {", "Output"},
+		{Scaffold{Output: "42", Call: &Call{Func: "Area", Result: true}}, "garden.Load()", "fmt.Println(result)\n\t// Output: 42\n", "runtime"},
+		{Scaffold{Lacks: "libcuda.so.1"}, "garden.Load()", "garden.Load()", "Output"},
+	} {
+		c.data.Package, c.data.Import = "garden", "example.com/garden"
+		files, err := LibraryProgram(c.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		main, example, test := string(files[MainName]), string(files[ExampleName]), string(files[TestName])
+		if !strings.Contains(main, c.main) || !strings.Contains(example, c.example) || strings.Contains(main+example, c.no) {
+			t.Errorf("%+v:\n%s\n%s", c.data, main, example)
+		}
+		if strings.Contains(test, "t.Skip(err)") != (c.data.Lacks != "") {
+			t.Errorf("%+v:\n%s", c.data, test)
+		}
+	}
+}
