@@ -33,12 +33,10 @@ var pinned = []Spec{
 	{"apache-tvm-ffi", "0.1.15.post2", "darwin", "arm64", darwinARM64, python, "258264d149d276ae96edb3aad31d4896248b1a466715c64cf345d7b724e0dd8b"},
 	{"apache-tvm-ffi", "0.1.15.post2", "windows", "amd64", windowsAMD64, python, "e72a88480195fb686bb0fed989145a77a6289e1814b18908462c3f7ce2e9270a"},
 	{"nvidia-cuda-nvrtc", "13.5.37", "linux", "amd64", "manylinux_2_12_x86_64", python, "86b4d68058807988b7d9af5b44917a0601e9c337f35ccd657bfb3c759ff8d8bc"},
-	// The newest NVRTC of CUDA 12 is for users. The tests and bench/gpu -pack take 12.4, which stands below with what belongs
-	// to it: a driver of CUDA 12.4 refuses PTX of 12.9.
-	{"nvidia-cuda-nvrtc-cu12", "12.9.86", "linux", "amd64", "manylinux_2_12_x86_64", python, "210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4"},
 	{"nvidia-cuda-runtime", "13.5.37", "linux", "amd64", "manylinux_2_17_x86_64", python, "df2b79a8852f10d1fef8c848489c49eebb5754051bf870202a862831412b179d"},
 	{"nvidia-cuda-crt", "13.5.37", "linux", "amd64", "manylinux_2_17_x86_64", python, "e898b7f73d3035fa89915a3f7bf3b54a73e90249746111aed295822c4729bb29"},
 	{"nvidia-cuda-cccl", "13.3.5.0.6", "linux", "amd64", "manylinux_2_17_x86_64", python, "d5230098fa2df5021e1a00c0c4eee41797671a91119d31e892463e5ccf3ee326"},
+	// The oldest that the tests support: a driver of CUDA 12.4 refuses PTX of a newer one.
 	{"nvidia-cuda-nvrtc-cu12", "12.4.127", "linux", "amd64", "manylinux2014_x86_64", python, "a178759ebb095827bd30ef56598ec182b85547f1508941a3d560eb7ea1fbf338"},
 	{"nvidia-cuda-runtime-cu12", "12.4.127", "linux", "amd64", "manylinux2014_x86_64", python, "64403288fa2136ee8e467cdc9c9427e0434110899d07c779f25b5c068934faa5"},
 	{"nvidia-cuda-cccl-cu12", "12.4.127.post1", "linux", "amd64", "manylinux2014_x86_64", python, "2027fa5fc75fbee703bf24e8275a40a605cf94a3e8fef8a7187897d49b34facb"},
