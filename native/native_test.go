@@ -418,8 +418,12 @@ tvm::ffi::String launch() { return cudaGetErrorName(static_cast<cudaError_t>(fil
 
 func TestBuildTo(t *testing.T) {
 	compiles(t)
-	file := filepath.Join(t.TempDir(), "libnamed.so")
-	code := native.Code{Name: "x", CPP: []string{"int64_t f() { return 7; }"}, Exports: map[string]string{"f": ""}}
+	dir := t.TempDir()
+	file, source := filepath.Join(dir, "libnamed.so"), filepath.Join(t.TempDir(), "f.cc")
+	if err := os.WriteFile(source, []byte(exporting("", "f", "7")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code := native.Code{Name: "x", Files: []string{source}}
 	for range 2 { // the second replaces the first
 		if err := native.BuildTo(t.Context(), code, file); err != nil {
 			t.Fatal(err)
@@ -433,7 +437,7 @@ func TestBuildTo(t *testing.T) {
 	if v := call(t, m, "f"); v != any(int64(7)) {
 		t.Errorf("f() is %v", v)
 	}
-	left, err := os.ReadDir(filepath.Dir(file))
+	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 1 {
 		t.Errorf("left beside the library: %v, %v", left, err)
 	}

@@ -16,10 +16,16 @@ import (
 // afterwards.
 func TestBuildObjects(t *testing.T) {
 	compiles(t)
-	file := filepath.Join(t.TempDir(), "three.cc")
-	if err := os.WriteFile(file, []byte(exporting("", "three", "3")), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	write := func(name, value string) string {
+		t.Helper()
+		file := filepath.Join(dir, name+".cc")
+		if err := os.WriteFile(file, []byte(exporting("", name, value)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
 	}
+	two, three, four := write("two", "2"), write("three", "3"), write("four", "4")
 	build := func(c native.Code, want int) []string {
 		t.Helper()
 		var log bytes.Buffer
@@ -33,7 +39,7 @@ func TestBuildObjects(t *testing.T) {
 		}
 		return paths
 	}
-	code := native.Code{CPP: []string{exporting("", "one", "1"), exporting("", "two", "2")}, Files: []string{file}}
+	code := native.Code{CPP: []string{exporting("", "one", "1")}, Files: []string{two, three}}
 	objects := build(code, 3)
 	if again := build(code, 0); !reflect.DeepEqual(again, objects) || len(objects) != 3 {
 		t.Fatalf("objects %q, then %q", objects, again)
@@ -44,7 +50,7 @@ func TestBuildObjects(t *testing.T) {
 	build(code, 3) // one of them is damaged
 
 	// An object file among the files is not compiled, and keeps its place.
-	mixed := native.Code{CPP: []string{exporting("", "four", "4")}, Files: []string{objects[0], file, objects[1]}}
+	mixed := native.Code{Files: []string{four, objects[0], three, objects[1]}}
 	some := build(mixed, 2)
 	if len(some) != 4 || some[1] != objects[0] || some[3] != objects[1] {
 		t.Errorf("objects %q, want %q second and %q last", some, objects[0], objects[1])

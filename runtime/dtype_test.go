@@ -103,7 +103,9 @@ func TestDataType_String_asTheLibrary(t *testing.T) {
 	for code := range 256 {
 		for _, bits := range []uint8{0, 1, 4, 6, 8, 16, 32, 64, 128, 255} {
 			for _, lanes := range []uint16{0, 1, 2, 16, 32767, 32768, 65532, 65535} {
-				compareText(t, tvmffi.DataType{Code: uint8(code), Bits: bits, Lanes: lanes})
+				if !testing.Short() || code < 20 || code%32 == 0 { // later ones are alike
+					compareText(t, tvmffi.DataType{Code: uint8(code), Bits: bits, Lanes: lanes})
+				}
 			}
 		}
 	}

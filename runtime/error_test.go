@@ -391,7 +391,7 @@ func TestErrorAsValue(t *testing.T) {
 func TestErrorsAreCollected(t *testing.T) {
 	runtimetest.Balanced(t)
 	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) error { return io.EOF }))
-	for range 1000 {
+	for range 200 {
 		if _, err := runtimetest.Call("calls.apply", f, 1); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}

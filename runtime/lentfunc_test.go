@@ -105,7 +105,11 @@ func TestRetainFunc(t *testing.T) {
 func TestLentFunc_race(t *testing.T) {
 	runtimetest.Load(t)
 	runtimetest.Balanced(t)
-	for range 300 {
+	tries := 300
+	if testing.Short() {
+		tries = 50
+	}
+	for range tries {
 		var all sync.WaitGroup
 		callback := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(f lentFunc) {
 			started := make(chan struct{}, 4)

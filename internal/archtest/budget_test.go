@@ -26,7 +26,7 @@ var budget = []struct {
 }
 
 // mostCompilingScripts caps the scripts with a command that compiles a program.
-const mostCompilingScripts = 6
+const mostCompilingScripts = 4
 
 var compiles = regexp.MustCompile(`(?m)^exec (go (build|generate|run|test|tool|vet)|sh -c .*g\+\+)|^exec tvmffi-bind build`)
 
