@@ -2,6 +2,7 @@ package pynames
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -84,6 +85,8 @@ func (s site) clean(name string) string {
 		return ""
 	case name == "self":
 		return name // until the type of the parameter is known
+	case s.loose && name == strings.ToUpper(name) && len(name) > 1:
+		return "" // a constant of the source
 	}
 	name = strings.Trim(name, "_")
 	if len(name) > maxName || strings.IndexFunc(name, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) >= 0 {
@@ -137,6 +140,8 @@ type chosen struct {
 	names []string
 	// best are the sites that give these names, the one that is named like the function first.
 	best []site
+	// disputed describes the parameters to which calls of what may be a module give several names.
+	disputed []string
 	// fits is false if no site has the number of parameters of the function.
 	fits bool
 }
@@ -191,6 +196,10 @@ func choose(function string, sites []site, it item, known bool) chosen {
 				}
 			}
 			out.names[i] = most(counts)
+			if len(counts) > 1 && votes[first].site.loose {
+				out.names[i] = ""
+				out.disputed = append(out.disputed, fmt.Sprintf("parameter %d is %s", i, strings.Join(slices.Sorted(maps.Keys(counts)), " or ")))
+			}
 			if len(counts) > 0 {
 				break
 			}

@@ -473,6 +473,8 @@ class Reader(ast.NodeVisitor):
         callees, args = alternatives(node.func), node.args
         if isinstance(node.func, ast.Name):
             callees = self.scope.aliases.get(node.func.id, callees)
+        if not callees and isinstance(node.func, ast.Attribute):
+            callees = ["?." + node.func.attr]  # of a module that an expression is, such as load().f
         last = callees[0].split(".")[-1] if callees else ""
         if last in ("init_ffi_api", "_init_api") or self.imports.get(last, "").split(".")[-1] in ("init_ffi_api", "_init_api"):
             self.namespace(args)

@@ -17,6 +17,7 @@ type iface struct {
 	types      hints.Types
 	all        []string        // the names of items that take parameters, sorted
 	namespaces map[string]bool // in which a bound library has an item
+	exports    map[string]bool // the functions of modules, which no name in Python refers to
 }
 
 // item is a function, method, constructor, type or field.
@@ -32,7 +33,7 @@ type item struct {
 
 // newIface indexes a schema.
 func newIface(s schema.Schema) *iface {
-	in := &iface{items: map[string]item{}, types: hints.Types{}, namespaces: map[string]bool{}}
+	in := &iface{items: map[string]item{}, types: hints.Types{}, namespaces: map[string]bool{}, exports: map[string]bool{}}
 	bound := map[string]bool{}
 	for _, l := range s.Libraries {
 		bound[l.File] = l.Role == schema.RoleBound
@@ -69,6 +70,9 @@ func newIface(s schema.Schema) *iface {
 			it.params, it.returns = f.Signature.Params, f.Signature.Return
 		}
 		name := f.Name
+		if f.Source == schema.SourceModule && it.typed && bound[f.Library] {
+			in.exports[name] = true
+		}
 		if other, ok := in.items[name]; ok && other.kind == "type" { // two items of one name
 			in.items["type:"+name] = other
 		}

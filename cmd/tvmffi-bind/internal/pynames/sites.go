@@ -14,6 +14,8 @@ type site struct {
 	// declares is true for a def that has the parameters of the function: one that only type checkers see, or,
 	// with alike, one that has the name and the number of parameters of a function that no call tells about.
 	declares, alike bool
+	// loose is true for a call of an attribute of anything that has the name of a function of a module.
+	loose bool
 }
 
 // sites returns all calls of each function, method and constructor, by name.
@@ -35,7 +37,12 @@ func (p *program) sites() map[string][]site {
 			if c.Class >= 0 {
 				s.of = &m.Classes[c.Class]
 			}
-			for _, name := range p.callees(s) {
+			names := p.callees(s)
+			if name := last(c.Callee); len(names) == 0 && p.ofModule(s, name) {
+				s.loose = true
+				names = []string{name}
+			}
+			for _, name := range names {
 				found[name] = append(found[name], s)
 			}
 		}
@@ -50,6 +57,15 @@ func (p *program) sites() map[string][]site {
 		}
 	}
 	return found
+}
+
+// ofModule reports whether a call may be one of a function of a loaded module: what the call names is not Python,
+// and the function takes as many arguments. A module is an object, so only its name says which function it is.
+func (p *program) ofModule(s site, name string) bool {
+	if p.iface == nil || !p.iface.exports[name] || s.call.Keywords > 0 || len(s.call.Args) != len(p.iface.items[name].params) {
+		return false
+	}
+	return p.resolve(s.in, s.call.Callee, 0).kind == unknown
 }
 
 // Of a module, so many calls of getattr(a, name) count, and for each so many names.
