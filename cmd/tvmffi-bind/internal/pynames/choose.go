@@ -198,7 +198,7 @@ func choose(function string, sites []site, it item, known bool) chosen {
 			out.names[i] = most(counts)
 			if len(counts) > 1 && votes[first].site.loose {
 				out.names[i] = ""
-				out.disputed = append(out.disputed, fmt.Sprintf("parameter %d is %s", i, strings.Join(slices.Sorted(maps.Keys(counts)), " or ")))
+				out.disputed = append(out.disputed, fmt.Sprintf("parameter %d is %s", i, sortedOr(counts)))
 			}
 			if len(counts) > 0 {
 				break
@@ -211,6 +211,11 @@ func choose(function string, sites []site, it item, known bool) chosen {
 		out.best = append(out.best, v.site)
 	}
 	return out
+}
+
+// sortedOr lists names.
+func sortedOr(counts map[string]int) string {
+	return strings.Join(slices.Sorted(maps.Keys(counts)), " or ")
 }
 
 // most returns the name with the most votes, "" if two have as many.

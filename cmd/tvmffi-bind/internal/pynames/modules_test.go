@@ -73,3 +73,50 @@ def another(width, columns):
 		t.Errorf("left out:\n%s", text)
 	}
 }
+
+// TestRead_exports: the parameters of what C++ exports have the names of its declaration.
+func TestRead_exports(t *testing.T) {
+	const source = `// TVM_FFI_DLL_EXPORT_TYPED_FUNC(comment, Water);
+/* void Water(int no); */
+namespace garden {
+static const char* text = "void Water(int no) {";
+void Water(const Tensor& plant, ffi::Optional<ffi::Map<int64_t, float>> litres_,
+           bool slowly = false /* drop by drop */) {
+  Other(plant);
+}
+int64_t Twice(int64_t first, double);
+inline auto Unnamed(ffi::Tensor, unsigned int) -> int { return Twice(a, b); }
+}  // namespace garden
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(water, garden::Water);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(twice, Twice)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(unnamed, Unnamed);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(elsewhere, Elsewhere);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(lambda, [](int64_t x, float* y[2]) -> int64_t { return x; });
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
+void Run(Tensor in, Tensor out);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(other, Missing);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(broken, `
+	files := map[string]string{
+		"garden/__init__.py": "def f(mod, a, b):\n    mod.twice(a, b)\n",
+		"garden/a.cu":        source, "garden/b.cc": "double Elsewhere(std::array<int, 2> pair, Tensor<int> *out) noexcept {}\n",
+		"other/c.cpp": "TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, R)\nint R(Tensor x, Tensor out) {}\nvoid Elsewhere(int a, int b);",
+	}
+	f, r := read(t, tree(t, files), kernels(t, map[string]string{
+		"water": "(Tensor, Optional<Map<int, float>>, bool) -> None", "twice": "(int, float) -> int", "unnamed": "(Tensor, int) -> int",
+		"elsewhere": "(Array<int>, Tensor) -> float", "lambda": "(int, Any) -> int", "run": "(Tensor, Tensor) -> None",
+		"comment": "(Tensor, bool, bool) -> None", "other": "(int) -> None", "broken": "(int) -> None",
+	}))
+	want := map[string][]string{
+		"water": {"plant", "litres", "slowly"}, "twice": {"first", "b"}, "elsewhere": {"pair", "out"}, "lambda": {"x", "y"}, "run": {"", "out"},
+	}
+	got := map[string][]string{}
+	for name, it := range f.Items {
+		got[name] = it.Params
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if text := strings.Join(lines(r.LeftOut), "\n"); text != "run: the C++ sources disagree: parameter 0 is in or x" {
+		t.Errorf("left out:\n%s", text)
+	}
+}

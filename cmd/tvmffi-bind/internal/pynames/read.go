@@ -73,7 +73,7 @@ func Read(ctx context.Context, inputs []Input, o Options) (hints.File, *Report, 
 		}
 		r.Unread = append(r.Unread, Note{where, all[i].Error})
 	}
-	b := &builder{program: newProgram(c.sources, all, in), report: r, docs: !o.NoDocs, file: hints.File{
+	b := &builder{program: newProgram(c.sources, all, in), report: r, docs: !o.NoDocs, exported: exports(c.natives), file: hints.File{
 		Format: hints.Format, Sources: c.origins, Namespaces: map[string]string{}, Items: map[string]hints.Item{},
 	}}
 	b.build()
@@ -86,6 +86,8 @@ type builder struct {
 	report *Report
 	docs   bool
 	file   hints.File
+	// exported are the parameter names of functions that C++ sources export.
+	exported map[string][][]string
 }
 
 func (b *builder) build() {
@@ -103,6 +105,11 @@ func (b *builder) build() {
 	}
 	if b.iface != nil {
 		b.alike(found, callers)
+		for name := range b.exported {
+			if b.iface.exports[name] && found[name] == nil {
+				found[name] = []site{}
+			}
+		}
 	}
 	for _, function := range slices.Sorted(maps.Keys(found)) {
 		b.function(function, found[function])
@@ -129,6 +136,9 @@ func (b *builder) function(name string, sites []site) {
 		}
 	}
 	c := choose(name, sites, it, known)
+	if known && it.typed {
+		c.names = b.native(name, it, c.names)
+	}
 	if known && it.typed && !c.fits && len(it.params) > 0 && counted(sites) {
 		b.leaveOut(name, fmt.Sprintf("it has %s, and no call in the sources has as many arguments", console.Count(len(it.params), "parameter")))
 	}

@@ -48,6 +48,7 @@ type Input struct {
 // collected are the sources of all inputs, sorted by module.
 type collected struct {
 	sources []source
+	natives []source // of C++ and CUDA; they have no module
 	notes   []Note
 	origins []hints.Source
 	size    int64 // of all sources
@@ -106,7 +107,7 @@ func (c *collected) wheel(in Input, lim limits) error {
 		return fmt.Errorf("%s has %d entries, the limit is %d", name, len(z.File), lim.files*5)
 	}
 	for _, f := range z.File {
-		if path.Ext(f.Name) != ".py" || !f.Mode().IsRegular() {
+		if !readable(f.Name) || !f.Mode().IsRegular() {
 			continue
 		}
 		err := c.add(f.Name, int64(f.UncompressedSize64), lim, f.Open)
@@ -153,7 +154,7 @@ func (c *collected) folder(in Input, lim limits) error {
 			}
 			return nil
 		}
-		if filepath.Ext(file) != ".py" || !entry.Type().IsRegular() {
+		if !readable(file) || !entry.Type().IsRegular() {
 			return nil
 		}
 		info, err := entry.Info()
@@ -168,6 +169,11 @@ func (c *collected) folder(in Input, lim limits) error {
 	})
 }
 
+// readable reports whether a file is a source of Python, C++ or CUDA. Headers of C++ export nothing.
+func readable(name string) bool {
+	return slices.Contains([]string{".py", ".cu", ".cc", ".cpp", ".cxx"}, path.Ext(name))
+}
+
 // add reads one source. A source that is too large is left out with a note; too many sources are an error.
 func (c *collected) add(name string, size int64, lim limits, open func() (io.ReadCloser, error)) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, "\\") {
@@ -177,8 +183,8 @@ func (c *collected) add(name string, size int64, lim limits, open func() (io.Rea
 		c.notes = append(c.notes, Note{name, fmt.Sprintf("it has %d bytes, the limit is %d", size, lim.file)})
 		return nil
 	}
-	if len(c.sources) >= lim.files {
-		return fmt.Errorf("it has more than %d Python sources", lim.files)
+	if len(c.sources)+len(c.natives) >= lim.files {
+		return fmt.Errorf("it has more than %d sources", lim.files)
 	}
 	r, err := open()
 	if err != nil {
@@ -193,13 +199,17 @@ func (c *collected) add(name string, size int64, lim limits, open func() (io.Rea
 		c.notes = append(c.notes, Note{name, fmt.Sprintf("it has more than %d bytes, the limit", lim.file)})
 		return nil
 	}
+	if c.size += int64(len(data)); c.size > lim.total {
+		return fmt.Errorf("its sources have more than %d bytes", lim.total)
+	}
 	s := source{path: name, data: data}
+	if path.Ext(name) != ".py" {
+		c.natives = append(c.natives, s)
+		return nil
+	}
 	s.module = strings.ReplaceAll(strings.TrimSuffix(name, ".py"), "/", ".")
 	if s.module, s.pkg = strings.CutSuffix(s.module, ".__init__"); s.module == "__init__" || s.module == "" {
 		return nil
-	}
-	if c.size += int64(len(data)); c.size > lim.total {
-		return fmt.Errorf("its Python sources have more than %d bytes", lim.total)
 	}
 	c.sources = append(c.sources, s)
 	return nil

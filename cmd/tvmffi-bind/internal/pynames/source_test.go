@@ -95,9 +95,9 @@ func TestCollect_bad(t *testing.T) {
 		"above":           {newWheel(t, "a.whl", entry{"../a.py", ""}), `the entry "../a.py" is not inside the wheel; do not trust it`},
 		"absolute":        {newWheel(t, "a.whl", entry{"/etc/a.py", ""}), "is not inside the wheel"},
 		"backslash":       {newWheel(t, "a.whl", entry{`..\a.py`, ""}), "is not inside the wheel"},
-		"many":            {newWheel(t, "a.whl", entry{"a.py", ""}, entry{"b.py", ""}, entry{"c.py", ""}, entry{"d.py", ""}, entry{"e.py", ""}), "more than 4 Python sources"},
+		"many":            {newWheel(t, "a.whl", entry{"a.py", ""}, entry{"b.py", ""}, entry{"c.py", ""}, entry{"d.py", ""}, entry{"e.py", ""}), "more than 4 sources"},
 		"entries":         {newWheel(t, "a.whl", slices.Repeat([]entry{{"a.so", ""}}, 21)...), "has 21 entries, the limit is 20"},
-		"together":        {newWheel(t, "a.whl", entry{"a.py", hundred}, entry{"b.py", hundred}, entry{"c.py", hundred}), "its Python sources have more than 250 bytes"},
+		"together":        {newWheel(t, "a.whl", entry{"a.py", hundred}, entry{"b.py", hundred}, entry{"c.py", hundred}), "its sources have more than 250 bytes"},
 	} {
 		if c, err := collect([]Input{{Path: test.path}}, small); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, error %v, want one with %q", name, c, err, test.want)
