@@ -2,6 +2,7 @@ package calls
 
 import (
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -41,6 +42,7 @@ type Batch struct {
 	made   uint         // how many it has made
 	front  *vectorBlock // of the first calls that were made
 	state  vectorState
+	busy   uint32 // not 0 between Enter and Leave
 	uses   []vectorUse
 	blocks []*vectorBlock
 	chunks []*vectorChunk
@@ -95,8 +97,35 @@ func (v *Batch) Begin(fn *objects.Object) uint64 {
 	return v.serial
 }
 
+// Enter begins a change of more than the numbers of the last call, and panics if another
+// goroutine is in the middle of one. Begin and Add do not Enter where they only count: settle
+// compares what they counted.
+func (v *Batch) Enter() {
+	if atomic.SwapUint32(&v.busy, 1) == 0 {
+		return
+	}
+	if v.state == vectorRunning {
+		panic(failure.Errorf(failure.KindRuntime, "the batch is making its calls: a callback or another goroutine needs a batch of its own"))
+	}
+	misused()
+}
+
+// Leave ends a change.
+func (v *Batch) Leave() { v.busy = 0 }
+
+func misused() {
+	panic(failure.Errorf(failure.KindRuntime, "two goroutines use the batch at once: give each one a batch of its own"))
+}
+
 // begin is Begin where the call is not, or not yet, of the run of the one before.
 func (v *Batch) begin(fn *objects.Object) uint64 {
+	v.Enter()
+	serial := v.beginRun(fn)
+	v.Leave()
+	return serial
+}
+
+func (v *Batch) beginRun(fn *objects.Object) uint64 {
 	if v.serial == 0 {
 		v.open()
 	}
@@ -158,15 +187,15 @@ func (v *Batch) settle() {
 		v.split()
 	}
 	v.run.N, v.run.Calls = uintptr(v.used-v.start), uintptr(v.serial-v.head+1)
+	if end := uintptr(unsafe.Pointer(v.chunk)) + uintptr(v.used)*anySize; v.run.Args+v.run.N*v.run.Calls*anySize != end || v.limit != 0 && v.serial > v.limit {
+		misused() // C would read what is not there
+	}
 }
 
 // open forgets the calls that were made.
 func (v *Batch) open() {
-	switch v.state {
-	case vectorRunning:
-		panic(failure.Errorf(failure.KindRuntime, "the batch is making its calls: a callback needs a batch of its own"))
-	case vectorDone:
-		*v = Batch{round: v.round + 1<<32, uses: v.uses, blocks: v.blocks, chunks: v.chunks}
+	if v.state == vectorDone {
+		*v = Batch{round: v.round + 1<<32, uses: v.uses, blocks: v.blocks, chunks: v.chunks, busy: v.busy}
 	}
 }
 
@@ -185,7 +214,7 @@ func (v *Batch) Fail(call int, err error) {
 	}
 }
 
-// Use says that the last call needs o. It must not end before Do.
+// Use says that the last call needs o. It must not end before Do. The caller has Entered.
 func (v *Batch) Use(o *objects.Object) { v.uses = append(v.uses, vectorUse{o, v.Len() - 1}) }
 
 func (v *Batch) nextBlock(i int) {
@@ -227,12 +256,14 @@ func (v *Batch) AddSlowly(serial uint64, x abi.Any) {
 	case n == MaxVectorArguments:
 		v.Fail(call, failure.Errorf(failure.KindType, "the call has more than %d arguments", MaxVectorArguments))
 	default:
+		v.Enter()
 		v.split()
 		old := v.chunk[v.start:]
 		v.nextChunk()
 		v.run.Args, v.start = uintptr(unsafe.Pointer(v.chunk)), 0
 		v.used = uint(copy(v.chunk[:], old))
 		v.Add(serial, x)
+		v.Leave()
 	}
 }
 
@@ -270,7 +301,7 @@ func (v *Batch) Objects(n int, f func(i int, v abi.Any)) {
 
 // Do makes the calls, in order, and stops at the first that fails. It returns how
 // many were made, and the index and the error of the one that failed, or of the
-// first that could not be added: then none was made.
+// first that could not be added: then none was made. The caller has Entered.
 func (v *Batch) Do() (done, failed int, err error) {
 	if v.serial == 0 {
 		v.open()

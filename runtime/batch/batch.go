@@ -42,7 +42,7 @@ import (
 //
 // The zero Batch is ready for use. After Do, the next call that is added begins a new batch
 // and ends the results of the previous one. A Batch must not be copied, and two goroutines
-// must not use it at once.
+// must not use it at once: like a map of Go, it panics where it finds that they do.
 type Batch struct {
 	_       objects.NoCopy
 	vector  calls.Batch
@@ -125,6 +125,7 @@ func (p Pending) Text(s string) Pending {
 		return p.temp(codec.Encode(s))
 	}
 	b := p.batch
+	b.vector.Enter()
 	if cap(b.str)-len(b.str) <= len(s) {
 		// The full memory must not move, because the arguments refer to it.
 		b.keep = append(b.keep, b.str)
@@ -132,7 +133,9 @@ func (p Pending) Text(s string) Pending {
 	}
 	at := len(b.str)
 	b.str = append(append(b.str, s...), 0)
-	return p.add(abi.Any{TypeIndex: abi.TypeRawStr, Bits: uint64(uintptr(unsafe.Pointer(&b.str[at])))})
+	text := &b.str[at]
+	b.vector.Leave()
+	return p.add(abi.Any{TypeIndex: abi.TypeRawStr, Bits: uint64(uintptr(unsafe.Pointer(text)))})
 }
 
 // Object adds an object argument, or None for nil. x must not be released before Do.
@@ -167,6 +170,7 @@ func (p Pending) temp(t values.AnyView, err error) Pending {
 		b.vector.Fail(p.call(), failure.Annotate("an argument", err))
 		return p
 	}
+	b.vector.Enter()
 	if o, ok := t.Keep.(*objects.Object); ok {
 		b.vector.Use(o)
 	} else if t.Keep != nil {
@@ -175,6 +179,7 @@ func (p Pending) temp(t values.AnyView, err error) Pending {
 	if t.Owned && t.Value.TypeIndex.IsObject() {
 		b.owned = append(b.owned, t.Value)
 	}
+	b.vector.Leave()
 	return p.add(t.Value)
 }
 
@@ -182,6 +187,8 @@ func (p Pending) temp(t values.AnyView, err error) Pending {
 // an *[Error], which wraps the error of the call. If an argument could not be added, Do
 // makes no call and returns that error in an *[Error].
 func (b *Batch) Do() error {
+	b.vector.Enter()
+	defer b.vector.Leave()
 	clear(b.objects)
 	b.objects, b.failure = b.objects[:0], nil
 	done, failed, err := b.vector.Do()

@@ -403,7 +403,7 @@ func addOneOf(x int64) (int64, error) {
 func TestBatchFromItsCallback(t *testing.T) {
 	runtimetest.Balanced(t)
 	var b batch.Batch
-	const text = "the batch is making its calls: a callback needs a batch of its own"
+	const text = "the batch is making its calls: a callback or another goroutine needs a batch of its own"
 	one := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() int64 { return 1 }))
 	defer one.Release()
 	n := int64(0)
@@ -440,6 +440,33 @@ func TestBatchFromItsCallback(t *testing.T) {
 	b.Call(careless)
 	var failed *batch.Error
 	if err := b.Do(); !errors.As(err, &failed) || failed.Call != 1 || !strings.Contains(err.Error(), text) {
+		t.Error(err)
+	}
+}
+
+// Another goroutine that uses a batch in the middle of a change panics.
+func TestBatchOfTwoGoroutines(t *testing.T) {
+	runtimetest.Balanced(t)
+	var b batch.Batch
+	panics := func(text string, f func()) {
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			runtimetest.WantPanic(t, tvmffi.ErrRuntime, text, f)
+		}()
+		<-done
+	}
+	var pending batch.Pending
+	busy := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {
+		const text = "a callback or another goroutine needs a batch of its own"
+		panics(text, func() { b.Call(nil) })
+		panics(text, func() { pending.Text("longer than a small string") })
+		panics(text, func() { pending.Value([]int64{1}) })
+		panics(text, func() { _ = b.Do() })
+	}))
+	defer busy.Release()
+	pending = b.Call(busy)
+	if err := b.Do(); err != nil {
 		t.Error(err)
 	}
 }
