@@ -38,6 +38,7 @@ func TestBadInput(t *testing.T) {
 	defer st0.Close()
 	st1 := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	defer st1.Close()
+	other := must[*cuda.Stream](t)(cuda.StreamFromPointer(1, st0.Pointer()))
 	var noTensor *tvmffi.Tensor
 	var noMemory *cuda.Memory
 	var noHost *cuda.Host[float32]
@@ -105,6 +106,7 @@ func TestBadInput(t *testing.T) {
 		{"number for a tensor", first(float32(1)), typ, []string{"argument 0: the parameter has 8 bytes and float32 has 4"}},
 		{"arguments missing", launch(good, mem), typ, []string{"the kernel has 3 parameters, found 1 arguments: pass one for each"}},
 		{"stream of another device", launch(with(func(c *cuda.LaunchConfig) { c.Stream = st0 }), mem, mem, 16), value, []string{"the stream is of cuda:0, the operation on cuda:1", "use a stream of that device"}},
+		{"stream of another context", launch(with(func(c *cuda.LaunchConfig) { c.Stream = other }), mem, mem, 16), cuda.ErrInvalidHandle, []string{`the kernel "add_one"; a stream or an event cannot be used there: it is of another device or context`}},
 		{"copy on a stream of another device", func() error {
 			return cuda.Copy(must[*cuda.Memory](t)(mem.Part(0, 8)), must[*cuda.Memory](t)(mem.Part(8, 8)), st0)
 		}, value, []string{"the stream is of cuda:0"}},

@@ -82,10 +82,7 @@ func TestBrokenCaptures(t *testing.T) {
 // the driver would read beyond its end never reaches it.
 func TestCutImages(t *testing.T) {
 	f := load(t)
-	elf := make([]byte, 256)
-	copy(elf, "\x7fELF\x02\x01\x01")
-	elf[18] = 190
-	elf[40], elf[58], elf[60] = 128, 64, 2 // two sections of 64 bytes at 128
+	elf := smallCubin()
 	fat := fatbin(fatImage{kind: fatCubin, arch: 90, data: elf})
 	for name, image := range map[string][]byte{"cubin": elf, "fatbin": fat} {
 		for n := range len(image) {

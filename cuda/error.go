@@ -117,6 +117,7 @@ var remedies = map[Code]string{
 	errInvalidAddressSpace:  "a kernel used an address of another kind of memory than the instruction takes",
 	errInvalidPC:            "a kernel jumped to an address without code",
 	errTensorMemoryLeak:     "a kernel ended before it freed its tensor memory",
+	ErrInvalidHandle:        "a stream or an event cannot be used there: it is of another device or context, was destroyed, or was never recorded",
 	ErrNotFound:             "look at the names in the image",
 	ErrLaunchOutOfResources: "the block is too large for the registers or the shared memory of the device: launch fewer threads, or see Kernel.Info",
 	ErrNotSupported:         "this device or driver cannot do it: see Properties",

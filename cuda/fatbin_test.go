@@ -3,7 +3,6 @@ package cuda_test
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,18 +10,16 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda"
 )
 
-// The kinds of images in a fatbin; fatIR is one that the driver does not load.
+// The kinds of images in a fatbin.
 const (
 	fatPTX   = 1
 	fatCubin = 2
-	fatIR    = 8
 )
 
-// fatImage is an image in a fatbin. zstd says that it counts as compressed, which it is not.
+// fatImage is an image in a fatbin.
 type fatImage struct {
 	kind uint16
 	arch uint32
-	zstd bool
 	data []byte
 }
 
@@ -40,10 +37,6 @@ func fatbin(images ...fatImage) []byte {
 		le.PutUint64(entry[8:], uint64(size))
 		le.PutUint32(entry[28:], im.arch)
 		le.PutUint64(entry[40:], 0x11)
-		if im.zstd {
-			le.PutUint32(entry[16:], uint32(len(im.data)))
-			le.PutUint64(entry[40:], 0x8011)
-		}
 		data = append(append(data, entry...), im.data...)
 		data = append(data, make([]byte, size-len(im.data))...)
 	}
@@ -51,44 +44,24 @@ func fatbin(images ...fatImage) []byte {
 	return data
 }
 
-func ptxOf(arch uint32, kernel, version string) fatImage {
-	return fatImage{kind: fatPTX, arch: arch, data: fmt.Appendf(nil, ".version %s\n.target sm_%d\n.visible .entry %s(.param .u64 x) { ret; }\n", version, arch, kernel)}
-}
-
-// cubinOf makes a cubin with one kernel, which has no parameters: an ELF file with the section .nv.info.NAME.
-func cubinOf(arch uint32, kernel string) fatImage {
-	le := binary.LittleEndian
-	names := "\x00.nv.info." + kernel + "\x00.shstrtab\x00"
-	code := make([]byte, 64, 512)
-	copy(code, "\x7fELF\x02\x01\x01\x00\x07")
-	le.PutUint16(code[18:], 190)
-	le.PutUint32(code[48:], arch)
-	for at, v := range map[int]uint16{58: 64, 60: 3, 62: 2} { // the size, number and names of sections
-		le.PutUint16(code[at:], v)
-	}
-	code = append(code, names...)
-	code = append(code, make([]byte, -len(code)&15)...)
-	le.PutUint64(code[40:], uint64(len(code)))
-	sections := make([]byte, 3*64)
-	le.PutUint32(sections[64:], 1)
-	le.PutUint32(sections[64+4:], 0x70000000)
-	le.PutUint64(sections[64+24:], 64)
-	le.PutUint32(sections[128:], uint32(len(names)-len(".shstrtab\x00")))
-	le.PutUint32(sections[128+4:], 3)
-	le.PutUint64(sections[128+24:], 64)
-	le.PutUint64(sections[128+32:], uint64(len(names)))
-	return fatImage{kind: fatCubin, arch: arch, data: append(code, sections...)}
+// smallCubin is an ELF file with the header of a cubin and two sections without names.
+func smallCubin() []byte {
+	elf := make([]byte, 256)
+	copy(elf, "\x7fELF\x02\x01\x01")
+	elf[18] = 190
+	elf[40], elf[58], elf[60] = 128, 64, 2 // two sections of 64 bytes at 128
+	return elf
 }
 
 // TestFatbin_broken has fatbins of which the driver would read what is behind their end.
 func TestFatbin_broken(t *testing.T) {
 	f := load(t)
-	code := cubinOf(90, "c90")
-	whole := fatbin(ptxOf(70, "p70", "8.0"), code)
+	code, text := fatImage{fatCubin, 90, smallCubin()}, fatImage{fatPTX, 70, []byte(ptx)}
+	whole := fatbin(text, code)
 	m := must[*cuda.Module](t)(cuda.Device(0).LoadModule(whole))
 	ok(t, m.Close())
 	f.calls()
-	second := 16 + 64 + (len(ptxOf(70, "p70", "8.0").data)+7)/8*8
+	second := 16 + 64 + (len(ptx)+7)/8*8
 	change := func(at int, value uint64) []byte {
 		data := slices.Clone(whole)
 		binary.LittleEndian.PutUint64(data[at:], value)

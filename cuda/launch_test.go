@@ -71,10 +71,7 @@ func TestModules(t *testing.T) {
 
 func TestBrokenImages(t *testing.T) {
 	f := load(t)
-	elf := make([]byte, 256)
-	copy(elf, "\x7fELF\x02\x01\x01")
-	elf[18] = 190
-	elf[40], elf[58], elf[60] = 128, 64, 2 // two sections of 64 bytes at 128
+	elf := smallCubin()
 	whole := must[*cuda.Module](t)(cuda.Device(0).LoadModule(elf))
 	ok(t, whole.Close())
 	host := slices.Clone(elf)
