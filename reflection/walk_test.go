@@ -241,6 +241,17 @@ func TestWalk_computed(t *testing.T) {
 	if n != 51 {
 		t.Errorf("%d of 51 nodes have their parts", n)
 	}
+	var part *tvmffi.Object
+	for path, v := range reflection.Walk(root).All() {
+		if strings.HasSuffix(path.String(), ".computed[0]") {
+			part = tvmffi.Retain(must2(t, func() (*tvmffi.Object, error) { return tvmffi.As[*tvmffi.Object](v) }))
+			break // what the getter made is released here
+		}
+	}
+	defer part.Release()
+	if n := memstat.UseCount(part); n != 1 {
+		t.Errorf("%d references are left of a part after the loop, want 1", n)
+	}
 }
 
 // A getter that makes an object which holds itself: it comes once.

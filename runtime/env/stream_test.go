@@ -86,7 +86,7 @@ func TestWithStream(t *testing.T) {
 		}
 	})
 	t.Run("devices", func(t *testing.T) {
-		for _, d := range []tvmffi.Device{{}, {Type: -1}, {Type: tvmffi.DeviceCUDA, ID: -1}, {Type: tvmffi.DeviceCUDA, ID: math.MaxInt32}, {Type: math.MaxInt32}} {
+		for _, d := range []tvmffi.Device{{}, {Type: -1}, {Type: tvmffi.DeviceCUDA, ID: -1}, {Type: tvmffi.DeviceCUDA, ID: 1 << 12}, {Type: tvmffi.DeviceCUDA, ID: math.MaxInt32}, {Type: 1 << 12}, {Type: math.MaxInt32}} {
 			runtimetest.WantError(t, env.WithStream(d, tvmffi.Pointer{}, nil), tvmffi.ErrValue, "is not a device: expected a type from 1 and an ID from 0")
 			runtimetest.WantError(t, runtimetest.ErrorOf(env.CurrentStream(d)), tvmffi.ErrValue, "is not a device: expected a type from 1 and an ID from 0")
 		}
