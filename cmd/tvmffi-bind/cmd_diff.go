@@ -21,8 +21,8 @@ func newDiff(con *console.Console, p *probe.Prober) *cobra.Command {
 		Long: `diff compares two libraries, or schemas that dump wrote. Breaking changes come
 first; if there are any, the exit code is 1.
 
-What moved from one namespace to another, with its name and its signature, is one
-line. --json lists the items. An item for which several others fit is reported as
+An item that moved to another namespace, with its name and its signature, is one
+line. --json lists the items. An item that fits several others is reported as
 removed and added.`,
 		Example: `  tvmffi-bind diff garden.json libgarden.so
   tvmffi-bind diff old/libgarden.so new/libgarden.so`,

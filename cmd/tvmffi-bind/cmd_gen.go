@@ -48,7 +48,7 @@ func newGen(con *console.Console, p *probe.Prober) *cobra.Command {
 		Long: `gen reads libraries, generates a Go package for them, checks that it compiles
 together with the files that are already there, and writes it: all of it or nothing.
 
-What to bind comes from flags or from a configuration (` + project.ConfigName + `). Without
+Flags or a configuration (` + project.ConfigName + `) name what to bind. Without
 --prefix everything that the libraries add is bound. Beside the configuration, or
 in the output folder, a lock file records the libraries with their hashes and
 interfaces.`,

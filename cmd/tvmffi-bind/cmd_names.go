@@ -36,9 +36,9 @@ func newNames(con *console.Console, p *probe.Prober) *cobra.Command {
 does not say into a names file: the names of parameters, docs, and narrower types.
 The sources are parsed by the Python of this machine. Nothing of them is run.
 
-With libraries, named by flags or by ` + project.ConfigName + `, what does not fit them is left out and
-reported. Without an argument, names reads the Python packages of the libraries in
-` + project.ConfigName + `, and writes the file beside it.`,
+With libraries, named by flags or by ` + project.ConfigName + `, names leaves out and reports entries
+that do not fit them. Without an argument, names reads the Python packages of the
+libraries in ` + project.ConfigName + `, and writes the file beside it.`,
 		Example: `  tvmffi-bind names
   tvmffi-bind names garden-1.2-py3-none-any.whl --lib libgarden.so -o garden.names.json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runNames(cmd.Context(), con, p, &o, args) },

@@ -2,8 +2,8 @@ package dynlib
 
 import "github.com/ebitengine/purego"
 
-// Images returns the files of the libraries that the process has loaded, by whatever
-// way, and of the executable. The file of a path may have been removed or replaced since.
+// Images returns the files of all libraries in the process, and of the executable. The file
+// of a path may have been removed or replaced since.
 func Images() []string {
 	count, err := purego.Dlsym(purego.RTLD_DEFAULT, "_dyld_image_count")
 	if err != nil {

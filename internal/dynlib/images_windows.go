@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Images returns the files of the libraries that the process has loaded, by whatever
-// way, and of the executable.
+// Images returns the files of all libraries in the process, and of the executable.
 func Images() []string {
 	modules := make([]windows.Handle, 1024)
 	var need uint32
