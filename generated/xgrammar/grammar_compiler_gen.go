@@ -106,7 +106,8 @@ func (x *GrammarCompiler) CompileBuiltinJSONGrammar() (*CompiledGrammar, error) 
 
 var methodGrammarCompilerCompileStructuralTag = bindrt.Func{Owner: &typeGrammarCompiler, Name: "compile_structural_tag", Sig: "(xgrammar.tvm_ffi_binding.GrammarCompiler, ffi.String) -> ffi.Object"}
 
-// CompileStructuralTag compiles a structural tag; see GrammarFromStructuralTag.
+// CompileStructuralTag compiles a structural tag; see GrammarFromStructuralTag. If the tag is not valid, the error has
+// the Kind InternalError.
 //
 // It calls the method compile_structural_tag:
 //
@@ -154,7 +155,8 @@ func (x *GrammarCompiler) CompileLark(lark string, names tvmffi.ArrayArg[string]
 
 var methodGrammarCompilerCompileGrammar = bindrt.Func{Owner: &typeGrammarCompiler, Name: "compile_grammar_ebnf", Sig: "(xgrammar.tvm_ffi_binding.GrammarCompiler, ffi.Object) -> ffi.Object"}
 
-// CompileGrammar compiles a grammar.
+// CompileGrammar compiles a grammar, such as one of GrammarFromEBNF, and returns what GrammarMatchers need. The
+// grammar must not be nil: the library would end the process.
 //
 // It calls the method compile_grammar_ebnf:
 //

@@ -135,7 +135,7 @@ var fnGrammarFromStructuralTag = bindrt.Func{Owner: &typeGrammar, Name: "from_st
 
 // GrammarFromStructuralTag makes the grammar of a structural tag, which is JSON that says where free text, fixed text and
 // structured parts alternate, as in calls of tools. If the tag is not valid, the error has the
-// Kind InvalidStructuralTagError.
+// Kind InvalidStructuralTagError, and InvalidJSONError if it is not JSON.
 //
 // It calls the static method from_structural_tag of xgrammar.tvm_ffi_binding.Grammar:
 //
