@@ -12,8 +12,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
 	. "github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
-	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -240,102 +238,6 @@ func TestNoAllocations(t *testing.T) {
 		if n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
-	}
-}
-
-// TestAgainstInterpreter calls the kernels as other languages do, and compares with
-// what the checker of the description says to the same arguments.
-func TestAgainstInterpreter(t *testing.T) {
-	load(t)
-	ok(t, Register())
-	ok(t, Register()) // a second time, and in TestRegistered
-	specs := map[string]string{
-		"axpy":      "axpy(x: Tensor([n], float32), y: Tensor([n], float32), a: float32, stream: Stream)",
-		"mat":       "mat(a: Tensor([n0, n1 % 8], float16, strides=[s0: int64 % 8, 1], align=16), b: Optional[Tensor([n1, m], int8)], c: Optional[Tensor([m], float32)], k: int32 % 2, u: uint64, flag: bool, h: float16, bf: bfloat16, f: float64, p: DataPointer, q: handle)",
-		"two":       "two(a: Tensor([n], float32, device=cuda:d), b: Tensor([n], float32, device=cuda:e))",
-		"optionals": "optionals(x: Tensor([n], float32), a: Optional[Tensor([m], float32)], b: Optional[Tensor([m], float32)], c: Tensor([m], float32), d: Tensor([m], float32))",
-		"ints":      "ints(x: Tensor([n], float32), i8: int8, u8: uint8, i16: int16, u16: uint16, u32: uint32, i64: int64)",
-	}
-	null := tvmffi.Pointer{}
-	g, cpu := f32(t, 0, 8), tensor(t, tvmffi.CPU, tvmffi.Float32, []int64{8})
-	a := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{4, 16})
-	b, c := tensor(t, tvmffi.CUDA(0), tvmffi.Int8, []int64{16, 5}), f32(t, 0, 5)
-	half := func(shape []int64, more ...func(*objects.TensorSpec, *[]int64)) *tvmffi.Tensor {
-		t.Helper()
-		return tensor(t, tvmffi.CUDA(0), tvmffi.Float16, shape, more...)
-	}
-	good := []any{a, b, c, 6, 1, true, 1.5, 2.5, 3.5, null, null}
-	mat := func(i int, v any) []any {
-		args := append([]any(nil), good...)
-		args[i] = v
-		return args
-	}
-	ints := func(i int, v any) []any {
-		args := []any{g, 1, 1, 1, 1, 1, 1}
-		args[i] = v
-		return args
-	}
-	shape, err := tvmffi.NewShape(8)
-	ok(t, err)
-	defer shape.Release()
-	calls := map[string][][]any{
-		"axpy": {
-			{g, g, 2.0, null}, {g, g, 2, nil}, {g, g, true, 0}, {}, {g, g, 1.0}, {g, g, 1.0, null, 1}, {1, g, 1.0, null}, {nil, g, 1.0, null},
-			{g, "y", 1.0, null}, {g, shape, 1.0, null}, {cpu, g, 1.0, null}, {g, cpu, 1.0, null}, {g, f32(t, 1, 8), 1.0, null},
-			{f32(t, 1, 8), f32(t, 1, 8), 1.0, null}, {g, f32(t, 0, 9), 1.0, null}, {g, f32(t, 0, 2, 4), 1.0, null}, {f32(t, 0), g, 1.0, null},
-			{g, a, 1.0, null}, {g, tensor(t, tvmffi.CUDA(0), tvmffi.Float64, []int64{9}), 1.0, null}, {f32(t, 0, 1<<31), g, 1.0, null},
-			{f32(t, 0, 1<<31-1), f32(t, 0, 1<<31-1), 1.0, null}, {f32(t, 0, 0), f32(t, 0, 0), 1.0, null},
-			{tensor(t, tvmffi.CUDA(0), tvmffi.Float32, []int64{8}, strides(2)), g, 1.0, null},
-			{f32(t, 0, 1), tensor(t, tvmffi.CUDA(0), tvmffi.Float32, []int64{1}, strides(7)), 1.0, null},
-			{g, g, "a", null}, {g, g, nil, null}, {g, g, 1.0, "s"}, {g, g, 1.0, 1.5}, {g, g, 1.0, true}, {g, g, g, null},
-			{tensor(t, tvmffi.Device{Type: tvmffi.DeviceROCM}, tvmffi.Float32, []int64{8}), g, 1.0, null},
-			{tensor(t, tvmffi.CUDA(0), tvmffi.Float32.WithLanes(4), []int64{8}), g, 1.0, null},
-			{f32(t, 0, 9), "order", "a", null},
-		},
-		"mat": {
-			good, mat(1, nil), mat(2, nil), {a, nil, nil, 6, 1, true, 1.5, 2.5, 3.5, null, null}, mat(0, nil), mat(1, 5), mat(2, "c"),
-			mat(0, half([]int64{4, 12})), mat(0, half([]int64{4, 16}, strides(20, 1))), mat(0, half([]int64{1, 16}, strides(20, 1))),
-			mat(0, half([]int64{4, 16}, strides(1, 4))), mat(0, half([]int64{4, 16}, strides(1<<40, 1))), mat(0, half([]int64{4, 16}, shifted(8))),
-			mat(0, half([]int64{4, 16}, shifted(2))), mat(0, g), mat(0, half([]int64{4, 24})), mat(1, tensor(t, tvmffi.CUDA(0), tvmffi.Uint8, []int64{16, 5})),
-			mat(1, tensor(t, tvmffi.CUDA(0), tvmffi.Bool, []int64{16, 5})), mat(1, tensor(t, tvmffi.CUDA(1), tvmffi.Int8, []int64{16, 5})),
-			mat(2, f32(t, 0, 6)), {a, nil, f32(t, 0, 1<<31), 6, 1, true, 1.5, 2.5, 3.5, null, null}, mat(2, f32(t, 0, 5, 1)),
-			mat(1, tensor(t, tvmffi.CUDA(0), tvmffi.Int8, []int64{16, 5}, strides(1, 16))),
-			mat(3, 7), mat(3, int64(1)<<31), mat(3, int64(-1)<<31-2), mat(3, true), mat(3, 2.5), mat(4, -1), mat(4, "u"), mat(4, nil),
-			mat(5, 7), mat(5, 1000), mat(5, 0.5), mat(6, "h"), mat(6, 1), mat(7, nil), mat(7, false), mat(8, g), mat(9, nil), mat(9, 64), mat(9, 1.5),
-			mat(10, nil), mat(10, 64), mat(10, tvmffi.Pointer{Address: 8}), good[:10], append(append([]any(nil), good...), 1),
-		},
-		"optionals": {
-			{g, nil, nil, g, g}, {g, g, nil, g, g}, {g, nil, g, g, g}, {g, g, g, g, g}, {g, c, g, g, g}, {g, c, nil, g, g}, {g, nil, c, g, g},
-			{g, nil, nil, c, g}, {g, g, nil, g, c}, {g, nil, g, g, c}, {g, g, g, g, c}, {g, f32(t, 0, 1<<31), nil, g, g}, {g, nil, f32(t, 0, 1<<31), g, g},
-			{g, nil, nil, f32(t, 0, 1<<31), g}, {g, g, g, nil, g}, {g, cpu, g, g, g}, {g, g, 1, g, g},
-		},
-		"two": {{g, g}, {g, f32(t, 1, 8)}, {f32(t, 1, 8), g}, {g, f32(t, 1, 9)}, {cpu, g}, {g, cpu}},
-		"ints": {
-			ints(0, g), ints(1, -128), ints(1, -129), ints(1, 127), ints(1, 128), ints(2, -1), ints(2, 255), ints(2, 256), ints(3, 1<<15), ints(3, -1<<15),
-			ints(4, 1<<16), ints(4, 1<<16-1), ints(5, int64(1)<<32), ints(5, -1), ints(6, int64(-1<<63)), ints(6, 1.5), ints(6, true),
-		},
-	}
-	wrong := 0
-	for name, text := range specs {
-		fn, err := tvmffi.Lookup("testkernels." + name)
-		ok(t, err)
-		checker := check.MustCompile(text)
-		for i, args := range calls[name] {
-			want := checker.Check(args...)
-			_, got := fn.Call(args...)
-			var w, g *tvmffi.Error
-			if want == nil && got == nil {
-				continue
-			}
-			if !errors.As(want, &w) || !errors.As(got, &g) || w.Kind != g.Kind || w.Message != g.Message {
-				t.Errorf("%s, call %d %v:\n%v\nwant\n%v", name, i, args, got, want)
-			}
-			wrong++
-		}
-		fn.Release()
-	}
-	if wrong < 60 {
-		t.Errorf("only %d wrong calls", wrong)
 	}
 }
 

@@ -2,10 +2,8 @@ package check_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
@@ -42,90 +40,6 @@ func BenchmarkBindPacked(b *testing.B) {
 		if err := c.BindPacked(&v, args); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// TestSpeed compares the checks in Go with the whole call in C++ of a kernel that
-// does the same checks for itself.
-func TestSpeed(t *testing.T) {
-	nativetest.NeedOptimised(t)
-	if testing.Short() {
-		t.Skip("a short run compares no times")
-	}
-	x, y := pair(t)
-	text, err := os.ReadFile("testdata/peer.cc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	module, err := tvmffi.LoadModule(nativetest.BuildText(t, "specpeer", string(text), nativetest.Flags("-O1")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	native := func(name string) func(rounds int64) float64 {
-		f, err := module.Function(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return func(rounds int64) float64 {
-			v, err := f.Call(x, y, rounds)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ns, err := tvmffi.As[float64](v)
-			if err != nil || ns <= 0 {
-				t.Fatal(ns, err)
-			}
-			return ns
-		}
-	}
-	c := check.MustCompile(shared)
-	var v check.Values
-	args := packed(t, []any{x, y})
-	of := func(f func() error) func(rounds int64) float64 {
-		return func(rounds int64) float64 {
-			start := time.Now()
-			for range rounds {
-				if err := f(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			return float64(time.Since(start).Nanoseconds()) / float64(rounds)
-		}
-	}
-	type peer struct {
-		name string
-		run  func(int64) float64
-		best float64
-	}
-	peers := []*peer{
-		{name: "C++ call", run: native("time_calls")},
-		{name: "C++ bare", run: native("time_bare")},
-		{name: "Check", run: of(func() error { return c.Check(x, y) })},
-		{name: "Packed", run: of(func() error { return c.BindPacked(&v, args) })},
-	}
-	// The machine is shared: each takes its best of many short batches, in turn. A ratio
-	// beyond the target is measured up to three times, and fails only beyond twice.
-	const batch, target = 20_000, 3.0
-	var ratio float64
-	for range 3 {
-		for _, p := range peers {
-			p.best = 1e9
-		}
-		for range 60 {
-			for _, p := range peers {
-				p.best = min(p.best, p.run(batch))
-			}
-		}
-		for _, p := range peers {
-			t.Logf("%s: %.1f ns", p.name, p.best)
-		}
-		if ratio = peers[2].best / peers[0].best; ratio <= target {
-			return
-		}
-	}
-	t.Logf("missed: the checks cost %.2f of the call in C++, the target is %.2f", ratio, target)
-	if ratio > 2*target {
-		t.Errorf("the checks cost %.2f of the call in C++, more than twice the target of %.2f", ratio, target)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,10 +14,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
-	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
 var recordTVM = flag.Bool("record-tvm", false, "write what the functions say to "+recordedTVM)
@@ -141,45 +138,5 @@ func TestTVMMisaligned(t *testing.T) {
 	if err := c.Check(mk.tensor(tvmffi.Float32, []int64{0, 4}, on(tvmffi.CPU), shifted(4)), mk.tensor(tvmffi.Float32, []int64{0, 4}, on(tvmffi.CPU)),
 		mk.tensor(tvmffi.Float32, []int64{0, 4}, on(tvmffi.CPU))); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestTVMBindings calls the same function in the way of generated bindings, which have the
-// alignment from the signature that the function reports.
-func TestTVMBindings(t *testing.T) {
-	tvmKernels(t)
-	path := nativetest.Model(t, "testdata/tvm_kernels.py")
-	file := filepath.Base(path)
-	library := bindrt.Library{Files: []bindrt.File{{Name: file}}}
-	if err := library.Load(&find.Options{Paths: map[string]string{file: path}}); err != nil {
-		t.Fatal(err)
-	}
-	fn := bindrt.Func{Library: &library, Module: file, Name: "add"}
-	add := func(a, b, c *tvmffi.Tensor) error {
-		var f bindrt.Call3
-		f.Begin(&fn, 3)
-		bindrt.PutAligned(&f.Call, 0, a, 64)
-		bindrt.PutAligned(&f.Call, 1, b, 64)
-		bindrt.PutAligned(&f.Call, 2, c, 64)
-		return f.Do()
-	}
-	m := maker{t}
-	rows := func(n int64, changes ...change) *tvmffi.Tensor {
-		t.Helper()
-		return m.tensor(tvmffi.Float32, []int64{n, 4}, append([]change{on(tvmffi.CPU)}, changes...)...)
-	}
-	x, none := rows(8), rows(0, shifted(4))
-	if err := errors.Join(add(x, x, x), add(none, none, none)); err != nil {
-		t.Error(err)
-	}
-	for _, c := range []struct{ a, b *tvmffi.Tensor }{{x, rows(8, shifted(4))}, {x, offset(rows(8), 4)}, {rows(8, shifted(32)), x}} {
-		err := add(c.a, c.b, x)
-		if !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), "misaligned Tensor data: the address is") || !strings.Contains(err.Error(), "a multiple of 64") {
-			t.Errorf("got %v, want a misaligned tensor", err)
-		}
-	}
-	// The function finds out the rest.
-	if err := add(nil, x, x); !errors.Is(err, tvmffi.ErrType) || !strings.Contains(err.Error(), "expected Tensor") {
-		t.Errorf("None: %v", err)
 	}
 }
