@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
@@ -18,6 +19,8 @@ import (
 const nestingText = `
 #include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -51,6 +54,28 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = reflection;
   refl::GlobalDef()
       .def("nesting.descend", Descend)
+      // What a call of f in a forked process returns or raises; nothing if it hangs.
+      .def("nesting.forked", [](Function f) -> String {
+        int fds[2];
+        TVM_FFI_ICHECK_EQ(pipe(fds), 0);
+        pid_t child = fork();
+        if (child == 0) {
+          alarm(30);
+          std::string text = "returned";
+          try {
+            f();
+          } catch (const Error& e) {
+            text = std::string(e.kind()) + ": " + e.message();
+          }
+          _exit(write(fds[1], text.data(), text.size()) < 0);
+        }
+        close(fds[1]);
+        char text[1024] = "";
+        ssize_t n = read(fds[0], text, sizeof text - 1);
+        close(fds[0]);
+        waitpid(child, nullptr, 0);
+        return String(text, n < 0 ? 0 : n);
+      })
       // Calls f on a thread with a stack of that size.
       .def("nesting.on_thread", [](Function f, int64_t stack) {
         Start s{f};
@@ -189,5 +214,18 @@ func TestNesting_deep(t *testing.T) {
 	f, _ = descender(t, 3, 60<<10)
 	if v, err := runtimetest.Call("nesting.on_thread", f, 512<<10); err != nil || v.Value() != int64(3) {
 		t.Errorf("levels of 60 kB: %v, %v", v, err)
+	}
+}
+
+// TestForkedProcess: a fork has no threads of Go, so a callback that needs them would hang there.
+func TestForkedProcess(t *testing.T) {
+	loadNesting(t)
+	for name, f := range map[string]func(){"collects": runtime.GC, "sleeps": func() { time.Sleep(time.Millisecond) }, "returns": func() {}} {
+		if got := runtimetest.Get[string](t, "nesting.forked", f); !strings.HasPrefix(got, "RuntimeError: a Go func cannot be called here: the process was forked") {
+			t.Errorf("a callback that %s, called in a fork: %q", name, got)
+		}
+		if _, err := runtimetest.Call("nesting.descend", func(n int64) int64 { f(); return n }, 0, 0); err != nil {
+			t.Errorf("after the fork: %v", err)
+		}
 	}
 }

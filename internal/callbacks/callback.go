@@ -40,7 +40,12 @@ func NewDescribed(call func(*Args) error, origin uintptr, about *About) uintptr 
 }
 
 // Install makes all calls from C arrive here.
-func Install() { ccall.SetCallback(callbackEntry) }
+func Install() {
+	ccall.SetCallback(callbackEntry)
+	ccall.RefuseForks(capi.API.ErrorSetRaisedFromCStrParts, failure.KindRuntime+"\x00",
+		"a Go func cannot be called here: the process was forked after Go had started, and the fork has no threads of Go: "+
+			"leave the fork without calling Go, or start a new process instead of a fork (posix_spawn, or spawn in multiprocessing)\x00")
+}
 
 // callbackEntry is where all calls from C arrive, on the goroutine stack.
 func callbackEntry(f *ccall.CallbackFrame) {
@@ -70,7 +75,7 @@ func callbackEntry(f *ccall.CallbackFrame) {
 func TraceEntries(f func()) (stop func()) {
 	traced = f
 	ccall.SetCallback(tracedEntry)
-	return Install
+	return func() { ccall.SetCallback(callbackEntry) }
 }
 
 var traced func()

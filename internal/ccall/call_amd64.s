@@ -214,6 +214,8 @@ moved:  // the frame moved with the stack, if it was there
 // the callee-saved registers of C and calls cgocallback(entry, frame, 0), whose
 // arguments callbackStack begins with.
 TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
+	CMPL    ·forked(SB), $0
+	JNE     refused
 	ADJSP   $callbackStack__size
 	MOVQ    BP, callbackStack_bp(SP)
 	LEAQ    callbackStack_bp(SP), BP
@@ -250,6 +252,9 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	ADJSP   $-callbackStack__size
 	RET
 
+refused:
+	JMP tvmffi_refuse(SB)
+
 // void enter(CallbackFrame*), Go calling convention, on the goroutine stack: makes the
 // callback the current one of the seat of the g, if it is in the first place, and goes on
 // to the callbackEntry.
@@ -277,6 +282,50 @@ entry:
 	MOVQ ·callbackEntry(SB), DX
 	MOVQ (DX), CX
 	JMP  CX
+
+// int allocateTensor(DLTensor* prototype, DLManagedTensorVersioned** out, void* context, setError), a
+// DLPackManagedTensorAllocator: a call of allocatorNode with these addresses.
+TEXT tvmffi_allocateTensor(SB), NOSPLIT|NOFRAME, $0
+	SUBQ  $allocateStack__size, SP
+	MOVQ  $const_typeOpaquePtr, AX
+	MOVQ  AX, (allocateStack_prototype+abiAny_TypeIndex)(SP)
+	MOVQ  DI, (allocateStack_prototype+abiAny_Bits)(SP)
+	MOVQ  AX, (allocateStack_out+abiAny_TypeIndex)(SP)
+	MOVQ  SI, (allocateStack_out+abiAny_Bits)(SP)
+	MOVQ  AX, (allocateStack_context+abiAny_TypeIndex)(SP)
+	MOVQ  DX, (allocateStack_context+abiAny_Bits)(SP)
+	MOVQ  AX, (allocateStack_setError+abiAny_TypeIndex)(SP)
+	MOVQ  CX, (allocateStack_setError+abiAny_Bits)(SP)
+	MOVQ  ·allocatorNode(SB), DI
+	LEAQ  allocateStack_prototype(SP), SI
+	MOVL  $const_allocatorArgs, DX
+	LEAQ  allocateStack_result(SP), CX
+	MOVQ  ·Entry(SB), AX
+	TESTQ AX, AX
+	JNE   guarded
+	LEAQ  tvmffi_callback(SB), AX
+
+guarded:
+	CALL AX
+	ADDQ $allocateStack__size, SP
+	RET
+
+// void forked(void), which runs in a forked process, and int refuse(...): what callback does
+// there.
+TEXT tvmffi_forked(SB), NOSPLIT|NOFRAME, $0
+	MOVL $1, ·forked(SB)
+	RET
+
+TEXT tvmffi_refuse(SB), NOSPLIT|NOFRAME, $0
+	SUBQ $const_align, SP
+	MOVQ ·forkKind(SB), DI
+	LEAQ ·forkMessage(SB), SI
+	MOVL $1, DX
+	MOVQ ·forkRaise(SB), AX
+	CALL AX
+	MOVL $const_failed, AX
+	ADDQ $const_align, SP
+	RET
 
 // void releaseObject(Released* node, int flags), the deleter of an object: pushes node on the
 // list releasedHead. The memory is free when the last weak reference has gone.

@@ -186,6 +186,9 @@ moved:  // the frame moved with the stack, if it was there
 // TVMFFISafeCallType. crosscall2 saves the callee-saved registers of C.
 // The assembler would save R29 below the stack pointer, where crosscall2 writes.
 TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
+	MOVD  $·forked(SB), R4
+	MOVW  (R4), R4
+	CBNZW R4, refused
 	STP.W (R29, R30), -callbackStack__size(RSP)
 	MOVD  Released_Call(R0), R4
 	MOVD  R4, (callbackStack_call+CallbackFrame_Call)(RSP)
@@ -210,6 +213,9 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVD  (callbackStack_call+CallbackFrame_RC)(RSP), R0
 	LDP.P callbackStack__size(RSP), (R29, R30)
 	RET
+
+refused:
+	B tvmffi_refuse(SB)
 
 // void enter(CallbackFrame*), Go calling convention, on the goroutine stack: makes the
 // callback the current one of the seat of the g, if it is in the first place, and goes on
@@ -238,6 +244,51 @@ entry:
 	MOVD ·callbackEntry(SB), R26
 	MOVD (R26), R1
 	JMP  (R1)
+
+// int allocateTensor(DLTensor* prototype, DLManagedTensorVersioned** out, void* context, setError), a
+// DLPackManagedTensorAllocator: a call of allocatorNode with these addresses.
+TEXT tvmffi_allocateTensor(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -allocateStack__size(RSP)
+	MOVD  $const_typeOpaquePtr, R4
+	STP   (R4, R0), allocateStack_prototype(RSP)
+	STP   (R4, R1), allocateStack_out(RSP)
+	STP   (R4, R2), allocateStack_context(RSP)
+	STP   (R4, R3), allocateStack_setError(RSP)
+	MOVD  $·allocatorNode(SB), R0
+	MOVD  (R0), R0
+	ADD   $allocateStack_prototype, RSP, R1
+	MOVD  $const_allocatorArgs, R2
+	ADD   $allocateStack_result, RSP, R3
+	MOVD  $·Entry(SB), R9
+	MOVD  (R9), R9
+	CBNZ  R9, guarded
+	MOVD  $tvmffi_callback(SB), R9
+
+guarded:
+	BL    (R9)
+	LDP.P allocateStack__size(RSP), (R29, R30)
+	RET
+
+// void forked(void), which runs in a forked process, and int refuse(...): what callback does
+// there.
+TEXT tvmffi_forked(SB), NOSPLIT|NOFRAME, $0
+	MOVD $·forked(SB), R0
+	MOVD $1, R1
+	MOVW R1, (R0)
+	RET
+
+TEXT tvmffi_refuse(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -saved0__size(RSP)
+	MOVD  $·forkKind(SB), R0
+	MOVD  (R0), R0
+	MOVD  $·forkMessage(SB), R1
+	MOVD  $1, R2
+	MOVD  $·forkRaise(SB), R9
+	MOVD  (R9), R9
+	BL    (R9)
+	MOVD  $const_failed, R0
+	LDP.P saved0__size(RSP), (R29, R30)
+	RET
 
 // void releaseObject(Released* node, int flags), the deleter of an object: pushes node on the
 // list releasedHead. The memory is free when the last weak reference has gone.

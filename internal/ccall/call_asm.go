@@ -68,6 +68,36 @@ func SetCallback(entry func(*CallbackFrame)) {
 // the Go function of SetCallback on any thread.
 func Unguarded() uintptr { return uintptr(unsafe.Pointer(&_callback)) }
 
+//go:linkname _allocateTensor tvmffi_allocateTensor
+var _allocateTensor byte
+
+//go:linkname _forked tvmffi_forked
+var _forked byte
+
+//lint:ignore U1000 read by the assembly
+var allocatorNode uintptr
+
+// TensorAllocator is the address of the C function, a DLPackManagedTensorAllocator, that calls a node
+// as Callback does. The arguments are the addresses that it gets: the prototype, where the
+// result goes, a context, and a function that takes the context and an error.
+func TensorAllocator(node uintptr) uintptr {
+	allocatorNode = node
+	return uintptr(unsafe.Pointer(&_allocateTensor))
+}
+
+// RefuseForks makes all calls from C in a forked process, which has no threads of Go, raise an
+// error by TVMFFIErrorSetRaisedFromCStrParts. The texts end with a NUL.
+func RefuseForks(raise uintptr, kind, message string) {
+	forkRaise, forkKind, forkMessage = raise, cText(kind), cText(message)
+	// glibc has the first one in its static part only.
+	for _, name := range [2]string{"pthread_atfork", "__register_atfork"} {
+		if register, err := purego.Dlsym(purego.RTLD_DEFAULT, name); err == nil {
+			purego.SyscallN(register, 0, 0, uintptr(unsafe.Pointer(&_forked)), 0)
+			return
+		}
+	}
+}
+
 // ReleaseObject is the address of a deleter of objects, void (*)(void*, int flags), that
 // puts a node on the list of TakeReleased once the memory of the object is free. It never
 // enters Go, so it may run on any thread and during any call.

@@ -4,6 +4,7 @@ package ccall
 
 import (
 	"math/bits"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -102,10 +103,46 @@ func SetCallback(entry func(*CallbackFrame)) { callbackEntry = entry }
 var Unguarded = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(handle, args, n, res uintptr) uintptr {
 		f := CallbackFrame{Call: (*Released)(pointer(handle)).Call, Handle: handle, Args: args, N: uintptr(int32(n)), Res: res, RC: Running}
-		nest(&f)
-		return uintptr(f.RC)
+		return enterGo(&f)
 	})
 })
+
+// enterGo runs the callback f, unless the process is a fork of the one that Go started in. The
+// fork has no threads of Go.
+func enterGo(f *CallbackFrame) uintptr {
+	if os.Getpid() != process {
+		purego.SyscallN(forkRaise, forkKind, uintptr(unsafe.Pointer(&forkMessage)), 1)
+		return ^uintptr(0)
+	}
+	nest(f)
+	return uintptr(f.RC)
+}
+
+var process = os.Getpid()
+
+// RefuseForks sets what all calls from C in a forked process raise, by
+// TVMFFIErrorSetRaisedFromCStrParts. The texts end with a NUL.
+func RefuseForks(raise uintptr, kind, message string) {
+	forkRaise, forkKind, forkMessage = raise, cText(kind), cText(message)
+}
+
+// TensorAllocator is the address of the C function, a DLPackManagedTensorAllocator, that calls a node
+// as Callback does. The arguments are the addresses that it gets: the prototype, where the
+// result goes, a context, and a function that takes the context and an error.
+func TensorAllocator(node uintptr) uintptr {
+	return purego.NewCallback(func(prototype, out, context, setError uintptr) uintptr {
+		s := scratches.Get().(*scratch) // which does not move
+		args := (*[4]abi.Any)(unsafe.Pointer(&s.block))
+		for i, address := range [4]uintptr{prototype, out, context, setError} {
+			args[i] = abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64(address)}
+		}
+		// An allocator returns nothing else, and out lies on the C stack, as nest wants.
+		f := CallbackFrame{Call: (*Released)(pointer(node)).Call, Handle: node, Args: uintptr(unsafe.Pointer(args)), N: 4, Res: out, RC: Running}
+		rc := enterGo(&f)
+		scratches.Put(s)
+		return rc
+	})
+}
 
 // ReleaseObject is the address of a deleter of objects, void (*)(void*, int flags), that
 // puts a node on the list of TakeReleased once the memory of the object is free.

@@ -16,6 +16,19 @@
 // Words of a block that hold addresses must point to C memory or to Go heap
 // memory that the caller keeps alive until Call returns.
 //
+// # Entries of C into Go
+//
+// An entry looks whether the process is a fork, which has no threads of Go, and how much of
+// the C stack is left, because Go may call C, which may enter again. These are all of them:
+//
+//	tvmffi_callback         Function objects and exported symbols; both checks
+//	tvmffi_allocateTensor   the allocator of the environment: a call of tvmffi_callback
+//	objects.deleteHeir      the deleter of types derived from those with state; it calls no user code
+//	hostFunc of cuda        on a thread of the driver, where nothing is nested
+//	holdThreads             on a thread that never returns to C
+//
+// Getters, setters, creators and deleters of types made in Go are assembly and never enter Go.
+//
 // # Paths
 //
 // On linux and darwin, amd64 and arm64, the trampolines are assembly. Elsewhere,

@@ -105,6 +105,16 @@ func Callback() uintptr {
 	return Unguarded()
 }
 
+// What a call from C raises in a forked process.
+var (
+	//lint:ignore U1000 set and read by the assembly
+	forked                           uint32
+	forkRaise, forkKind, forkMessage uintptr
+)
+
+// cText returns the address of a text that ends with a NUL, which is in the data of the program.
+func cText(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }
+
 // Released is the part of a node in C memory that C releases through the
 // address ReleaseObject: nodes wait on a list until TakeReleased. It begins with the
 // struct that a DLPack deleter receives.

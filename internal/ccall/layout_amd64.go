@@ -27,6 +27,12 @@ type callbackStack struct {
 	bp                     uintptr
 }
 
+// allocateStack holds the arguments and the result of a call of allocatorNode.
+type allocateStack struct {
+	prototype, out, context, setError, result abi.Any
+	_                                         uintptr
+}
+
 // withinStack holds the arguments from the seventh on.
 type withinStack struct {
 	args [5]uintptr

@@ -12,6 +12,7 @@ import (
 var frames = map[string]uintptr{
 	"callBlock":         unsafe.Sizeof(callStack{}) + 2*word, // BP
 	"callback":          unsafe.Sizeof(callbackStack{}) + word,
+	"allocateTensor":    unsafe.Sizeof(allocateStack{}) + word,
 	"callWithin":        unsafe.Sizeof(withinStack{}) + 2*word,
 	"setNarrow":         unsafe.Sizeof(rangeStack{}) + word,
 	"setAny":            unsafe.Sizeof(abi.Any{}) + 4*word,

@@ -37,6 +37,12 @@ type callbackStack struct {
 	r27, r28 uintptr
 }
 
+// allocateStack holds the arguments and the result of a call of allocatorNode.
+type allocateStack struct {
+	r29, r30                                  uintptr
+	prototype, out, context, setError, result abi.Any
+}
+
 // withinStack holds the arguments from the ninth on. It lies below a saved5.
 type withinStack struct {
 	args [3]uintptr

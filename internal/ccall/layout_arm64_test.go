@@ -8,6 +8,7 @@ import "unsafe"
 var frames = map[string]uintptr{
 	"callBlock":      unsafe.Sizeof(callStack{}),
 	"callback":       unsafe.Sizeof(callbackStack{}),
+	"allocateTensor": unsafe.Sizeof(allocateStack{}),
 	"callWithin":     unsafe.Sizeof(withinStack{}),
 	"saved0":         unsafe.Sizeof(saved0{}),
 	"saved2":         unsafe.Sizeof(saved2{}),

@@ -91,5 +91,8 @@ const threadAttributesSize = 128
 // failed is the return code of a C function that has raised an error.
 const failed = -1
 
+// allocatorArgs is the number of arguments of an allocator.
+const allocatorArgs = 4
+
 // castParts is the number of strings that make up the message of a failed conversion.
 const castParts = 5

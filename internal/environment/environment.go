@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -49,59 +48,46 @@ func SetAllocator(f uintptr, global bool) (uintptr, error) {
 	return *old, err
 }
 
-// allocate of the environment, set before the C function is handed out.
-var allocateHook atomic.Pointer[func(prototype *abi.DLTensor) (managed uintptr, err error)]
-
-// AllocatorEntry returns the C function, a DLPackManagedTensorAllocator, that
-// calls f on the thread of the caller; f makes a versioned struct of DLPack. There
-// is one such function in a process, with the f of the first call.
-func AllocatorEntry(f func(prototype *abi.DLTensor) (managed uintptr, err error)) uintptr {
-	allocateHook.CompareAndSwap(nil, &f)
-	return allocatorEntry()
+// AllocatorEntry returns the C function, a DLPackManagedTensorAllocator, that calls allocate on
+// the thread of the caller; allocate makes a versioned struct of DLPack. There is one such
+// function in a process, for the func of the first call.
+func AllocatorEntry(allocate func(prototype *abi.DLTensor) (managed uintptr, err error)) uintptr {
+	allocatorOnce.Do(func() {
+		_, node := callbacks.Export(func(a *callbacks.Args) (err error) {
+			address := func(i int) uintptr { return uintptr(a.Any(i).Bits) }
+			defer func() {
+				if p := recover(); p != nil {
+					err = a.Recovered(p)
+				}
+				// The library takes the error that is raised on this thread: so the Go error
+				// itself comes out of the outer call. Others ask for the text.
+				if setError := address(3); err != nil && setError != 0 {
+					kind, message := cString(failure.KindRuntime), cString(err.Error())
+					purego.SyscallN(setError, address(2), capi.Address(kind), capi.Address(message))
+					runtime.KeepAlive(kind)
+					runtime.KeepAlive(message)
+				}
+			}()
+			managed, err := allocate(capi.PointerTo[abi.DLTensor](address(0)))
+			if err == nil {
+				*capi.PointerTo[uintptr](address(1)) = managed
+			}
+			return err
+		}, **(**uintptr)(unsafe.Pointer(&allocate)), nil)
+		allocatorEntry = ccall.TensorAllocator(node)
+	})
+	return allocatorEntry
 }
 
-var allocatorEntry = sync.OnceValue(func() uintptr {
-	return purego.NewCallback(func(prototype, out, errorContext, setError uintptr) uintptr {
-		managed, err := allocateTensor(prototype)
-		if err == nil {
-			*capi.PointerTo[uintptr](out) = managed
-			return 0
-		}
-		if setError != 0 {
-			kind, message := cString(failure.KindRuntime), cString(err.Error())
-			purego.SyscallN(setError, errorContext, capi.Address(kind), capi.Address(message))
-			runtime.KeepAlive(kind)
-			runtime.KeepAlive(message)
-		}
-		// The library takes the error that is raised on this thread: so the Go error
-		// itself comes out of the outer call.
-		failure.Raise(err)
-		return ^uintptr(0)
-	})
-})
+var (
+	allocatorOnce  sync.Once
+	allocatorEntry uintptr
+)
 
 // cString is s with a NUL at the end; a NUL inside ends it early.
 func cString(s string) *byte {
 	s, _, _ = strings.Cut(s, "\x00")
 	return unsafe.SliceData(append([]byte(s), 0))
-}
-
-// allocateTensor turns a panic of the allocator into an error; one that ends by
-// runtime.Goexit stops the program, as a callback does.
-func allocateTensor(prototype uintptr) (managed uintptr, err error) {
-	returned := false
-	defer func() {
-		p := recover()
-		switch {
-		case p != nil:
-			managed, err = 0, failure.Recovered(p, "a Go callback")
-		case !returned:
-			callbacks.Goexit()
-		}
-	}()
-	managed, err = (*allocateHook.Load())(capi.PointerTo[abi.DLTensor](prototype))
-	returned = true
-	return managed, err
 }
 
 // CheckSignals asks the host, on the calling thread, whether a signal wants the

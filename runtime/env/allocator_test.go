@@ -298,3 +298,23 @@ func TestSetAllocator_refused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAllocatorRecursion: an allocator that asks for a tensor ends by the error of nested
+// callbacks, not by an overflow of the C stack.
+func TestAllocatorRecursion(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	runtimetest.Balanced(t)
+	depth := 0
+	err := env.WithAllocator(func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
+		depth++
+		return env.EnvTensor(spec)
+	}, func() error {
+		_, err := env.EnvTensor(runtimetest.FloatSpec(2))
+		return err
+	})
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "callbacks are nested", "the C stack of this thread")
+	if depth < 100 {
+		t.Errorf("the error came at depth %d", depth)
+	}
+	runtimetest.DropGarbage(t)
+}
