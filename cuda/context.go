@@ -323,15 +323,11 @@ func (g *guard) call(f driver.Func, args ...uintptr) error {
 
 // queue calls a function that queues work on a stream of the device, its last argument.
 func (s *state) queue(f driver.Func, stream *Stream, args ...uintptr) (err error) {
-	g, err := s.enter()
+	g, on, err := s.enterOn(stream)
 	if err != nil {
 		return err
 	}
 	defer g.leave(&err)
-	on, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
 	if err := s.pass(on); err != nil {
 		return err
 	}

@@ -261,15 +261,11 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 		return err
 	}
 	defer other.users.Add(-1)
-	g, err := on.enter()
+	g, h, err := on.enterOn(stream)
 	if err != nil {
 		return err
 	}
 	defer g.leave(&err)
-	h, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
 	err = g.queue(h, driver.MemcpyPeerAsync, to, dst.s.current(), from, src.s.current(), uintptr(src.size), h)
 	runtime.KeepAlive(dst)
 	runtime.KeepAlive(src)
@@ -428,15 +424,11 @@ func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, byte
 	if err := outside("CopyInAt or CopyOutAt", "copy before it, or by CopyInAsync and CopyOutAsync on the stream"); err != nil {
 		return err
 	}
-	g, err := m.s.enter()
+	g, h, err := m.s.enterOn(stream)
 	if err != nil {
 		return err
 	}
 	defer g.leave(&err)
-	h, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
 	if err := g.idle(h, "a copy of a slice"); err != nil {
 		return err
 	}

@@ -45,11 +45,13 @@
 //
 // [CopyIn], [CopyOut] and [AllocOf] wait: their copies are complete for every stream when they
 // return. Their docs name the work that they come after. Functions that take a stream queue work
-// and return at once, except [CopyInAt] and [CopyOutAt], which wait for the stream. Everything that
-// queued work uses must live until the work is done: [Stream.Keep] keeps tensors and other values of Go alive that long. [Memory.Free],
-// Free of [Host], and Close of [Module] wait for the work of their device; the program waits for
-// work of other devices that uses them. [Memory.FreeAsync] frees in the order of a stream. Close
-// of streams, events and graphs does not wait: the driver keeps those until their work is done.
+// and return at once, except [CopyInAt] and [CopyOutAt], which wait for the stream.
+//
+// Everything that queued work uses must live until the work is done: [Stream.Keep] keeps tensors
+// and other values of Go alive that long. [Memory.Free], Free of [Host], and Close of [Module] wait
+// for the work of their device; the program waits for work of other devices that uses them.
+// [Memory.FreeAsync] frees in the order of a stream. Close of streams, events and graphs does not
+// wait: the driver keeps those until their work is done.
 //
 // # Captures
 //

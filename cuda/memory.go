@@ -112,15 +112,11 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := outside("AllocAsync", "allocate before it"); err != nil {
 		return nil, err
 	}
-	g, err := s.enter()
+	g, h, err := s.enterOn(stream)
 	if err != nil {
 		return nil, err
 	}
 	defer g.leave(&err)
-	h, err := g.stream(stream)
-	if err != nil {
-		return nil, err
-	}
 	m, err = g.ordered(h, bytes, driver.MemAllocAsync, g.out(0), uintptr(bytes), h)
 	if err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
@@ -381,15 +377,11 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if err := outside("FreeAsync", "free after it; everything that a graph uses must outlive the graph"); err != nil {
 		return err
 	}
-	g, err := m.s.enter()
+	g, h, err := m.s.enterOn(stream)
 	if err != nil {
 		return err
 	}
 	defer g.leave(&err)
-	h, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
 	if m.freed.Swap(true) {
 		return nil
 	}

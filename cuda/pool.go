@@ -139,15 +139,11 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := outside("Pool.Alloc", "allocate before it"); err != nil {
 		return nil, err
 	}
-	g, err := p.s.enter()
+	g, on, err := p.s.enterOn(stream)
 	if err != nil {
 		return nil, err
 	}
 	defer g.leave(&err)
-	on, err := g.stream(stream)
-	if err != nil {
-		return nil, err
-	}
 	m, err = g.ordered(on, bytes, driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on)
 	if err != nil {
 		return nil, about(err, "%d bytes of the %s", bytes, p.what)

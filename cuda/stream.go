@@ -276,6 +276,17 @@ func (g *guard) stream(st *Stream) (h uintptr, err error) {
 	return st.of(g.s)
 }
 
+// enterOn is enter for an operation on a stream, whose CUstream it returns too.
+func (s *state) enterOn(st *Stream) (g guard, h uintptr, err error) {
+	if g, err = s.enter(); err != nil {
+		return g, 0, err
+	}
+	if h, err = g.stream(st); err != nil {
+		g.leave(&err)
+	}
+	return g, h, err
+}
+
 // of returns the CUstream for an operation on a device.
 func (st *Stream) of(s *state) (uintptr, error) {
 	if st.s != s && st.s != nil {
@@ -343,15 +354,11 @@ func (e *Event) Record(stream *Stream) (err error) {
 	if err != nil {
 		return err
 	}
-	g, err := e.s.enter()
+	g, h, err := e.s.enterOn(stream)
 	if err != nil {
 		return err
 	}
 	defer g.leave(&err)
-	h, err := g.stream(stream)
-	if err != nil {
-		return err
-	}
 	captured := false
 	if e.s.gate.captures.Load() != 0 {
 		if captured, err = g.captured(h); err != nil {
