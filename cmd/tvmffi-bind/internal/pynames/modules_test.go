@@ -98,7 +98,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(other, Missing);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(broken, `
 	files := map[string]string{
 		"garden/__init__.py": "def f(mod, a, b):\n    mod.twice(a, b)\n",
-		"garden/a.cu":        source, "garden/b.cc": "double Elsewhere(std::array<int, 2> pair, Tensor<int> *out) noexcept {}\n",
+		"garden/a.cu":        source, "garden/b.cc": "// of TVM-FFI\ndouble Elsewhere(std::array<int, 2> pair, Tensor<int> *out) noexcept {}\n",
 		"other/c.cpp": "TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, R)\nint R(Tensor x, Tensor out) {}\nvoid Elsewhere(int a, int b);",
 	}
 	f, r := read(t, tree(t, files), kernels(t, map[string]string{

@@ -2,6 +2,7 @@ package pynames
 
 import (
 	"archive/zip"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -199,11 +200,15 @@ func (c *collected) add(name string, size int64, lim limits, open func() (io.Rea
 		c.notes = append(c.notes, Note{name, fmt.Sprintf("it has more than %d bytes, the limit", lim.file)})
 		return nil
 	}
+	python := path.Ext(name) == ".py"
+	if !python && !bytes.Contains(bytes.ToLower(data), []byte("tvm")) {
+		return nil // embedded data, or code that exports nothing
+	}
 	if c.size += int64(len(data)); c.size > lim.total {
 		return fmt.Errorf("its sources have more than %d bytes", lim.total)
 	}
 	s := source{path: name, data: data}
-	if path.Ext(name) != ".py" {
+	if !python {
 		c.natives = append(c.natives, s)
 		return nil
 	}
