@@ -62,7 +62,7 @@ func TestInheritedMembers(t *testing.T) {
 			about[o.GoName] = strings.Join(o.Doc.About, " ")
 		}
 	}
-	const root = "Release and String are those of [tvmffi.Object]."
+	const root = "Its methods Release and String come from [tvmffi.Object]."
 	for name, want := range map[string]string{
 		"Plant": "In this package, [Rose] derives from it. " + root,
 		"Rose":  "It derives from [Plant], and inherits [Plant.Grow] and [Plant.Water]. " + root,

@@ -12,8 +12,8 @@ var typeLeaf = bindrt.Type{Library: &library, Key: "perf.Leaf"}
 
 // Leaf is the object type perf.Leaf.
 //
-// [NewLeaf] and [MakeLeaf] return one. Fields: [Leaf.Value]. [Nop3Objects] takes one. Release and
-// String are those of [tvmffi.Object].
+// [NewLeaf] and [MakeLeaf] return one. Fields: [Leaf.Value]. [Nop3Objects] takes one. Its methods
+// Release and String come from [tvmffi.Object].
 type Leaf struct {
 	_ [0]*Leaf
 	objectBase

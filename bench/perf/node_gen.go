@@ -12,8 +12,8 @@ var typeNode = bindrt.Type{Library: &library, Key: "perf.Node"}
 
 // Node is the object type perf.Node.
 //
-// [MakeNode] returns one. Fields: [Node.Value], [Node.Weight], [Node.Name] and [Node.Leaf].
-// Release and String are those of [tvmffi.Object].
+// [MakeNode] returns one. Fields: [Node.Value], [Node.Weight], [Node.Name] and [Node.Leaf]. Its
+// methods Release and String come from [tvmffi.Object].
 type Node struct {
 	_ [0]*Node
 	objectBase
@@ -77,11 +77,11 @@ func (x *Node) SetLeaf(v LeafRef) error {
 
 var methodNodeAdd = bindrt.Func{Owner: &typeNode, Name: "add", Sig: "(perf.Node, int) -> int"}
 
-// Add calls the method add:
+// Add is the sum of value and n.
+//
+// It calls the method add:
 //
 //	(perf.Node, int) -> int
-//
-// The sum of value and n.
 func (x *Node) Add(n int64) (int64, error) {
 	var c bindrt.Call2
 	c.Begin(&methodNodeAdd, 2)

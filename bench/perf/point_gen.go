@@ -13,7 +13,7 @@ var typePoint = bindrt.Type{Library: &library, Key: "perf.Point"}
 // Point is the object type perf.Point.
 //
 // [NewPoint] returns one. Fields: [Point.X], [Point.Y], [Point.Name], [Point.Tag] and
-// [Point.Next]. Release and String are those of [tvmffi.Object].
+// [Point.Next]. Its methods Release and String come from [tvmffi.Object].
 type Point struct {
 	_ [0]*Point
 	objectBase

@@ -13,7 +13,7 @@ var typeEnum = bindrt.Type{Library: &library, Key: "ffi.Enum"}
 // Enum is the object type ffi.Enum.
 //
 // Fields: [Enum.IntIndex] and [Enum.StrIndex]. In this package, [IntEnum] and [StrEnum] derive
-// from it. Release and String are those of [tvmffi.Object].
+// from it. Its methods Release and String come from [tvmffi.Object].
 type Enum struct {
 	_ [0]*Enum
 	objectBase

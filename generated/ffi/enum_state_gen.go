@@ -13,7 +13,7 @@ var typeEnumState = bindrt.Type{Library: &library, Key: "ffi.EnumState"}
 // EnumState is the object type ffi.EnumState.
 //
 // [NewEnumState] returns one. Fields: [EnumState.Entries], [EnumState.Indexes] and
-// [EnumState.Attrs]. Release and String are those of [tvmffi.Object].
+// [EnumState.Attrs]. Its methods Release and String come from [tvmffi.Object].
 type EnumState struct {
 	_ [0]*EnumState
 	objectBase

@@ -269,6 +269,8 @@ var fnGetFirstStructuralMismatch = bindrt.Func{Library: &library, Name: "ffi.Get
 // GetFirstStructuralMismatch calls ffi.GetFirstStructuralMismatch:
 //
 //	(Any, Any, bool, bool) -> Optional<Tuple<ffi.reflection.AccessPath, ffi.reflection.AccessPath>>
+//
+// The result may be nil.
 func GetFirstStructuralMismatch(value, value2 any, flag, flag2 bool) (*tvmffi.Tuple2[*reflection.AccessPath, *reflection.AccessPath], error) {
 	var c bindrt.Call4
 	c.Begin(&fnGetFirstStructuralMismatch, 4)
@@ -628,6 +630,8 @@ var fnModuleGetFunction = bindrt.Func{Library: &library, Name: "ffi.ModuleGetFun
 // ModuleGetFunction calls ffi.ModuleGetFunction:
 //
 //	(ffi.Module, ffi.String, bool) -> Optional<ffi.Function>
+//
+// The result may be nil.
 func ModuleGetFunction(module *tvmffi.Module, s string, flag bool) (*tvmffi.Function, error) {
 	var c bindrt.Call8
 	c.Begin(&fnModuleGetFunction, 3)
@@ -642,6 +646,8 @@ var fnModuleGetFunctionDoc = bindrt.Func{Library: &library, Name: "ffi.ModuleGet
 // ModuleGetFunctionDoc calls ffi.ModuleGetFunctionDoc:
 //
 //	(ffi.Module, ffi.String, bool) -> Optional<ffi.String>
+//
+// The result may be nil.
 func ModuleGetFunctionDoc(module *tvmffi.Module, s string, flag bool) (*string, error) {
 	var c bindrt.Call8
 	c.Begin(&fnModuleGetFunctionDoc, 3)
@@ -656,6 +662,8 @@ var fnModuleGetFunctionMetadata = bindrt.Func{Library: &library, Name: "ffi.Modu
 // ModuleGetFunctionMetadata calls ffi.ModuleGetFunctionMetadata:
 //
 //	(ffi.Module, ffi.String, bool) -> Optional<ffi.String>
+//
+// The result may be nil.
 func ModuleGetFunctionMetadata(module *tvmffi.Module, s string, flag bool) (*string, error) {
 	var c bindrt.Call8
 	c.Begin(&fnModuleGetFunctionMetadata, 3)
@@ -1134,6 +1142,8 @@ var fnStructuralVisit = bindrt.Func{Library: &library, Name: "ffi.StructuralVisi
 // StructuralVisit calls ffi.StructuralVisit:
 //
 //	(Any, ffi.Array<Tuple<int, ffi.Function>>) -> Optional<ffi.VisitInterrupt>
+//
+// The result may be nil.
 func StructuralVisit(value any, items tvmffi.ArrayArg[tvmffi.Tuple2[int64, *tvmffi.Function]]) (*VisitInterrupt, error) {
 	var c bindrt.Call2
 	c.Begin(&fnStructuralVisit, 2)
@@ -1161,6 +1171,8 @@ var fnStructuralVisitorDefaultVisit = bindrt.Func{Library: &library, Name: "ffi.
 // StructuralVisitorDefaultVisit calls ffi.StructuralVisitorDefaultVisit:
 //
 //	(ffi.StructuralVisitor, Any) -> Optional<ffi.VisitInterrupt>
+//
+// The result may be nil.
 func StructuralVisitorDefaultVisit(structuralVisitor StructuralVisitorRef, value any) (*VisitInterrupt, error) {
 	var c bindrt.Call2
 	c.Begin(&fnStructuralVisitorDefaultVisit, 2)
@@ -1176,6 +1188,8 @@ var fnStructuralVisitorVisit = bindrt.Func{Library: &library, Name: "ffi.Structu
 // StructuralVisitorVisit calls ffi.StructuralVisitorVisit:
 //
 //	(ffi.StructuralVisitor, Any) -> Optional<ffi.VisitInterrupt>
+//
+// The result may be nil.
 func StructuralVisitorVisit(structuralVisitor StructuralVisitorRef, value any) (*VisitInterrupt, error) {
 	var c bindrt.Call2
 	c.Begin(&fnStructuralVisitorVisit, 2)
@@ -1207,6 +1221,8 @@ var fnStructuralWalk = bindrt.Func{Library: &library, Name: "ffi.StructuralWalk"
 // StructuralWalk calls ffi.StructuralWalk:
 //
 //	(Any, ffi.Array<Tuple<int, ffi.Function>>, ffi.Array<Tuple<int, ffi.Function>>, int) -> Optional<ffi.VisitInterrupt>
+//
+// The result may be nil.
 func StructuralWalk(value any, items, items2 tvmffi.ArrayArg[tvmffi.Tuple2[int64, *tvmffi.Function]], n int64) (*VisitInterrupt, error) {
 	var c bindrt.Call4
 	c.Begin(&fnStructuralWalk, 4)

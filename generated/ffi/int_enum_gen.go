@@ -14,7 +14,7 @@ var typeIntEnum = bindrt.Type{Library: &library, Key: "ffi.IntEnum"}
 //
 // It derives from [Enum], and inherits [Enum.IntIndex] and [Enum.StrIndex].
 //
-// Fields: [IntEnum.Value]. Release and String are those of [tvmffi.Object].
+// Fields: [IntEnum.Value]. Its methods Release and String come from [tvmffi.Object].
 type IntEnum struct {
 	_ [0]*IntEnum
 	enumBase

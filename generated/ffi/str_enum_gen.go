@@ -14,7 +14,7 @@ var typeStrEnum = bindrt.Type{Library: &library, Key: "ffi.StrEnum"}
 //
 // It derives from [Enum], and inherits [Enum.IntIndex] and [Enum.StrIndex].
 //
-// Fields: [StrEnum.Value]. Release and String are those of [tvmffi.Object].
+// Fields: [StrEnum.Value]. Its methods Release and String come from [tvmffi.Object].
 type StrEnum struct {
 	_ [0]*StrEnum
 	enumBase

@@ -13,7 +13,7 @@ var typeStructuralKey = bindrt.Type{Library: &library, Key: "ffi.StructuralKey"}
 // StructuralKey is the object type ffi.StructuralKey.
 //
 // [NewStructuralKey] and [NewStructuralKeyInit] return one. Fields: [StructuralKey.Key] and
-// [StructuralKey.HashI64]. Release and String are those of [tvmffi.Object].
+// [StructuralKey.HashI64]. Its methods Release and String come from [tvmffi.Object].
 type StructuralKey struct {
 	_ [0]*StructuralKey
 	objectBase

@@ -13,8 +13,8 @@ var typeStructuralMutator = bindrt.Type{Library: &library, Key: "ffi.StructuralM
 // StructuralMutator is the object type ffi.StructuralMutator.
 //
 // [StructuralMutatorDefRegionKind], [StructuralMutatorDefaultMutate], [StructuralMutatorMutate],
-// [StructuralMutatorVarRemapGet] and 2 more functions take one. Release and String are those of
-// [tvmffi.Object].
+// [StructuralMutatorVarRemapGet] and 2 more functions take one. Its methods Release and String
+// come from [tvmffi.Object].
 type StructuralMutator struct {
 	_ [0]*StructuralMutator
 	objectBase

@@ -13,7 +13,8 @@ var typeStructuralVisitor = bindrt.Type{Library: &library, Key: "ffi.StructuralV
 // StructuralVisitor is the object type ffi.StructuralVisitor.
 //
 // [StructuralVisitorDefRegionKind], [StructuralVisitorDefaultVisit], [StructuralVisitorVisit] and
-// [StructuralVisitorWithDefRegionKind] take one. Release and String are those of [tvmffi.Object].
+// [StructuralVisitorWithDefRegionKind] take one. Its methods Release and String come from
+// [tvmffi.Object].
 type StructuralVisitor struct {
 	_ [0]*StructuralVisitor
 	objectBase

@@ -13,7 +13,8 @@ var typeVisitErrorContext = bindrt.Type{Library: &library, Key: "ffi.VisitErrorC
 // VisitErrorContext is the object type ffi.VisitErrorContext.
 //
 // Fields: [VisitErrorContext.ReverseVisitPattern] and [VisitErrorContext.PrevErrorContext].
-// [VisitErrorContextFindAccessPaths] takes one. Release and String are those of [tvmffi.Object].
+// [VisitErrorContextFindAccessPaths] takes one. Its methods Release and String come from
+// [tvmffi.Object].
 type VisitErrorContext struct {
 	_ [0]*VisitErrorContext
 	objectBase

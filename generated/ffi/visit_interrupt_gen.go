@@ -13,8 +13,8 @@ var typeVisitInterrupt = bindrt.Type{Library: &library, Key: "ffi.VisitInterrupt
 // VisitInterrupt is the object type ffi.VisitInterrupt.
 //
 // [NewVisitInterrupt], [StructuralVisit], [StructuralVisitorDefaultVisit],
-// [StructuralVisitorVisit] and [StructuralWalk] return one. Fields: [VisitInterrupt.Value].
-// Release and String are those of [tvmffi.Object].
+// [StructuralVisitorVisit] and [StructuralWalk] return one. Fields: [VisitInterrupt.Value]. Its
+// methods Release and String come from [tvmffi.Object].
 type VisitInterrupt struct {
 	_ [0]*VisitInterrupt
 	objectBase

@@ -221,6 +221,8 @@ var fnOptionalTensorViewHasValue = bindrt.Func{Library: &library, Name: "testing
 // OptionalTensorViewHasValue calls testing.optional_tensor_view_has_value:
 //
 //	(Optional<DLTensor*>) -> bool
+//
+// The argument tensor may be nil.
 func OptionalTensorViewHasValue(tensor *tvmffi.Tensor) (bool, error) {
 	var c bindrt.Call1
 	c.Begin(&fnOptionalTensorViewHasValue, 1)
@@ -245,6 +247,8 @@ var fnSchemaArrMapOpt = bindrt.Func{Library: &library, Name: "testing.schema_arr
 // SchemaArrMapOpt calls testing.schema_arr_map_opt:
 //
 //	(ffi.Array<Optional<int>>, ffi.Map<ffi.String, ffi.Array<int>>, Optional<ffi.String>) -> ffi.Map<ffi.String, ffi.Array<int>>
+//
+// The argument s may be nil.
 func SchemaArrMapOpt(items tvmffi.ArrayArg[*int64], entries tvmffi.MapLike[string, tvmffi.ArrayArg[int64]], s *string) (*tvmffi.Map[string, *tvmffi.Array[int64]], error) {
 	var c bindrt.Call3
 	c.Begin(&fnSchemaArrMapOpt, 3)
@@ -572,6 +576,8 @@ var fnSchemaIDOptInt = bindrt.Func{Library: &library, Name: "testing.schema_id_o
 // SchemaIDOptInt calls testing.schema_id_opt_int:
 //
 //	(Optional<int>) -> Optional<int>
+//
+// The argument n may be nil. The result may be nil.
 func SchemaIDOptInt(n *int64) (*int64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDOptInt, 1)
@@ -584,6 +590,8 @@ var fnSchemaIDOptObj = bindrt.Func{Library: &library, Name: "testing.schema_id_o
 // SchemaIDOptObj calls testing.schema_id_opt_obj:
 //
 //	(Optional<ffi.Object>) -> Optional<ffi.Object>
+//
+// The argument object may be nil. The result may be nil.
 func SchemaIDOptObj(object tvmffi.ObjectRef) (*tvmffi.Object, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDOptObj, 1)
@@ -596,6 +604,8 @@ var fnSchemaIDOptStr = bindrt.Func{Library: &library, Name: "testing.schema_id_o
 // SchemaIDOptStr calls testing.schema_id_opt_str:
 //
 //	(Optional<ffi.String>) -> Optional<ffi.String>
+//
+// The argument s may be nil. The result may be nil.
 func SchemaIDOptStr(s *string) (*string, error) {
 	var c bindrt.Call1
 	c.Begin(&fnSchemaIDOptStr, 1)

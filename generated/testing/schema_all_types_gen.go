@@ -16,7 +16,8 @@ var typeSchemaAllTypes = bindrt.Type{Library: &library, Key: "testing.SchemaAllT
 // [SchemaAllTypes.VFloat], [SchemaAllTypes.VDevice], [SchemaAllTypes.VDtype],
 // [SchemaAllTypes.VString], [SchemaAllTypes.VBytes], [SchemaAllTypes.VOptInt],
 // [SchemaAllTypes.VOptStr], [SchemaAllTypes.VArrInt], [SchemaAllTypes.VArrStr],
-// [SchemaAllTypes.VMapStrInt] and 3 more fields. Release and String are those of [tvmffi.Object].
+// [SchemaAllTypes.VMapStrInt] and 3 more fields. Its methods Release and String come from
+// [tvmffi.Object].
 type SchemaAllTypes struct {
 	_ [0]*SchemaAllTypes
 	objectBase
@@ -316,6 +317,8 @@ var methodSchemaAllTypesMaybeConcat = bindrt.Func{Owner: &typeSchemaAllTypes, Na
 //	(testing.SchemaAllTypes, Optional<ffi.String>, Optional<ffi.String>) -> Optional<ffi.String>
 //
 // optional concat
+//
+// The arguments s and s2 may be nil. The result may be nil.
 func (x *SchemaAllTypes) MaybeConcat(s, s2 *string) (*string, error) {
 	var c bindrt.Call3
 	c.Begin(&methodSchemaAllTypesMaybeConcat, 3)

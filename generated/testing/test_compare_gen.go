@@ -13,7 +13,7 @@ var typeTestCompare = bindrt.Type{Library: &library, Key: "testing.TestCompare"}
 // TestCompare is the object type testing.TestCompare.
 //
 // [NewTestCompare] returns one. Fields: [TestCompare.Key], [TestCompare.Name] and
-// [TestCompare.IgnoredField]. Release and String are those of [tvmffi.Object].
+// [TestCompare.IgnoredField]. Its methods Release and String come from [tvmffi.Object].
 type TestCompare struct {
 	_ [0]*TestCompare
 	objectBase

@@ -13,7 +13,7 @@ var typeTestCustomCompare = bindrt.Type{Library: &library, Key: "testing.TestCus
 // TestCustomCompare is the object type testing.TestCustomCompare.
 //
 // [NewTestCustomCompare] returns one. Fields: [TestCustomCompare.Key] and
-// [TestCustomCompare.Label]. Release and String are those of [tvmffi.Object].
+// [TestCustomCompare.Label]. Its methods Release and String come from [tvmffi.Object].
 type TestCustomCompare struct {
 	_ [0]*TestCustomCompare
 	objectBase

@@ -12,8 +12,8 @@ var typeTestCustomHash = bindrt.Type{Library: &library, Key: "testing.TestCustom
 
 // TestCustomHash is the object type testing.TestCustomHash.
 //
-// [NewTestCustomHash] returns one. Fields: [TestCustomHash.Key] and [TestCustomHash.Label].
-// Release and String are those of [tvmffi.Object].
+// [NewTestCustomHash] returns one. Fields: [TestCustomHash.Key] and [TestCustomHash.Label]. Its
+// methods Release and String come from [tvmffi.Object].
 type TestCustomHash struct {
 	_ [0]*TestCustomHash
 	objectBase

@@ -13,8 +13,8 @@ var typeTestCxxAutoInitAllInitOff = bindrt.Type{Library: &library, Key: "testing
 // TestCxxAutoInitAllInitOff is the object type testing.TestCxxAutoInitAllInitOff.
 //
 // [NewTestCxxAutoInitAllInitOff] returns one. Fields: [TestCxxAutoInitAllInitOff.X],
-// [TestCxxAutoInitAllInitOff.Y] and [TestCxxAutoInitAllInitOff.Z]. Release and String are those
-// of [tvmffi.Object].
+// [TestCxxAutoInitAllInitOff.Y] and [TestCxxAutoInitAllInitOff.Z]. Its methods Release and String
+// come from [tvmffi.Object].
 type TestCxxAutoInitAllInitOff struct {
 	_ [0]*TestCxxAutoInitAllInitOff
 	objectBase

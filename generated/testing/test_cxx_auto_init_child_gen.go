@@ -16,7 +16,7 @@ var typeTestCxxAutoInitChild = bindrt.Type{Library: &library, Key: "testing.Test
 // and [TestCxxAutoInitParent.ParentDefault].
 //
 // [NewTestCxxAutoInitChild] returns one. Fields: [TestCxxAutoInitChild.ChildRequired] and
-// [TestCxxAutoInitChild.ChildKwOnly]. Release and String are those of [tvmffi.Object].
+// [TestCxxAutoInitChild.ChildKwOnly]. Its methods Release and String come from [tvmffi.Object].
 type TestCxxAutoInitChild struct {
 	_ [0]*TestCxxAutoInitChild
 	testCxxAutoInitParentBase

@@ -13,7 +13,8 @@ var typeTestCxxAutoInit = bindrt.Type{Library: &library, Key: "testing.TestCxxAu
 // TestCxxAutoInit is the object type testing.TestCxxAutoInit.
 //
 // [NewTestCxxAutoInit] returns one. Fields: [TestCxxAutoInit.A], [TestCxxAutoInit.B],
-// [TestCxxAutoInit.C] and [TestCxxAutoInit.D]. Release and String are those of [tvmffi.Object].
+// [TestCxxAutoInit.C] and [TestCxxAutoInit.D]. Its methods Release and String come from
+// [tvmffi.Object].
 type TestCxxAutoInit struct {
 	_ [0]*TestCxxAutoInit
 	objectBase

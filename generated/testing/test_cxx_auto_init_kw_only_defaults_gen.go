@@ -15,7 +15,8 @@ var typeTestCxxAutoInitKwOnlyDefaults = bindrt.Type{Library: &library, Key: "tes
 // [NewTestCxxAutoInitKwOnlyDefaults] returns one. Fields:
 // [TestCxxAutoInitKwOnlyDefaults.PRequired], [TestCxxAutoInitKwOnlyDefaults.PDefault],
 // [TestCxxAutoInitKwOnlyDefaults.KRequired], [TestCxxAutoInitKwOnlyDefaults.KDefault] and
-// [TestCxxAutoInitKwOnlyDefaults.Hidden]. Release and String are those of [tvmffi.Object].
+// [TestCxxAutoInitKwOnlyDefaults.Hidden]. Its methods Release and String come from
+// [tvmffi.Object].
 type TestCxxAutoInitKwOnlyDefaults struct {
 	_ [0]*TestCxxAutoInitKwOnlyDefaults
 	objectBase

@@ -14,7 +14,7 @@ var typeTestCxxAutoInitParent = bindrt.Type{Library: &library, Key: "testing.Tes
 //
 // [NewTestCxxAutoInitParent] returns one. Fields: [TestCxxAutoInitParent.ParentRequired] and
 // [TestCxxAutoInitParent.ParentDefault]. In this package, [TestCxxAutoInitChild] derives from it.
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type TestCxxAutoInitParent struct {
 	_ [0]*TestCxxAutoInitParent
 	objectBase

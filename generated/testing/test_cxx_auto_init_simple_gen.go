@@ -13,7 +13,7 @@ var typeTestCxxAutoInitSimple = bindrt.Type{Library: &library, Key: "testing.Tes
 // TestCxxAutoInitSimple is the object type testing.TestCxxAutoInitSimple.
 //
 // [NewTestCxxAutoInitSimple] returns one. Fields: [TestCxxAutoInitSimple.X] and
-// [TestCxxAutoInitSimple.Y]. Release and String are those of [tvmffi.Object].
+// [TestCxxAutoInitSimple.Y]. Its methods Release and String come from [tvmffi.Object].
 type TestCxxAutoInitSimple struct {
 	_ [0]*TestCxxAutoInitSimple
 	objectBase

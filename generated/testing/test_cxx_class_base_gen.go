@@ -13,8 +13,8 @@ var typeTestCxxClassBase = bindrt.Type{Library: &library, Key: "testing.TestCxxC
 // TestCxxClassBase is the object type testing.TestCxxClassBase.
 //
 // [NewTestCxxClassBase] returns one. Fields: [TestCxxClassBase.VI64] and [TestCxxClassBase.VI32].
-// In this package, [TestCxxClassDerived] derives from it. Release and String are those of
-// [tvmffi.Object].
+// In this package, [TestCxxClassDerived] derives from it. Its methods Release and String come
+// from [tvmffi.Object].
 type TestCxxClassBase struct {
 	_ [0]*TestCxxClassBase
 	objectBase

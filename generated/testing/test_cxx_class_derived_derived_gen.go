@@ -17,7 +17,7 @@ var typeTestCxxClassDerivedDerived = bindrt.Type{Library: &library, Key: "testin
 // [TestCxxClassBase.VI32].
 //
 // [NewTestCxxClassDerivedDerived] returns one. Fields: [TestCxxClassDerivedDerived.VStr] and
-// [TestCxxClassDerivedDerived.VBool]. Release and String are those of [tvmffi.Object].
+// [TestCxxClassDerivedDerived.VBool]. Its methods Release and String come from [tvmffi.Object].
 type TestCxxClassDerivedDerived struct {
 	_ [0]*TestCxxClassDerivedDerived
 	testCxxClassDerivedBase

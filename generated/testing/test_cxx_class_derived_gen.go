@@ -16,8 +16,8 @@ var typeTestCxxClassDerived = bindrt.Type{Library: &library, Key: "testing.TestC
 // [TestCxxClassBase.VI32].
 //
 // [NewTestCxxClassDerived] returns one. Fields: [TestCxxClassDerived.VF64] and
-// [TestCxxClassDerived.VF32]. In this package, [TestCxxClassDerivedDerived] derives from it.
-// Release and String are those of [tvmffi.Object].
+// [TestCxxClassDerived.VF32]. In this package, [TestCxxClassDerivedDerived] derives from it. Its
+// methods Release and String come from [tvmffi.Object].
 type TestCxxClassDerived struct {
 	_ [0]*TestCxxClassDerived
 	testCxxClassBaseBase

@@ -13,7 +13,7 @@ var typeTestCxxClassHiddenField = bindrt.Type{Library: &library, Key: "testing.T
 // TestCxxClassHiddenField is the object type testing.TestCxxClassHiddenField.
 //
 // [NewTestCxxClassHiddenField] returns one. Fields: [TestCxxClassHiddenField.VI64] and
-// [TestCxxClassHiddenField.VI32]. Release and String are those of [tvmffi.Object].
+// [TestCxxClassHiddenField.VI32]. Its methods Release and String come from [tvmffi.Object].
 type TestCxxClassHiddenField struct {
 	_ [0]*TestCxxClassHiddenField
 	objectBase

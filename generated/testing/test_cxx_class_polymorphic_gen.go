@@ -12,8 +12,8 @@ var typeTestCxxClassPolymorphic = bindrt.Type{Library: &library, Key: "testing.T
 
 // TestCxxClassPolymorphic is the object type testing.TestCxxClassPolymorphic.
 //
-// [NewTestCxxClassPolymorphic] returns one. Fields: [TestCxxClassPolymorphic.VI64]. Release and
-// String are those of [tvmffi.Object].
+// [NewTestCxxClassPolymorphic] returns one. Fields: [TestCxxClassPolymorphic.VI64]. Its methods
+// Release and String come from [tvmffi.Object].
 type TestCxxClassPolymorphic struct {
 	_ [0]*TestCxxClassPolymorphic
 	objectBase

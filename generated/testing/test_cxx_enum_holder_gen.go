@@ -13,7 +13,7 @@ var typeTestCxxEnumHolder = bindrt.Type{Library: &library, Key: "testing.TestCxx
 // TestCxxEnumHolder is the object type testing.TestCxxEnumHolder.
 //
 // [NewTestCxxEnumHolder] returns one. Fields: [TestCxxEnumHolder.Priority] and
-// [TestCxxEnumHolder.Opcode]. Release and String are those of [tvmffi.Object].
+// [TestCxxEnumHolder.Opcode]. Its methods Release and String come from [tvmffi.Object].
 type TestCxxEnumHolder struct {
 	_ [0]*TestCxxEnumHolder
 	objectBase

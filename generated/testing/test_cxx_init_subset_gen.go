@@ -13,8 +13,8 @@ var typeTestCxxInitSubset = bindrt.Type{Library: &library, Key: "testing.TestCxx
 // TestCxxInitSubset is the object type testing.TestCxxInitSubset.
 //
 // [NewTestCxxInitSubset] returns one. Fields: [TestCxxInitSubset.RequiredField],
-// [TestCxxInitSubset.OptionalField] and [TestCxxInitSubset.Note]. Release and String are those of
-// [tvmffi.Object].
+// [TestCxxInitSubset.OptionalField] and [TestCxxInitSubset.Note]. Its methods Release and String
+// come from [tvmffi.Object].
 type TestCxxInitSubset struct {
 	_ [0]*TestCxxInitSubset
 	objectBase

@@ -15,7 +15,7 @@ var typeTestCxxIntEnum = bindrt.Type{Library: &library, Key: "testing.TestCxxInt
 //
 // It derives from [ffi.IntEnum] and [ffi.Enum].
 //
-// [NewTestCxxEnumHolder] takes one. Release and String are those of [tvmffi.Object].
+// [NewTestCxxEnumHolder] takes one. Its methods Release and String come from [tvmffi.Object].
 type TestCxxIntEnum struct {
 	_ [0]*TestCxxIntEnum
 	intEnumBase

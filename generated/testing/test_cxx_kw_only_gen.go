@@ -13,7 +13,7 @@ var typeTestCxxKwOnly = bindrt.Type{Library: &library, Key: "testing.TestCxxKwOn
 // TestCxxKwOnly is the object type testing.TestCxxKwOnly.
 //
 // [NewTestCxxKwOnly] returns one. Fields: [TestCxxKwOnly.X], [TestCxxKwOnly.Y], [TestCxxKwOnly.Z]
-// and [TestCxxKwOnly.W]. Release and String are those of [tvmffi.Object].
+// and [TestCxxKwOnly.W]. Its methods Release and String come from [tvmffi.Object].
 type TestCxxKwOnly struct {
 	_ [0]*TestCxxKwOnly
 	objectBase

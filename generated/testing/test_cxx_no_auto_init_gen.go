@@ -12,8 +12,8 @@ var typeTestCxxNoAutoInit = bindrt.Type{Library: &library, Key: "testing.TestCxx
 
 // TestCxxNoAutoInit is the object type testing.TestCxxNoAutoInit.
 //
-// Fields: [TestCxxNoAutoInit.X] and [TestCxxNoAutoInit.Y]. Release and String are those of
-// [tvmffi.Object].
+// Fields: [TestCxxNoAutoInit.X] and [TestCxxNoAutoInit.Y]. Its methods Release and String come
+// from [tvmffi.Object].
 type TestCxxNoAutoInit struct {
 	_ [0]*TestCxxNoAutoInit
 	objectBase

@@ -15,7 +15,7 @@ var typeTestCxxStrEnum = bindrt.Type{Library: &library, Key: "testing.TestCxxStr
 //
 // It derives from [ffi.StrEnum] and [ffi.Enum].
 //
-// [NewTestCxxEnumHolder] takes one. Release and String are those of [tvmffi.Object].
+// [NewTestCxxEnumHolder] takes one. Its methods Release and String come from [tvmffi.Object].
 type TestCxxStrEnum struct {
 	_ [0]*TestCxxStrEnum
 	strEnumBase

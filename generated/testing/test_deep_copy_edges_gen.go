@@ -13,7 +13,7 @@ var typeTestDeepCopyEdges = bindrt.Type{Library: &library, Key: "testing.TestDee
 // TestDeepCopyEdges is the object type testing.TestDeepCopyEdges.
 //
 // [NewTestDeepCopyEdges] returns one. Fields: [TestDeepCopyEdges.VAny] and
-// [TestDeepCopyEdges.VObj]. Release and String are those of [tvmffi.Object].
+// [TestDeepCopyEdges.VObj]. Its methods Release and String come from [tvmffi.Object].
 type TestDeepCopyEdges struct {
 	_ [0]*TestDeepCopyEdges
 	objectBase

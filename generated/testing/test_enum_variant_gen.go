@@ -15,7 +15,7 @@ var typeTestEnumVariant = bindrt.Type{Library: &library, Key: "testing.TestEnumV
 //
 // It derives from [ffi.Enum].
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type TestEnumVariant struct {
 	_ [0]*TestEnumVariant
 	enumBase

@@ -13,7 +13,7 @@ var typeTestEqWithoutHash = bindrt.Type{Library: &library, Key: "testing.TestEqW
 // TestEqWithoutHash is the object type testing.TestEqWithoutHash.
 //
 // [NewTestEqWithoutHash] returns one. Fields: [TestEqWithoutHash.Key] and
-// [TestEqWithoutHash.Label]. Release and String are those of [tvmffi.Object].
+// [TestEqWithoutHash.Label]. Its methods Release and String come from [tvmffi.Object].
 type TestEqWithoutHash struct {
 	_ [0]*TestEqWithoutHash
 	objectBase

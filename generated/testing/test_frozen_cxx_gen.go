@@ -12,7 +12,7 @@ var typeTestFrozenCxx = bindrt.Type{Library: &library, Key: "testing.TestFrozenC
 
 // TestFrozenCxx is the object type testing.TestFrozenCxx.
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type TestFrozenCxx struct {
 	_ [0]*TestFrozenCxx
 	objectBase

@@ -13,7 +13,7 @@ var typeTestHash = bindrt.Type{Library: &library, Key: "testing.TestHash"}
 // TestHash is the object type testing.TestHash.
 //
 // [NewTestHash] returns one. Fields: [TestHash.Key], [TestHash.Name] and [TestHash.HashIgnored].
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type TestHash struct {
 	_ [0]*TestHash
 	objectBase

@@ -13,7 +13,7 @@ var typeTestIntPair = bindrt.Type{Library: &library, Key: "testing.TestIntPair"}
 // TestIntPair is the object type testing.TestIntPair.
 //
 // [NewTestIntPair] returns one. Fields: [TestIntPair.A] and [TestIntPair.B]. [TestIntPairSum]
-// takes one. Release and String are those of [tvmffi.Object].
+// takes one. Its methods Release and String come from [tvmffi.Object].
 type TestIntPair struct {
 	_ [0]*TestIntPair
 	objectBase

@@ -12,8 +12,8 @@ var typeTestNonCopyable = bindrt.Type{Library: &library, Key: "testing.TestNonCo
 
 // TestNonCopyable is the object type testing.TestNonCopyable.
 //
-// [NewTestNonCopyable] returns one. Fields: [TestNonCopyable.Value]. Release and String are those
-// of [tvmffi.Object].
+// [NewTestNonCopyable] returns one. Fields: [TestNonCopyable.Value]. Its methods Release and
+// String come from [tvmffi.Object].
 type TestNonCopyable struct {
 	_ [0]*TestNonCopyable
 	objectBase

@@ -14,7 +14,7 @@ var typeTestObjectBase = bindrt.Type{Library: &library, Key: "testing.TestObject
 //
 // [NewTestObjectBase] returns one. Fields: [TestObjectBase.VI64], [TestObjectBase.VF64] and
 // [TestObjectBase.VStr]. [NewTestObjectPtrHolder] takes one. In this package, [TestObjectDerived]
-// derives from it. Release and String are those of [tvmffi.Object].
+// derives from it. Its methods Release and String come from [tvmffi.Object].
 type TestObjectBase struct {
 	_ [0]*TestObjectBase
 	objectBase

@@ -16,7 +16,7 @@ var typeTestObjectDerived = bindrt.Type{Library: &library, Key: "testing.TestObj
 // [TestObjectBase.VStr] and [TestObjectBase.AddI64].
 //
 // [NewTestObjectDerived] returns one. Fields: [TestObjectDerived.VMap] and
-// [TestObjectDerived.VArray]. Release and String are those of [tvmffi.Object].
+// [TestObjectDerived.VArray]. Its methods Release and String come from [tvmffi.Object].
 type TestObjectDerived struct {
 	_ [0]*TestObjectDerived
 	testObjectBaseBase

@@ -13,7 +13,7 @@ var typeTestObjectPtrHolder = bindrt.Type{Library: &library, Key: "testing.TestO
 // TestObjectPtrHolder is the object type testing.TestObjectPtrHolder.
 //
 // [NewTestObjectPtrHolder] returns one. Fields: [TestObjectPtrHolder.Value] and
-// [TestObjectPtrHolder.OptionalValue]. Release and String are those of [tvmffi.Object].
+// [TestObjectPtrHolder.OptionalValue]. Its methods Release and String come from [tvmffi.Object].
 type TestObjectPtrHolder struct {
 	_ [0]*TestObjectPtrHolder
 	objectBase

@@ -13,7 +13,7 @@ var typeTestUnregisteredBaseObject = bindrt.Type{Library: &library, Key: "testin
 // TestUnregisteredBaseObject is the object type testing.TestUnregisteredBaseObject.
 //
 // [NewTestUnregisteredBaseObject] returns one. Fields: [TestUnregisteredBaseObject.V1]. In this
-// package, [TestUnregisteredObject] derives from it. Release and String are those of
+// package, [TestUnregisteredObject] derives from it. Its methods Release and String come from
 // [tvmffi.Object].
 type TestUnregisteredBaseObject struct {
 	_ [0]*TestUnregisteredBaseObject

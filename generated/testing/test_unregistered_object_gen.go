@@ -15,8 +15,8 @@ var typeTestUnregisteredObject = bindrt.Type{Library: &library, Key: "testing.Te
 // It derives from [TestUnregisteredBaseObject], and inherits [TestUnregisteredBaseObject.V1] and
 // [TestUnregisteredBaseObject.GetV1PlusOne].
 //
-// [NewTestUnregisteredObject] returns one. Fields: [TestUnregisteredObject.V2]. Release and
-// String are those of [tvmffi.Object].
+// [NewTestUnregisteredObject] returns one. Fields: [TestUnregisteredObject.V2]. Its methods
+// Release and String come from [tvmffi.Object].
 type TestUnregisteredObject struct {
 	_ [0]*TestUnregisteredObject
 	testUnregisteredBaseObjectBase

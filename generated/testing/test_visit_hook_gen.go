@@ -12,7 +12,7 @@ var typeTestVisitHook = bindrt.Type{Library: &library, Key: "testing.TestVisitHo
 
 // TestVisitHook is the object type testing.TestVisitHook.
 //
-// Fields: [TestVisitHook.Child]. Release and String are those of [tvmffi.Object].
+// Fields: [TestVisitHook.Child]. Its methods Release and String come from [tvmffi.Object].
 type TestVisitHook struct {
 	_ [0]*TestVisitHook
 	objectBase

@@ -13,8 +13,8 @@ var typeTestVisitRegions = bindrt.Type{Library: &library, Key: "testing.TestVisi
 // TestVisitRegions is the object type testing.TestVisitRegions.
 //
 // [NewTestVisitRegions] returns one. Fields: [TestVisitRegions.Simple],
-// [TestVisitRegions.Pattern] and [TestVisitRegions.Ordinary]. Release and String are those of
-// [tvmffi.Object].
+// [TestVisitRegions.Pattern] and [TestVisitRegions.Ordinary]. Its methods Release and String come
+// from [tvmffi.Object].
 type TestVisitRegions struct {
 	_ [0]*TestVisitRegions
 	objectBase

@@ -16,7 +16,7 @@ var typeBatchGrammarMatcher = bindrt.Type{Library: &library, Key: "xgrammar.tvm_
 //
 // [NewBatchGrammarMatcher] returns one. Static methods: [BatchGrammarMatcherFillTemperature],
 // [BatchGrammarMatcherAcceptString], [BatchGrammarMatcherAcceptToken] and
-// [BatchGrammarMatcherRollback]. Release and String are those of [tvmffi.Object].
+// [BatchGrammarMatcherRollback]. Its methods Release and String come from [tvmffi.Object].
 type BatchGrammarMatcher struct {
 	_ [0]*BatchGrammarMatcher
 	objectBase

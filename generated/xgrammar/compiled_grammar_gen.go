@@ -17,7 +17,7 @@ var typeCompiledGrammar = bindrt.Type{Library: &library, Key: "xgrammar.tvm_ffi_
 //
 // [CompiledGrammarDeserializeJSON], [GrammarCompiler.CompileBuiltinJSONGrammar],
 // [GrammarCompiler.CompileEBNF], [GrammarCompiler.CompileGrammar] and 4 more functions return
-// one. [NewGrammarMatcher] takes one. Release and String are those of [tvmffi.Object].
+// one. [NewGrammarMatcher] takes one. Its methods Release and String come from [tvmffi.Object].
 type CompiledGrammar struct {
 	_ [0]*CompiledGrammar
 	objectBase

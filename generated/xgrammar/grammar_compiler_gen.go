@@ -15,7 +15,7 @@ var typeGrammarCompiler = bindrt.Type{Library: &library, Key: "xgrammar.tvm_ffi_
 //
 // It is the object type xgrammar.tvm_ffi_binding.GrammarCompiler.
 //
-// [NewGrammarCompiler] returns one. Release and String are those of [tvmffi.Object].
+// [NewGrammarCompiler] returns one. Its methods Release and String come from [tvmffi.Object].
 type GrammarCompiler struct {
 	_ [0]*GrammarCompiler
 	objectBase

@@ -18,7 +18,7 @@ var typeGrammar = bindrt.Type{Library: &library, Key: "xgrammar.tvm_ffi_binding.
 // [CompiledGrammar.Grammar], [GrammarBuiltinJSONGrammar], [GrammarConcat],
 // [GrammarDeserializeJSON] and 6 more functions return one. [GrammarCompiler.CompileGrammar],
 // [GrammarCompiler.CompileLark], [GrammarConcat], [GrammarFromLark] and [GrammarUnion] take one.
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type Grammar struct {
 	_ [0]*Grammar
 	objectBase
@@ -119,6 +119,8 @@ var fnGrammarFromLark = bindrt.Func{Owner: &typeGrammar, Name: "from_lark", Sig:
 // It calls the static method from_lark of xgrammar.tvm_ffi_binding.Grammar:
 //
 //	(ffi.String, Optional<xgrammar.tvm_ffi_binding.TokenizerInfo>, ffi.Array<ffi.String>, ffi.Array<Variant<xgrammar.tvm_ffi_binding.Grammar, ffi.String>>) -> xgrammar.tvm_ffi_binding.Grammar
+//
+// The argument tokenizerInfo may be nil.
 func GrammarFromLark(lark string, tokenizerInfo TokenizerInfoRef, names tvmffi.ArrayArg[string], grammars tvmffi.ArrayArg[GrammarOrString]) (*Grammar, error) {
 	var c bindrt.Call8
 	c.Begin(&fnGrammarFromLark, 4)

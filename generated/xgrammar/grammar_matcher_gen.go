@@ -22,8 +22,8 @@ var typeGrammarMatcher = bindrt.Type{Library: &library, Key: "xgrammar.tvm_ffi_b
 //
 // [NewGrammarMatcher] returns one. [BatchGrammarMatcher.BatchFillNextTokenBitmask],
 // [BatchGrammarMatcherAcceptString], [BatchGrammarMatcherAcceptToken],
-// [BatchGrammarMatcherFillTemperature] and [BatchGrammarMatcherRollback] take one. Release and
-// String are those of [tvmffi.Object].
+// [BatchGrammarMatcherFillTemperature] and [BatchGrammarMatcherRollback] take one. Its methods
+// Release and String come from [tvmffi.Object].
 type GrammarMatcher struct {
 	_ [0]*GrammarMatcher
 	objectBase
@@ -330,6 +330,8 @@ var methodGrammarMatcherTemperature = bindrt.Func{Owner: &typeGrammarMatcher, Na
 // It calls the method temperature:
 //
 //	(xgrammar.tvm_ffi_binding.GrammarMatcher) -> Optional<float>
+//
+// The result may be nil.
 func (x *GrammarMatcher) Temperature() (*float64, error) {
 	var c bindrt.Call1
 	c.Begin(&methodGrammarMatcherTemperature, 1)

@@ -21,7 +21,7 @@ var typeTokenizerInfo = bindrt.Type{Library: &library, Key: "xgrammar.tvm_ffi_bi
 // [NewTokenizerInfo], [CompiledGrammar.TokenizerInfo], [TokenizerInfoDeserializeJSON] and
 // [TokenizerInfoFromVocabAndMetadata] return one. Static methods:
 // [TokenizerInfoDetectMetadataFromHF]. [CompiledGrammarDeserializeJSON], [GrammarFromLark] and
-// [NewGrammarCompiler] take one. Release and String are those of [tvmffi.Object].
+// [NewGrammarCompiler] take one. Its methods Release and String come from [tvmffi.Object].
 type TokenizerInfo struct {
 	_ [0]*TokenizerInfo
 	objectBase

@@ -16,8 +16,8 @@ var typeExecutionSession = bindrt.Type{Library: &library, Key: "tvm_ffi_orcjit.E
 // It is the object type tvm_ffi_orcjit.ExecutionSession.
 //
 // [NewExecutionSession], [NewExecutionSessionFromFields] and [GlobalDefaultSession] return one.
-// [SessionClearFreeSlabs] and [SessionLoadModule] take one. Release and String are those of
-// [tvmffi.Object].
+// [SessionClearFreeSlabs] and [SessionLoadModule] take one. Its methods Release and String come
+// from [tvmffi.Object].
 type ExecutionSession struct {
 	_ [0]*ExecutionSession
 	objectBase

@@ -34,6 +34,8 @@ var fnNewExecutionSession = bindrt.Func{Library: &library, Name: "tvm_ffi_orcjit
 //
 //	(Optional<Variant<ffi.String, ffi.Bytes>>, int) -> tvm_ffi_orcjit.ExecutionSession
 //
+// The argument orcRt may be nil.
+//
 // It is the constructor of the library for [ExecutionSession]; [NewExecutionSessionFromFields]
 // only sets the fields.
 func NewExecutionSession(orcRt *StringOrBytes, slabSize int64) (*ExecutionSession, error) {
@@ -74,6 +76,8 @@ var fnSessionLoadModule = bindrt.Func{Library: &library, Name: "tvm_ffi_orcjit.S
 // It calls tvm_ffi_orcjit.SessionLoadModule:
 //
 //	(tvm_ffi_orcjit.ExecutionSession, ffi.Array<Variant<ffi.String, ffi.Bytes>>, ffi.String, Optional<ffi.String>, Optional<ffi.String>) -> ffi.Module
+//
+// The arguments libstdcxx and libstdcxxNonshared may be nil.
 func SessionLoadModule(session ExecutionSessionRef, objects tvmffi.ArrayArg[StringOrBytes], name string, libstdcxx, libstdcxxNonshared *string) (*tvmffi.Module, error) {
 	var c bindrt.Call12
 	c.Begin(&fnSessionLoadModule, 5)

@@ -23,11 +23,11 @@ func Chord(f float64, items tvmffi.ArrayArg[int64]) (*tvmffi.Array[*Signal], err
 
 var fnDecibel = bindrt.Func{Library: &library, Module: "libsynth.so", Name: "decibel", Sig: "(float) -> float"}
 
-// Decibel calls decibel of libsynth.so:
+// Decibel is a gain in decibel.
+//
+// It calls decibel of libsynth.so:
 //
 //	(float) -> float
-//
-// A gain in decibel.
 func Decibel(f float64) (float64, error) {
 	var c bindrt.Call1
 	c.Begin(&fnDecibel, 1)

@@ -16,7 +16,8 @@ var typeMix = bindrt.Type{Library: &library, Key: "synth.Mix"}
 //
 // It derives from [Signal], and inherits [Signal.Gain] and [Signal.At].
 //
-// [NewMix] returns one. Fields: [Mix.Parts]. Release and String are those of [tvmffi.Object].
+// [NewMix] returns one. Fields: [Mix.Parts]. Its methods Release and String come from
+// [tvmffi.Object].
 type Mix struct {
 	_ [0]*Mix
 	signalBase
@@ -38,11 +39,11 @@ func NewMix(items tvmffi.ArrayLike[SignalRef]) (*Mix, error) {
 
 var fieldMixParts = bindrt.Field{Owner: &typeMix, Name: "parts", Sig: "ffi.Array<synth.Signal>"}
 
-// Parts reads the field parts:
+// Parts is the signals in it.
+//
+// It reads the field parts:
 //
 //	ffi.Array<synth.Signal>
-//
-// The signals in it.
 func (x *Mix) Parts() *tvmffi.Array[*Signal] {
 	return bindrt.GetField[*tvmffi.Array[*Signal]](&fieldMixParts, bindrt.Ref(x))
 }

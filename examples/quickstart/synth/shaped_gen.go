@@ -16,7 +16,7 @@ var typeShaped = bindrt.Type{Library: &library, Key: "synth.Shaped"}
 //
 // It derives from [Signal], and inherits [Signal.Gain] and [Signal.At].
 //
-// [NewShaped] returns one. Fields: [Shaped.Source]. Release and String are those of
+// [NewShaped] returns one. Fields: [Shaped.Source]. Its methods Release and String come from
 // [tvmffi.Object].
 type Shaped struct {
 	_ [0]*Shaped
@@ -55,11 +55,11 @@ func NewShaped(signal SignalRef, callback func(float64) (float64, error)) (*Shap
 
 var fieldShapedSource = bindrt.Field{Owner: &typeShaped, Name: "source", Sig: "synth.Signal"}
 
-// Source reads the field source:
+// Source is the signal that is shaped.
+//
+// It reads the field source:
 //
 //	synth.Signal
-//
-// The signal that is shaped.
 func (x *Shaped) Source() *Signal {
 	return bindrt.ObjectField[Signal](&fieldShapedSource, bindrt.Ref(x), &typeSignal)
 }

@@ -15,7 +15,8 @@ var typeSignal = bindrt.Type{Library: &library, Key: "synth.Signal"}
 // Anything that sounds.
 //
 // Fields: [Signal.Gain]. [NewMix], [NewShaped], [Peak] and [Render] take one. In this package,
-// [Mix], [Shaped] and [Tone] derive from it. Release and String are those of [tvmffi.Object].
+// [Mix], [Shaped] and [Tone] derive from it. Its methods Release and String come from
+// [tvmffi.Object].
 type Signal struct {
 	_ [0]*Signal
 	objectBase
@@ -39,11 +40,11 @@ func (x *Signal) SetGain(v float64) error {
 
 var methodSignalAt = bindrt.Func{Owner: &typeSignal, Name: "at", Sig: "(synth.Signal, float) -> float"}
 
-// At calls the method at:
+// At is the value of the signal at a time in seconds.
+//
+// It calls the method at:
 //
 //	(synth.Signal, float) -> float
-//
-// The value of the signal at a time in seconds.
 func (x *Signal) At(f float64) (float64, error) {
 	var c bindrt.Call2
 	c.Begin(&methodSignalAt, 2)

@@ -10,14 +10,14 @@ import (
 
 var typeTone = bindrt.Type{Library: &library, Key: "synth.Tone"}
 
-// Tone is the object type synth.Tone.
+// Tone is a pure tone.
 //
-// A pure tone.
+// It is the object type synth.Tone.
 //
 // It derives from [Signal], and inherits [Signal.Gain] and [Signal.At].
 //
-// [NewTone] returns one. Fields: [Tone.Frequency] and [Tone.Phase]. Release and String are those
-// of [tvmffi.Object].
+// [NewTone] returns one. Fields: [Tone.Frequency] and [Tone.Phase]. Its methods Release and
+// String come from [tvmffi.Object].
 type Tone struct {
 	_ [0]*Tone
 	signalBase
@@ -59,11 +59,11 @@ func TonePhase(v float64) ToneOption {
 
 var fieldToneFrequency = bindrt.Field{Owner: &typeTone, Name: "frequency", Sig: "float"}
 
-// Frequency reads the field frequency:
+// Frequency is the frequency in Hz.
+//
+// It reads the field frequency:
 //
 //	float
-//
-// The frequency in Hz.
 func (x *Tone) Frequency() float64 {
 	return fieldToneFrequency.Float(bindrt.Ref(x))
 }

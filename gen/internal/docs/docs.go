@@ -19,8 +19,9 @@ const (
 // Write adds to the docs of packages, types and constructors what follows from other
 // items.
 func Write(packages []*plan.Package) {
+	redefined := redefinitions(packages)
 	for _, pkg := range packages {
-		d := &documenter{pkg: pkg, returns: map[*plan.Object][]string{}, takes: map[*plan.Object][]string{}, children: map[*plan.Object][]string{}}
+		d := &documenter{pkg: pkg, redefined: redefined, returns: map[*plan.Object][]string{}, takes: map[*plan.Object][]string{}, children: map[*plan.Object][]string{}}
 		d.index()
 		for _, o := range pkg.Objects {
 			d.constructors(o)
@@ -30,6 +31,10 @@ func Write(packages []*plan.Package) {
 			if f.Makes != nil {
 				d.maker(f)
 			}
+		}
+		for _, f := range pkg.AllFuncs() {
+			d.nils(f)
+			d.redefines(f)
 		}
 		d.options()
 		for _, a := range pkg.Aliases {
@@ -48,6 +53,8 @@ func Write(packages []*plan.Package) {
 type documenter struct {
 	pkg                      *plan.Package
 	returns, takes, children map[*plan.Object][]string
+	// redefined are the methods of derived types that have the name of a method.
+	redefined map[*plan.Func][]*plan.Func
 }
 
 func (d *documenter) index() {
@@ -195,7 +202,7 @@ func (d *documenter) typeDoc(o *plan.Object) []string {
 	say("Fields: ", d.fields(o), maxListed, "field", "", "")
 	say("", d.takes[o], maxNamed, "function", " takes one", " take one")
 	say("In this package, ", d.children[o], maxNamed, "type", " derives from it", " derive from it")
-	sentences = append(sentences, "Release and String are those of "+d.runtime("Object")+".")
+	sentences = append(sentences, "Its methods Release and String come from "+d.runtime("Object")+".")
 	about := strings.Join(sentences, " ")
 	if len(o.Ancestors()) == 0 {
 		return []string{about}
@@ -292,12 +299,33 @@ func (d *documenter) packageDoc(subject string) []string {
 	}
 	if len(has) > 0 {
 		about := "It has " + list(has, "and", len(has), "") + "."
-		if start := d.start(); len(start) > 0 {
+		if of := d.result(); of != "" {
+			about += " Most of its functions return a " + of + "."
+		} else if start := d.start(); len(start) > 0 {
 			about = "Start with " + list(start, "or", len(start), "") + ". " + about
 		}
 		paragraphs = append(paragraphs, about)
 	}
 	return paragraphs
+}
+
+// result returns the link of the type that most functions return, in a package that has more functions
+// than types; otherwise "".
+func (d *documenter) result() string {
+	count := map[*plan.Object]int{}
+	functions := 0
+	for _, f := range d.pkg.Funcs {
+		if f.Makes == nil && f.GoName != "" {
+			functions++
+			count[f.Result()]++
+		}
+	}
+	for o, n := range count {
+		if o != nil && functions > max(2, len(d.pkg.Objects)) && 2*n > functions {
+			return d.link(o.Pkg, o.GoName)
+		}
+	}
+	return ""
 }
 
 // start returns the links of the constructors to start with: those of the types that most

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -23,7 +24,7 @@ func sources(pkg *plan.Package, versions bool) string {
 
 // document returns the comment lines of a declaration: a sentence with the registry
 // name, the signature, the text of the library, notes and warnings. Text that begins with a
-// verb comes first, as the sentence that Go doc begins with.
+// verb or an article comes first, as the sentence that Go doc begins with.
 func document(goName string, d plan.Doc) []string {
 	calls := func(subject string) []string {
 		sentence := "// " + subject + " " + clean(d.Intro)
@@ -35,7 +36,7 @@ func document(goName string, d plan.Doc) []string {
 	text := foreign(d.Text, d.Params)
 	blocks := [][]string{calls(goName), text}
 	if len(text) > 0 {
-		if sentence, ok := docstring.ThirdPerson(strings.TrimPrefix(text[0], "// ")); ok {
+		if sentence, ok := sentence(strings.TrimPrefix(text[0], "// ")); ok {
 			text[0] = "// " + goName + " " + sentence
 			blocks = [][]string{text, calls("It")}
 		}
@@ -45,6 +46,33 @@ func document(goName string, d plan.Doc) []string {
 	}
 	return paragraphs(append(blocks, comment(d.Note), comment(d.Warning))...)
 }
+
+// sentence returns the text of a library in the form that follows a name: "returns the plant." for
+// "Return the plant.", and "is a plant." for "A plant." A text with a verb of its own has no such
+// form, such as "A plant has leaves."
+func sentence(text string) (string, bool) {
+	if s, ok := docstring.ThirdPerson(text); ok {
+		return s, true
+	}
+	first, _, _ := strings.Cut(text, ". ")
+	words := strings.Fields(first)
+	if len(words) < 2 || words[0] != "A" && words[0] != "An" && words[0] != "The" {
+		return "", false
+	}
+	for i, word := range words[1:] {
+		_, verb := docstring.ThirdPerson(strings.ToUpper(word[:1]) + word[1:])
+		if (verb && strings.HasSuffix(word, "s") || slices.Contains(finite, word)) && !slices.Contains(relative, words[i]) {
+			return "", false
+		}
+	}
+	return "is " + strings.ToLower(text[:1]) + text[1:], true
+}
+
+// finite are verbs that make a sentence of a noun, and relative the words after which they do not.
+var (
+	finite   = strings.Fields("is are was were has have had can may might must will would should does do cannot isn't doesn't")
+	relative = strings.Fields("that which who whose where when if and or")
+)
 
 // paragraphs joins comment lines, with an empty one between the parts.
 func paragraphs(blocks ...[]string) []string {

@@ -68,3 +68,21 @@ func TestPackageDoc(t *testing.T) {
 		}
 	}
 }
+
+// TestSentence: text that is a noun follows the name and "is", unless it has a verb of its own.
+func TestSentence(t *testing.T) {
+	for in, want := range map[string]string{
+		"Return the plant.":         "returns the plant.",
+		"A plant.":                  "is a plant.",
+		"The area that is planted.": "is the area that is planted.",
+		"An oak. It grows.":         "is an oak. It grows.",
+		"A rose has thorns.":        "",
+		"The plan holds beds.":      "",
+		"A":                         "",
+		"Amber.":                    "",
+	} {
+		if got, ok := sentence(in); got != want || ok != (want != "") {
+			t.Errorf("sentence(%q) = %q, %v, want %q", in, got, ok, want)
+		}
+	}
+}

@@ -112,6 +112,8 @@ type Result struct {
 	Method string  // c.Do<Method> makes the call, such as Int; "" for bindrt.Do
 	Object *Object // bindrt.DoObject
 	Bound  *Call   // a typed function: its own body
+	// Optional is set if the result may be nil.
+	Optional bool
 	// Element is the type of the elements that a tensor must have, nil for any.
 	Element *spec.DType
 }

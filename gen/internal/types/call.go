@@ -166,7 +166,7 @@ func (p *Types) Field(pkg *plan.Package, f *plan.Field, s *schema.Field) error {
 
 // result plans a result of the given type.
 func (p *Types) result(pkg *plan.Package, n *node) *plan.Result {
-	r := &plan.Result{Type: p.goType(pkg, n, outcome), Method: n.kind.method()}
+	r := &plan.Result{Type: p.goType(pkg, n, outcome), Method: n.kind.method(), Optional: n.optional()}
 	switch base := n.base(); base.kind {
 	case kindTensor:
 		r.Element = base.element

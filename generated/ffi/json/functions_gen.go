@@ -25,6 +25,8 @@ var fnStringify = bindrt.Func{Library: &library, Name: "ffi.json.Stringify", Sig
 // Stringify calls ffi.json.Stringify:
 //
 //	(Any, Optional<int>) -> ffi.String
+//
+// The argument n may be nil.
 func Stringify(value any, n *int64) (string, error) {
 	var c bindrt.Call6
 	c.Begin(&fnStringify, 2)

@@ -13,8 +13,8 @@ var typeAccessPath = bindrt.Type{Library: &library, Key: "ffi.reflection.AccessP
 // AccessPath is the object type ffi.reflection.AccessPath.
 //
 // [AccessPathRoot] returns one. Fields: [AccessPath.Parent], [AccessPath.Step] and
-// [AccessPath.Depth]. [AccessPath.IsPrefixOf] and [AccessPath.PathEqual] take one. Release and
-// String are those of [tvmffi.Object].
+// [AccessPath.Depth]. [AccessPath.IsPrefixOf] and [AccessPath.PathEqual] take one. Its methods
+// Release and String come from [tvmffi.Object].
 type AccessPath struct {
 	_ [0]*AccessPath
 	objectBase

@@ -12,8 +12,8 @@ var typeAccessStep = bindrt.Type{Library: &library, Key: "ffi.reflection.AccessS
 
 // AccessStep is the object type ffi.reflection.AccessStep.
 //
-// Fields: [AccessStep.Kind] and [AccessStep.Key]. [AccessPath.Extend] takes one. Release and
-// String are those of [tvmffi.Object].
+// Fields: [AccessStep.Kind] and [AccessStep.Key]. [AccessPath.Extend] takes one. Its methods
+// Release and String come from [tvmffi.Object].
 type AccessStep struct {
 	_ [0]*AccessStep
 	objectBase

@@ -15,8 +15,8 @@ var typeDRef = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "runtime.disco
 // It is the object type runtime.disco.DRef.
 //
 // [NewDRef] and [SessionGetGlobalFunc] return one. [DRefDebugCopyFrom], [DRefDebugGetFromRemote],
-// [SessionCopyFromWorker0] and [SessionCopyToWorker0] take one. Release and String are those of
-// [tvmffi.Object].
+// [SessionCopyFromWorker0] and [SessionCopyToWorker0] take one. Its methods Release and String
+// come from [tvmffi.Object].
 type DRef struct {
 	_ [0]*DRef
 	objectBase

@@ -17,7 +17,7 @@ var typeDiscoDebugObject = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "r
 //
 // It derives from [Session].
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type DiscoDebugObject struct {
 	_ [0]*DiscoDebugObject
 	sessionBase

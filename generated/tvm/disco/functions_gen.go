@@ -130,6 +130,8 @@ var fnEmpty = bindrt.Func{Library: &libraryTVMRuntimeExtra, Name: "runtime.disco
 // It calls runtime.disco.empty:
 //
 //	(ffi.Shape, DataType, Optional<Device>, bool, bool) -> Optional<ffi.Tensor>
+//
+// The argument device may be nil. The result may be nil.
 func Empty(shape tvmffi.ArrayArg[int64], dtype tvmffi.DataType, device *tvmffi.Device, worker0Only, inGroup bool) (*tvmffi.Tensor, error) {
 	var c bindrt.Call6
 	c.Begin(&fnEmpty, 5)
@@ -149,6 +151,8 @@ var fnGatherToWorker0 = bindrt.Func{Library: &libraryTVMRuntimeExtra, Name: "run
 // It calls runtime.disco.gather_to_worker0:
 //
 //	(ffi.Tensor, bool, Optional<ffi.Tensor>) -> None
+//
+// The argument dst may be nil.
 func GatherToWorker0(src *tvmffi.Tensor, inGroup bool, dst *tvmffi.Tensor) error {
 	var c bindrt.Call3
 	c.Begin(&fnGatherToWorker0, 3)
@@ -166,6 +170,8 @@ var fnLoadVMModule = bindrt.Func{Library: &libraryTVMRuntimeExtra, Name: "runtim
 // It calls runtime.disco.load_vm_module:
 //
 //	(ffi.String, Optional<Device>) -> ffi.Module
+//
+// The argument device may be nil.
 func LoadVMModule(path string, device *tvmffi.Device) (*tvmffi.Module, error) {
 	var c bindrt.Call6
 	c.Begin(&fnLoadVMModule, 2)
@@ -182,6 +188,8 @@ var fnNewShardLoader = bindrt.Func{Library: &libraryTVMRuntimeExtra, Name: "runt
 // It calls runtime.disco.ShardLoader:
 //
 //	(ffi.String, ffi.String, ffi.String, Optional<ffi.Module>) -> runtime.disco.ShardLoader
+//
+// The argument module may be nil.
 //
 // It is the constructor of the library for [ShardLoader].
 func NewShardLoader(pathToMetadata, metadata, shardInfo string, module *tvmffi.Module) (*ShardLoader, error) {
@@ -282,6 +290,8 @@ var fnScatterFromWorker0 = bindrt.Func{Library: &libraryTVMRuntimeExtra, Name: "
 // It calls runtime.disco.scatter_from_worker0:
 //
 //	(Optional<ffi.Tensor>, bool, ffi.Tensor) -> None
+//
+// The argument src may be nil.
 func ScatterFromWorker0(src *tvmffi.Tensor, inGroup bool, dst *tvmffi.Tensor) error {
 	var c bindrt.Call3
 	c.Begin(&fnScatterFromWorker0, 3)

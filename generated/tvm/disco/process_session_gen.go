@@ -16,7 +16,7 @@ var typeProcessSession = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "run
 //
 // It derives from [Session].
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type ProcessSession struct {
 	_ [0]*ProcessSession
 	sessionBase

@@ -18,7 +18,7 @@ var typeSession = bindrt.Type{Library: &library, Key: "runtime.disco.Session"}
 // [SessionProcess] and [SessionThreaded] return one. [SessionCopyFromWorker0],
 // [SessionCopyToWorker0], [SessionGetGlobalFunc], [SessionGetNumWorkers] and 3 more functions
 // take one. In this package, [DiscoDebugObject], [ProcessSession], [SocketSession] and
-// [ThreadedSession] derive from it. Release and String are those of [tvmffi.Object].
+// [ThreadedSession] derive from it. Its methods Release and String come from [tvmffi.Object].
 type Session struct {
 	_ [0]*Session
 	objectBase

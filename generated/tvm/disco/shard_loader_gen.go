@@ -16,7 +16,7 @@ var typeShardLoader = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "runtim
 //
 // [NewShardLoader] returns one. [ShardLoaderLoadAllPresharded], [ShardLoaderLoadAll],
 // [ShardLoaderLoadParamOnWorker0], [ShardLoaderLoadPresharded] and [ShardLoaderLoad] take one.
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type ShardLoader struct {
 	_ [0]*ShardLoader
 	objectBase

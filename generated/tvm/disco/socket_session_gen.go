@@ -16,7 +16,7 @@ var typeSocketSession = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "runt
 //
 // It derives from [Session].
 //
-// [NewSocketSession] returns one. Release and String are those of [tvmffi.Object].
+// [NewSocketSession] returns one. Its methods Release and String come from [tvmffi.Object].
 type SocketSession struct {
 	_ [0]*SocketSession
 	sessionBase

@@ -16,7 +16,7 @@ var typeThreadedSession = bindrt.Type{Library: &libraryTVMRuntimeExtra, Key: "ru
 //
 // It derives from [Session].
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type ThreadedSession struct {
 	_ [0]*ThreadedSession
 	sessionBase

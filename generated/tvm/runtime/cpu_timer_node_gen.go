@@ -16,7 +16,7 @@ var typeCPUTimerNode = bindrt.Type{Library: &library, Key: "runtime.CPUTimerNode
 //
 // It derives from [TimerNode].
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type CPUTimerNode struct {
 	_ [0]*CPUTimerNode
 	timerNodeBase

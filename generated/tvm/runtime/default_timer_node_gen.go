@@ -17,7 +17,7 @@ var typeDefaultTimerNode = bindrt.Type{Library: &library, Key: "runtime.DefaultT
 //
 // It derives from [TimerNode].
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type DefaultTimerNode struct {
 	_ [0]*DefaultTimerNode
 	timerNodeBase

@@ -16,8 +16,8 @@ var typeFunctionInfo = bindrt.Type{Library: &library, Key: "runtime.FunctionInfo
 // It is the object type runtime.FunctionInfo.
 //
 // [NewFunctionInfo] returns one. Fields: [FunctionInfo.Name], [FunctionInfo.ArgTypes],
-// [FunctionInfo.LaunchParamTags] and [FunctionInfo.ArgExtraTags]. Release and String are those of
-// [tvmffi.Object].
+// [FunctionInfo.LaunchParamTags] and [FunctionInfo.ArgExtraTags]. Its methods Release and String
+// come from [tvmffi.Object].
 type FunctionInfo struct {
 	_ [0]*FunctionInfo
 	objectBase

@@ -203,6 +203,8 @@ var fnRPCTimeEvaluator = bindrt.Func{Library: &library, Name: "runtime.RPCTimeEv
 // It calls runtime.RPCTimeEvaluator:
 //
 //	(Optional<ffi.Module>, ffi.String, int, int, int, int, int, int, int, int, int, ffi.String) -> ffi.Function
+//
+// The argument module may be nil.
 func RPCTimeEvaluator(module *tvmffi.Module, funcName string, deviceType, deviceID, number, repeat, minRepeatMs, limitZeroTimeIterations, cooldownIntervalMs, repeatsToCooldown, cacheFlushBytes int64, fPreproc string) (*tvmffi.Function, error) {
 	var c bindrt.Call24
 	c.Begin(&fnRPCTimeEvaluator, 12)
@@ -288,6 +290,8 @@ var fnTVMTensorAllocWithScope = bindrt.Func{Library: &library, Name: "runtime.TV
 // It calls runtime.TVMTensorAllocWithScope:
 //
 //	(ffi.Shape, DataType, Device, Optional<ffi.String>) -> ffi.Tensor
+//
+// The argument memScope may be nil.
 func TVMTensorAllocWithScope(shape tvmffi.ArrayArg[int64], dtype tvmffi.DataType, device tvmffi.Device, memScope *string) (*tvmffi.Tensor, error) {
 	var c bindrt.Call4
 	c.Begin(&fnTVMTensorAllocWithScope, 4)

@@ -14,7 +14,7 @@ var typeRPCObjectRef = bindrt.Type{Library: &library, Key: "runtime.RPCObjectRef
 //
 // It is the object type runtime.RPCObjectRef.
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type RPCObjectRef struct {
 	_ [0]*RPCObjectRef
 	objectBase

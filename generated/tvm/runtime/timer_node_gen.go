@@ -14,8 +14,8 @@ var typeTimerNode = bindrt.Type{Library: &library, Key: "runtime.TimerNode"}
 //
 // It is the object type runtime.TimerNode.
 //
-// In this package, [CPUTimerNode] and [DefaultTimerNode] derive from it. Release and String are
-// those of [tvmffi.Object].
+// In this package, [CPUTimerNode] and [DefaultTimerNode] derive from it. Its methods Release and
+// String come from [tvmffi.Object].
 type TimerNode struct {
 	_ [0]*TimerNode
 	objectBase

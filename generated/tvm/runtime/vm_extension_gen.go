@@ -14,7 +14,7 @@ var typeVMExtension = bindrt.Type{Library: &library, Key: "runtime.VMExtension"}
 //
 // It is the object type runtime.VMExtension.
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type VMExtension struct {
 	_ [0]*VMExtension
 	objectBase

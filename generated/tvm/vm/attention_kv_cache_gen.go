@@ -16,8 +16,8 @@ var typeAttentionKVCache = bindrt.Type{Library: &library, Key: "relax.vm.Attenti
 //
 // It derives from [KVState].
 //
-// In this package, [PagedAttentionKVCache] derives from it. Release and String are those of
-// [tvmffi.Object].
+// In this package, [PagedAttentionKVCache] derives from it. Its methods Release and String come
+// from [tvmffi.Object].
 type AttentionKVCache struct {
 	_ [0]*AttentionKVCache
 	kvStateBase

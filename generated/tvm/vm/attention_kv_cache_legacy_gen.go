@@ -14,7 +14,7 @@ var typeAttentionKVCacheLegacy = bindrt.Type{Library: &library, Key: "relax.vm.A
 //
 // It is the object type relax.vm.AttentionKVCacheLegacy.
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type AttentionKVCacheLegacy struct {
 	_ [0]*AttentionKVCacheLegacy
 	objectBase

@@ -14,7 +14,7 @@ var typeClosure = bindrt.Type{Library: &library, Key: "relax.vm.Closure"}
 //
 // It is the object type relax.vm.Closure.
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type Closure struct {
 	_ [0]*Closure
 	objectBase

@@ -14,8 +14,8 @@ var typeKVState = bindrt.Type{Library: &library, Key: "relax.vm.KVState"}
 //
 // It is the object type relax.vm.KVState.
 //
-// In this package, [AttentionKVCache] and [RNNState] derive from it. Release and String are those
-// of [tvmffi.Object].
+// In this package, [AttentionKVCache] and [RNNState] derive from it. Its methods Release and
+// String come from [tvmffi.Object].
 type KVState struct {
 	_ [0]*KVState
 	objectBase

@@ -16,7 +16,7 @@ var typePagedAttentionKVCache = bindrt.Type{Library: &library, Key: "relax.vm.Pa
 //
 // It derives from [AttentionKVCache] and [KVState].
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type PagedAttentionKVCache struct {
 	_ [0]*PagedAttentionKVCache
 	attentionKVCacheBase

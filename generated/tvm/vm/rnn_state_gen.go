@@ -17,7 +17,7 @@ var typeRNNState = bindrt.Type{Library: &library, Key: "relax.vm.RNNState"}
 //
 // It derives from [KVState].
 //
-// In this package, [RNNStateImp] derives from it. Release and String are those of
+// In this package, [RNNStateImp] derives from it. Its methods Release and String come from
 // [tvmffi.Object].
 type RNNState struct {
 	_ [0]*RNNState

@@ -16,7 +16,7 @@ var typeRNNStateImp = bindrt.Type{Library: &library, Key: "relax.vm.RNNStateImp"
 //
 // It derives from [RNNState] and [KVState].
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type RNNStateImp struct {
 	_ [0]*RNNStateImp
 	rnnStateBase

@@ -14,7 +14,7 @@ var typeStorage = bindrt.Type{Library: &library, Key: "vm.Storage"}
 //
 // It is the object type vm.Storage.
 //
-// Release and String are those of [tvmffi.Object].
+// Its methods Release and String come from [tvmffi.Object].
 type Storage struct {
 	_ [0]*Storage
 	objectBase

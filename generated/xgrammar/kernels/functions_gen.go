@@ -21,6 +21,8 @@ var fnApplyTokenBitmaskInplaceCPU = bindrt.Func{Library: &library, Name: "xgramm
 // It calls xgrammar.tvm_ffi_binding.kernels.apply_token_bitmask_inplace_cpu:
 //
 //	(int, ffi.Array<int>, ffi.Array<int>, int, ffi.Array<int>, ffi.Array<int>, int, Optional<ffi.Array<int>>, ffi.String) -> None
+//
+// The argument indices may be nil.
 func ApplyTokenBitmaskInplaceCPU(logitsPtr int64, logitsShape, logitsStrides tvmffi.ArrayArg[int64], bitmaskPtr int64, bitmaskShape, bitmaskStrides tvmffi.ArrayArg[int64], vocabSize int64, indices tvmffi.ArrayArg[int64], logitsDtype string) error {
 	var c bindrt.Call16
 	c.Begin(&fnApplyTokenBitmaskInplaceCPU, 9)

@@ -31,6 +31,8 @@ var fnGenerateFloatRegex = bindrt.Func{Library: &library, Name: "xgrammar.tvm_ff
 // It calls xgrammar.tvm_ffi_binding.testing._generate_float_regex:
 //
 //	(Optional<float>, Optional<float>, bool, bool) -> ffi.String
+//
+// The arguments start and end may be nil.
 func GenerateFloatRegex(start, end *float64, exclusiveStart, exclusiveEnd bool) (string, error) {
 	var c bindrt.Call8
 	c.Begin(&fnGenerateFloatRegex, 4)
@@ -48,6 +50,8 @@ var fnGenerateRangeRegex = bindrt.Func{Library: &library, Name: "xgrammar.tvm_ff
 // It calls xgrammar.tvm_ffi_binding.testing._generate_range_regex:
 //
 //	(Optional<int>, Optional<int>) -> ffi.String
+//
+// The arguments start and end may be nil.
 func GenerateRangeRegex(start, end *int64) (string, error) {
 	var c bindrt.Call6
 	c.Begin(&fnGenerateRangeRegex, 2)

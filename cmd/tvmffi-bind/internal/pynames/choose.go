@@ -141,7 +141,7 @@ type chosen struct {
 	// best are the sites that give these names, the one that is named like the function first.
 	best []site
 	// disputed describes the parameters to which calls of what may be a module give several names.
-	disputed []string
+	disputed map[int]string
 	// fits is false if no site has the number of parameters of the function.
 	fits bool
 }
@@ -185,7 +185,7 @@ func choose(function string, sites []site, it item, known bool) chosen {
 		return 2
 	}
 	slices.SortStableFunc(votes, func(a, b vote) int { return cmp.Compare(rank(a), rank(b)) })
-	out := chosen{names: make([]string, len(votes[0].names)), fits: true}
+	out := chosen{names: make([]string, len(votes[0].names)), fits: true, disputed: map[int]string{}}
 	for i := range out.names {
 		for first := 0; first < len(votes) && out.names[i] == ""; { // rank by rank
 			counts := map[string]int{}
@@ -198,7 +198,7 @@ func choose(function string, sites []site, it item, known bool) chosen {
 			out.names[i] = most(counts)
 			if len(counts) > 1 && votes[first].site.loose {
 				out.names[i] = ""
-				out.disputed = append(out.disputed, fmt.Sprintf("parameter %d is %s", i, sortedOr(counts)))
+				out.disputed[i] = fmt.Sprintf("parameter %d is %s", i, sortedOr(counts))
 			}
 			if len(counts) > 0 {
 				break

@@ -142,8 +142,14 @@ func (b *builder) function(name string, sites []site) {
 	if known && it.typed && !c.fits && len(it.params) > 0 && counted(sites) {
 		b.leaveOut(name, fmt.Sprintf("it has %s, and no call in the sources has as many arguments", console.Count(len(it.params), "parameter")))
 	}
-	if len(c.disputed) > 0 {
-		b.leaveOut(name, "calls disagree: "+strings.Join(c.disputed, "; "))
+	var disputed []string
+	for _, i := range slices.Sorted(maps.Keys(c.disputed)) {
+		if c.names[i] == "" { // C++ names the others
+			disputed = append(disputed, c.disputed[i])
+		}
+	}
+	if len(disputed) > 0 {
+		b.leaveOut(name, "calls disagree: "+strings.Join(disputed, "; "))
 	}
 	out := hints.Item{}
 	if known && !it.typed {

@@ -44,6 +44,8 @@ var fnModuleGetFunction = bindrt.Func{Library: &library, Name: "tvm.rpc.server.M
 // It calls tvm.rpc.server.ModuleGetFunction:
 //
 //	(ffi.Module, ffi.String, bool) -> Optional<ffi.Function>
+//
+// The result may be nil.
 func ModuleGetFunction(module *tvmffi.Module, name string, queryImports bool) (*tvmffi.Function, error) {
 	var c bindrt.Call8
 	c.Begin(&fnModuleGetFunction, 3)

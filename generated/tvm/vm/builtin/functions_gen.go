@@ -663,6 +663,8 @@ var fnCheckFuncInfo = bindrt.Func{Library: &library, Name: "vm.builtin.check_fun
 // It calls vm.builtin.check_func_info:
 //
 //	(ffi.Object, Optional<ffi.String>) -> None
+//
+// The argument errCtx may be nil.
 func CheckFuncInfo(value tvmffi.ObjectRef, errCtx *string) error {
 	var c bindrt.Call2
 	c.Begin(&fnCheckFuncInfo, 2)
@@ -679,6 +681,8 @@ var fnCheckPrimValueInfo = bindrt.Func{Library: &library, Name: "vm.builtin.chec
 // It calls vm.builtin.check_prim_value_info:
 //
 //	(Any, DataType, Optional<ffi.String>) -> None
+//
+// The argument errCtx may be nil.
 func CheckPrimValueInfo(value any, dtype tvmffi.DataType, errCtx *string) error {
 	var c bindrt.Call3
 	c.Begin(&fnCheckPrimValueInfo, 3)
@@ -696,6 +700,8 @@ var fnCheckShapeInfo = bindrt.Func{Library: &library, Name: "vm.builtin.check_sh
 // It calls vm.builtin.check_shape_info:
 //
 //	(ffi.Object, int, Optional<ffi.String>) -> None
+//
+// The argument errCtx may be nil.
 func CheckShapeInfo(value tvmffi.ObjectRef, ndim int64, errCtx *string) error {
 	var c bindrt.Call3
 	c.Begin(&fnCheckShapeInfo, 3)
@@ -712,6 +718,8 @@ var fnCheckStringInfo = bindrt.Func{Library: &library, Name: "vm.builtin.check_s
 // It calls vm.builtin.check_string_info:
 //
 //	(Any, Optional<ffi.String>) -> None
+//
+// The argument errCtx may be nil.
 func CheckStringInfo(value any, errCtx *string) error {
 	var c bindrt.Call2
 	c.Begin(&fnCheckStringInfo, 2)
@@ -740,6 +748,8 @@ var fnCheckTupleInfo = bindrt.Func{Library: &library, Name: "vm.builtin.check_tu
 // It calls vm.builtin.check_tuple_info:
 //
 //	(ffi.Object, int, Optional<ffi.String>) -> None
+//
+// The argument errCtx may be nil.
 func CheckTupleInfo(value tvmffi.ObjectRef, size int64, errCtx *string) error {
 	var c bindrt.Call3
 	c.Begin(&fnCheckTupleInfo, 3)
@@ -891,6 +901,8 @@ var fnKVStateBeginForward = bindrt.Func{Library: &library, Name: "vm.builtin.kv_
 // It calls vm.builtin.kv_state_begin_forward:
 //
 //	(relax.vm.KVState, ffi.Shape, ffi.Shape, Optional<ffi.Shape>) -> None
+//
+// The argument tokenTreeParents may be nil.
 func KVStateBeginForward(state vm.KVStateRef, seqIDs, appendLengths, tokenTreeParents tvmffi.ArrayArg[int64]) error {
 	var c bindrt.Call4
 	c.Begin(&fnKVStateBeginForward, 4)
@@ -1049,6 +1061,8 @@ var fnMatchPrimValue = bindrt.Func{Library: &library, Name: "vm.builtin.match_pr
 // It calls vm.builtin.match_prim_value:
 //
 //	(int, DLTensor*, int, int, Optional<ffi.String>) -> None
+//
+// The argument errCtx may be nil.
 func MatchPrimValue(value int64, heap *tvmffi.Tensor, code, reg int64, errCtx *string) error {
 	var c bindrt.Call6
 	c.Begin(&fnMatchPrimValue, 5)

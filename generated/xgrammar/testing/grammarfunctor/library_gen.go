@@ -4,7 +4,7 @@
 // Package grammarfunctor holds the steps between parsing and compiling a grammar.
 //
 // It binds the namespace xgrammar.tvm_ffi_binding.testing.grammar_functor of TVM-FFI. It has 8
-// functions.
+// functions. Most of its functions return a [xgrammar.Grammar].
 //
 // The bindings were generated from libxgrammar_bindings.so 0.2.8.
 package grammarfunctor

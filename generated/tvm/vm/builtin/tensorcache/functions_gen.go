@@ -28,6 +28,8 @@ var fnGet = bindrt.Func{Library: &library, Name: "vm.builtin.tensor_cache.get", 
 // It calls vm.builtin.tensor_cache.get:
 //
 //	(ffi.String) -> Optional<ffi.Tensor>
+//
+// The result may be nil.
 func Get(name string) (*tvmffi.Tensor, error) {
 	var c bindrt.Call6
 	c.Begin(&fnGet, 1)
