@@ -20,15 +20,12 @@ import (
 )
 
 var (
-	listen = flag.String("listen", "", "wait at this `address` for nodes, with the secret in DISCO_SECRET")
+	listen = flag.String("listen", "", "wait at this `address` for nodes: whoever can connect is one")
 	nodes  = flag.Int("nodes", 2, "number of hosts with -listen, this one among them")
 	per    = flag.Int("workers", 2, "number of workers on each host")
 	join   = flag.String("join", "", "be a node of the program that listens at this `address`")
 	local  = flag.String("local", "", "`address` of this host that a node uses")
 )
-
-// secret is what the hosts share. It may be empty on loopback only.
-func secret() string { return os.Getenv("DISCO_SECRET") }
 
 func main() {
 	disco.Main(register) // first: a worker is this program too
@@ -58,7 +55,8 @@ func run(ctx context.Context) error {
 		return err
 	}
 	if *join != "" {
-		return disco.Join(ctx, *join, disco.NodeOptions{Workers: *per, Secret: secret(), LocalAddress: *local})
+		from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(*local)}}
+		return disco.Join(ctx, *join, disco.NodeOptions{Workers: *per, Output: os.Stdout, Dial: from.DialContext})
 	}
 	if *listen != "" {
 		return hosts(ctx, *listen, *nodes, *per, file, nil)
@@ -92,7 +90,7 @@ func hosts(ctx context.Context, address string, nodes, per int, file string, sta
 	} else {
 		fmt.Println("waiting for nodes at", l.Addr())
 	}
-	s, err := disco.Sockets(ctx, l, nodes, per, disco.Options{Secret: secret(), Output: os.Stdout})
+	s, err := disco.Sockets(ctx, l, nodes, per, disco.Options{Output: os.Stdout})
 	if err != nil {
 		return err
 	}
@@ -107,6 +105,7 @@ func startNode(address string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	node := exec.Command(program, "-join", address, "-local", "127.0.0.2", "-workers", fmt.Sprint(*per))
+	node.Stdout = os.Stdout
 	return node, node.Start()
 }
 

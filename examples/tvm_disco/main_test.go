@@ -33,7 +33,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), "TVM_DISCO_MAIN=1", "DISCO_SECRET=a secret of the test")
+	cmd.Env = append(os.Environ(), "TVM_DISCO_MAIN=1")
 	return cmd
 }
 

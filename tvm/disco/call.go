@@ -2,9 +2,11 @@ package disco
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -63,6 +65,9 @@ func (d *DRef) Release() {
 // has ended, [ErrClosed] after Close, and an error for an argument of another type.
 func (s *Session) Call(f Callable, args ...any) (*DRef, error) {
 	callee, name := f.callee()
+	if s.options.Plain {
+		return s.invoke(name, callee, args...)
+	}
 	for _, a := range args {
 		if content, _ := large(a); content != nil {
 			return s.callLarge(name, callee, args)
@@ -119,7 +124,15 @@ func (s *Session) callLarge(name string, callee any, args []any) (*DRef, error) 
 
 func (s *Session) invoke(name string, callee any, args ...any) (*DRef, error) {
 	all := make([]any, 0, len(args)+6)
-	all = append(all, s.handle, 0, 0, s.call, s.id, callee)
+	if s.options.Plain {
+		f, err := s.plain(callee)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s.handle, 0, 0, f)
+	} else {
+		all = append(all, s.handle, 0, 0, s.call, s.id, callee)
+	}
 	for i, a := range args {
 		if d, ok := a.(*DRef); ok && d == nil {
 			a = nil
@@ -146,6 +159,40 @@ func (s *Session) invoke(name string, callee any, args ...any) (*DRef, error) {
 	return s.reference(v, name)
 }
 
+// plain returns the function that the workers of a plain session call. One that is missing would end their processes, so
+// this process must have it too.
+func (s *Session) plain(callee any) (*generated.DRef, error) {
+	name, ok := callee.(string)
+	if !ok {
+		return callee.(*generated.DRef), nil
+	}
+	if strings.HasPrefix(name, commandPrefix) {
+		return nil, fmt.Errorf("%s: %w in a session with Options.Plain", strings.TrimPrefix(name, commandPrefix), errors.ErrUnsupported)
+	}
+	f, err := tvmffi.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	f.Release()
+	if err := s.acquire(context.Background()); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	d := s.named[name]
+	if d == nil {
+		r, err := generated.SessionGetGlobalFunc(s.handle, name)
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		s.refs[r] = true
+		s.mu.Unlock()
+		d = newDRef(s, r, name)
+		s.named[name] = d
+	}
+	return d.handle, nil
+}
+
 // sendable returns an error for an argument that Disco cannot send. Disco would find out after it
 // has sent the call to some workers.
 func sendable(x any) error {
@@ -169,6 +216,14 @@ func (d *DRef) Get(ctx context.Context, worker int) (tvmffi.Any, error) {
 	s := d.session
 	if worker < 0 || worker >= s.workers {
 		return tvmffi.Any{}, fmt.Errorf("worker %d of a session of %d workers", worker, s.workers)
+	}
+	if s.options.Plain {
+		var result tvmffi.Any
+		err := s.use(ctx, func() (err error) {
+			result, err = generated.DRefDebugGetFromRemote(d.handle, int64(worker))
+			return s.because(err)
+		})
+		return result, err
 	}
 	here := s.isThread(worker)
 	var result tvmffi.Any
@@ -210,6 +265,16 @@ func (s *Session) ask(ctx context.Context, command string, args []any, read func
 //
 // If ctx ends first, Sync returns an error that wraps its cause.
 func (s *Session) Sync(ctx context.Context) error {
+	if s.options.Plain {
+		return s.use(ctx, func() error {
+			for i := range s.workers {
+				if err := generated.SessionSyncWorker(s.handle, int64(i)); err != nil {
+					return s.because(err)
+				}
+			}
+			return nil
+		})
+	}
 	counts, err := askAll(ctx, s, "count", func(v tvmffi.Any, _ int) (int64, error) { return tvmffi.As[int64](v) })
 	if err != nil || !slices.ContainsFunc(counts, func(n int64) bool { return n != 0 }) {
 		return err
@@ -261,7 +326,7 @@ func (s *Session) LoadVMModule(path string, device *tvmffi.Device) (*Module, err
 	if device != nil {
 		args[1] = *device
 	}
-	d, err := s.command("load", args...)
+	d, err := s.commandOr("load", "runtime.disco.load_vm_module", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -270,6 +335,8 @@ func (s *Session) LoadVMModule(path string, device *tvmffi.Device) (*Module, err
 
 // Function returns a function of the module, to be called by [Session.Call].
 func (m *Module) Function(name string) (*DRef, error) {
-	d, err := m.session.invoke(name, commandPrefix+"method", m.DRef, name)
-	return d, err
+	if m.session.options.Plain {
+		return m.session.invoke(name, "ffi.ModuleGetFunction", m.DRef, name, false)
+	}
+	return m.session.invoke(name, commandPrefix+"method", m.DRef, name)
 }

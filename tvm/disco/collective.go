@@ -3,17 +3,34 @@ package disco
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
+	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// Reconnect makes new connections between the workers. After a collective operation has failed, all
-// others of the session fail until Reconnect, which needs all workers.
-func (s *Session) Reconnect(ctx context.Context) error { return s.connect(ctx) }
+// InitCCL chooses the library for collective operations: "cpu" is that of this package, with which a session begins, and
+// which is for development and tests; "nccl" and "rccl" are TVM's for GPUs, with the number of a device for each worker of
+// a host. After a collective operation on CPUs has failed, all others fail until InitCCL("cpu") has connected the
+// workers again. No collective operation may run at the same time. The error is of kind ErrValue if TVM was built without the library.
+func (s *Session) InitCCL(ctx context.Context, name string, devices ...int64) error {
+	if name == "cpu" {
+		s.ccl = ""
+		return s.connect(ctx)
+	}
+	err := s.use(ctx, func() error { return generated.SessionInitCCL(s.handle, name, tvmffi.Of(devices...)) })
+	if err == nil {
+		s.ccl = name
+	}
+	return err
+}
 
 func (s *Session) connect(ctx context.Context) error {
+	if s.options.Plain {
+		return fmt.Errorf("collective operations on CPUs: %w in a session with Options.Plain", errors.ErrUnsupported)
+	}
 	token := newToken()
 	perHost := s.workers
 	var hosts []string
@@ -53,9 +70,18 @@ func (s *Session) command(name string, args ...any) (*DRef, error) {
 	return s.invoke(name, commandPrefix+name, args...)
 }
 
+// commandOr runs one of the commands on all workers, or TVM's own function in its place: in a plain session, or for
+// collective operations after InitCCL.
+func (s *Session) commandOr(name, function string, args ...any) (*DRef, error) {
+	if s.options.Plain || s.ccl != "" && function != "runtime.disco.load_vm_module" {
+		return s.invoke(function, function, args...)
+	}
+	return s.command(name, args...)
+}
+
 // do runs a command whose result nobody needs.
-func (s *Session) do(name string, args ...any) error {
-	d, err := s.command(name, args...)
+func (s *Session) do(name, function string, args ...any) error {
+	d, err := s.commandOr(name, "runtime.disco."+function, args...)
 	d.Release()
 	return err
 }
@@ -82,8 +108,12 @@ func (s *Session) empty(dtype tvmffi.DataType, worker0 bool, shape []int64) (*DR
 // CopyToWorker0 copies a tensor of this process to the tensor on worker 0. It does not wait:
 // host must not be changed before the next [Session.Sync] has returned.
 func (s *Session) CopyToWorker0(host *tvmffi.Tensor, to *DRef) error {
+	if s.options.Plain {
+		return s.use(context.Background(), func() error { return generated.SessionCopyToWorker0(s.handle, host, to.handle) })
+	}
 	number := lend(s.id, host)
-	err := s.do("put", number, to)
+	d, err := s.command("put", number, to)
+	d.Release()
 	if err != nil {
 		forgetTensor(s.id, number)
 	}
@@ -93,6 +123,14 @@ func (s *Session) CopyToWorker0(host *tvmffi.Tensor, to *DRef) error {
 // CopyFromWorker0 copies the tensor on worker 0 to a tensor of this process, and waits for the copy. It
 // also returns an error of the call that made the tensor.
 func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from *DRef) error {
+	if s.options.Plain {
+		return s.use(ctx, func() error {
+			if err := generated.SessionCopyFromWorker0(s.handle, host, from.handle); err != nil {
+				return err
+			}
+			return generated.SessionSyncWorker(s.handle, 0)
+		})
+	}
 	number := lend(s.id, host)
 	d, err := s.command("take", number, from)
 	if err != nil {
@@ -116,7 +154,7 @@ func (s *Session) Broadcast(host *tvmffi.Tensor) (*DRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.from0(host, to, "broadcast")
+	return s.from0(host, to, "broadcast", "broadcast_from_worker0")
 }
 
 // Scatter gives each worker one item of the first dimension of a tensor of this process, whose
@@ -131,13 +169,12 @@ func (s *Session) Scatter(host *tvmffi.Tensor) (*DRef, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.from0(host, to, "scatter")
+	return s.from0(host, to, "scatter", "scatter_from_worker0")
 }
 
 // from0 copies host to worker 0 and from there, by the command, to the tensor to. Its result is
-// the result of the command: the same tensor, or the failure.
-func (s *Session) from0(host *tvmffi.Tensor, to *DRef, command string) (*DRef, error) {
-	defer to.Release()
+// the result of the command: the same tensor, or the failure. A function of TVM returns nothing.
+func (s *Session) from0(host *tvmffi.Tensor, to *DRef, command, function string) (*DRef, error) {
 	from, err := s.EmptyOnWorker0(host.DataType(), host.Shape()...)
 	if err != nil {
 		return nil, err
@@ -146,35 +183,64 @@ func (s *Session) from0(host *tvmffi.Tensor, to *DRef, command string) (*DRef, e
 	if err := s.CopyToWorker0(host, from); err != nil {
 		return nil, err
 	}
-	return s.command(command, from, false, to)
+	d, err := s.commandOr(command, "runtime.disco."+function, from, false, to)
+	if err == nil && (s.ccl != "" || s.options.Plain) {
+		d, to = to, d
+	}
+	to.Release()
+	return d, err
+}
+
+// Gather copies the tensors from of all workers, one after the other, to a tensor of this process, and waits for that.
+func (s *Session) Gather(ctx context.Context, host *tvmffi.Tensor, from *DRef) error {
+	to, err := s.EmptyOnWorker0(host.DataType(), host.Shape()...)
+	if err != nil {
+		return err
+	}
+	defer to.Release()
+	if err := s.GatherToWorker0(from, to, false); err != nil {
+		return err
+	}
+	if err := s.CopyFromWorker0(ctx, host, to); err != nil {
+		return err
+	}
+	return s.Sync(ctx)
 }
 
 // BroadcastFromWorker0 copies the tensor from of worker 0 to the tensor to of each worker. The
 // other workers need no from.
 func (s *Session) BroadcastFromWorker0(from, to *DRef, inGroup bool) error {
-	return s.do("broadcast", from, inGroup, to)
+	return s.do("broadcast", "broadcast_from_worker0", from, inGroup, to)
 }
 
 // ScatterFromWorker0 copies one part of the tensor from of worker 0 to the tensor to of each
 // worker, in the order of the workers. The other workers need no from.
 func (s *Session) ScatterFromWorker0(from, to *DRef, inGroup bool) error {
-	return s.do("scatter", from, inGroup, to)
+	return s.do("scatter", "scatter_from_worker0", from, inGroup, to)
 }
 
 // GatherToWorker0 copies the tensors from, one after the other, to the tensor to of worker 0. The
 // other workers need no to.
 func (s *Session) GatherToWorker0(from, to *DRef, inGroup bool) error {
-	return s.do("gather", from, inGroup, to)
+	return s.do("gather", "gather_to_worker0", from, inGroup, to)
 }
 
 // Allgather copies the tensors from of all workers, one after the other, to the tensor to of each.
 func (s *Session) Allgather(from, to *DRef, inGroup bool) error {
-	return s.do("allgather", from, inGroup, to)
+	return s.do("allgather", "allgather", from, inGroup, to)
 }
 
 // Allreduce combines the tensors from of all workers, element by element, to the tensor to of each,
 // which may be from itself. All workers get the same bits: numbers are combined in the order of the
 // workers. 16-bit floats are computed in float32 and rounded once.
 func (s *Session) Allreduce(from, to *DRef, op ReduceOp, inGroup bool) error {
-	return s.do("allreduce", from, int64(op), inGroup, to)
+	if s.ccl == "" && !s.options.Plain {
+		return s.do("allreduce", "", from, int64(op), inGroup, to)
+	}
+	kind, err := tvmffi.NewShape(int64(op))
+	if err != nil {
+		return err
+	}
+	defer kind.Release()
+	return s.do("", "allreduce", from, kind, inGroup, to)
 }

@@ -59,6 +59,13 @@ func testCollective(t *testing.T, s *disco.Session) {
 	if v, err := onZero.Get(t.Context(), n-1); n > 1 && (err != nil || !v.IsNone()) {
 		t.Errorf("the tensor of worker 0 on worker %d: %v, %v", n-1, v, err)
 	}
+	gathers := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, int64(n), 3))
+	if err := s.Gather(t.Context(), gathers, part); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[[]float32](t)(tvmffi.Slice[float32](gathers)); !slices.Equal(got, rows) {
+		t.Errorf("Gather returned %v, want %v", got, rows)
+	}
 	back := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, 3))
 	if err := s.CopyFromWorker0(t.Context(), back, sum); err != nil {
 		t.Fatal(err)

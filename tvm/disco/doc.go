@@ -39,9 +39,9 @@
 // # Hosts
 //
 // [Sockets] waits for nodes: other processes of the same program, usually on other hosts, that call
-// [Join]. A participant of a session may run any function of the program, and load code from files. So
-// a node must know the session's secret, and a listener should not be reachable from everywhere.
-// Network traffic is not encrypted.
+// [Join]. The wire is TVM's own, so with Options.Plain a node may be Python's, and Join works with a controller of
+// Python. A participant of a session may run any function of the program, and load code from files, and Disco has
+// neither a secret nor encryption: see Sockets for what to use instead.
 //
 // # What ends
 //
@@ -70,8 +70,6 @@
 //	meeting.go     how workers find each other
 //	sockets.go     Sockets, the controller of several hosts
 //	join.go        Join, one of the other hosts
-//	node.go        one of the other hosts, as the controller sees it
-//	handshake.go   how they recognise each other
-//	link.go        the connection between them
+//	node.go        the connection between hosts, and a host as the controller sees it
 //	system_*.go    what depends on the system
 package disco

@@ -62,6 +62,14 @@ func encode(v tvmffi.Any) any {
 	return framed(inGraph, text)
 }
 
+func fixed(x any) []byte {
+	b, err := binary.Append(nil, binary.LittleEndian, x)
+	if err != nil {
+		panic(err) // only numbers are passed
+	}
+	return b
+}
+
 type tensorHeader struct {
 	Code, Bits  uint8
 	Lanes, Dims uint16

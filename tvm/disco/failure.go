@@ -135,9 +135,6 @@ func (e *ExitError) Error() string {
 var (
 	// ErrClosed is the error of every use of a closed session.
 	ErrClosed = errors.New("the session is closed")
-	// ErrRefused is the error of a node whose secret differs from the controller's, or
-	// of a peer that does not speak the protocol of this package.
-	ErrRefused = errors.New("the peer is refused")
 )
 
 var errClosed = errors.New("the collective operations have ended, because the session is closed")

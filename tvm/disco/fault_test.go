@@ -74,7 +74,7 @@ func testFailures(t *testing.T, s *disco.Session) {
 }
 
 // TestCollectiveFailures lets one worker fail in a collective operation. The others do not wait
-// for it, and after Reconnect all work again.
+// for it, and after InitCCL all work again.
 func TestCollectiveFailures(t *testing.T) {
 	need(t)
 	s := open(t, disco.Processes, 3, disco.Options{})
@@ -100,11 +100,11 @@ func TestCollectiveFailures(t *testing.T) {
 		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), name) || took > nativetest.Patience(2*time.Second) {
 			t.Errorf("%q after %v: %v", name, took, err)
 		}
-		if err := errors.Join(s.Allreduce(small, small, disco.Sum, false), s.Sync(t.Context())); err == nil || !strings.Contains(err.Error(), "Session.Reconnect") {
+		if err := errors.Join(s.Allreduce(small, small, disco.Sum, false), s.Sync(t.Context())); err == nil || !strings.Contains(err.Error(), "Session.InitCCL") {
 			t.Errorf("%q, then: %v", name, err)
 		}
-		if err := s.Reconnect(t.Context()); err != nil {
-			t.Fatalf("%q: Reconnect: %v", name, err)
+		if err := s.InitCCL(t.Context(), "cpu"); err != nil {
+			t.Fatalf("%q: InitCCL: %v", name, err)
 		}
 	}
 	testCollective(t, s)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
@@ -16,120 +18,119 @@ type NodeOptions struct {
 	// Workers is how many workers the node can have, 1 if it is 0. The controller says how many
 	// it needs.
 	Workers int
-	// Secret is the controller's secret.
-	Secret string
-	// LocalAddress is the address of this host that the node uses. It matters if the host has several.
-	LocalAddress string
-	// Env is added to the environment of the processes of workers.
-	Env []string
-	// CloseLimit bounds the end: a process that has not ended by then is killed. It is 5 seconds
-	// if it is 0.
+	// Dial makes the connection to the controller, by default by TCP: from another address of this host, by TLS or
+	// through a tunnel, for example.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Output, Env, CloseLimit and Silence are as in [Options]. The numbers of the workers in the output begin at 0 on
+	// each node.
+	Output     io.Writer
+	Env        []string
 	CloseLimit time.Duration
+	Silence    time.Duration
 }
 
-// Join makes this process a node of the socket session whose controller listens on address. It dials once,
-// so the controller must be listening. It returns nil when the controller has closed the session, an error
-// that wraps [ErrRefused] if the controller refuses this node, and another error if the connection is lost
-// or ctx ends. Its workers have ended by then. The controller prints the output of their processes.
+// Join makes this process a node of the socket session whose controller listens on address: [Sockets], or SocketSession
+// of TVM's Python package. It dials once, so the controller must be listening, and waits for the controller to begin.
+// It returns nil when the controller has closed the session, and an error if the controller or a worker of this node is
+// lost, or ctx ends. Its workers have ended by then.
 func Join(ctx context.Context, address string, o NodeOptions) error {
 	o.Workers = max(o.Workers, 1)
-	options := Options{Env: o.Env, CloseLimit: o.CloseLimit}.filled()
+	options := Options{Output: o.Output, Env: o.Env, CloseLimit: o.CloseLimit, Silence: o.Silence}.filled()
 	if err := errors.Join(needMain(), prepare()); err != nil {
 		return err
 	}
-	d := net.Dialer{Timeout: 30 * time.Second}
-	if o.LocalAddress != "" {
-		ip := net.ParseIP(o.LocalAddress)
-		if ip == nil {
-			return fmt.Errorf("LocalAddress %q is not an IP address", o.LocalAddress)
-		}
-		d.LocalAddr = &net.TCPAddr{IP: ip}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: 30 * time.Second}).DialContext
 	}
-	c, err := d.DialContext(ctx, "tcp", address)
+	c, err := o.Dial(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("the controller cannot be reached: %w", err)
 	}
-	given, err := apply(c, o.Secret, o.Workers)
-	if err != nil {
-		return errors.Join(err, c.Close())
-	}
-	l := newLink(c, time.Duration(given.SilenceMS)*time.Millisecond)
-	defer context.AfterFunc(ctx, func() { l.close(context.Cause(ctx)) })()
-	err = work(l, given, options)
-	if l.finish() {
+	watchPeer(c, options.Silence)
+	w := newWire(c)
+	defer context.AfterFunc(ctx, func() { w.close(context.Cause(ctx)) })()
+	err = work(w, o.Workers, options)
+	w.close(nil)
+	var worker *WorkerError
+	switch {
+	case w.shutdown.Load():
 		return err
+	case errors.As(w.cause, &worker):
+		return w.cause
 	}
-	return errors.Join(fmt.Errorf("the controller is lost: %w", l.cause), err)
+	return fmt.Errorf("the controller is lost: %w", errors.Join(w.cause, err))
 }
 
 // work runs the workers of a node until the session ends.
-func work(l *link, given settings, o *Options) error {
-	first, n := int(given.Node*given.PerNode), int(given.PerNode)
-	h, err := startHost(n, 1, first, o, func(rank int, line string, fromStdout bool) {
-		l.sendJSON(frameOutput, outputFrame{rank, line, fromStdout})
-	})
-	if err != nil {
-		return err
-	}
-	for _, p := range h.processes {
-		go func() {
-			<-p.exited
-			l.sendJSON(frameLost, lostFrame{first + p.rank, *p.exit})
-		}()
-	}
+func work(w *wire, workers int, o *Options) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		h.kill()
-		h.release()
 		return err
+	}
+	var begun atomic.Pointer[host] // when the controller has said how many workers it needs
+	begin := func(n int) (*host, error) {
+		h, err := startHost(n, 1, o, printer(o.Output))
+		if err != nil {
+			return nil, err
+		}
+		begun.Store(h)
+		for _, p := range h.processes {
+			go func() { // so that the controller learns of it, even while others compute
+				<-p.exited
+				w.close(&WorkerError{Worker: p.rank, Err: p.exit})
+			}()
+		}
+		return h, nil
 	}
 	ended := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		defer h.expected()()
-		err := generated.RemoteSocketSession("127.0.0.1", int64(listener.Addr().(*net.TCPAddr).Port), int64(n))
+		defer expect(begin)()
+		err := generated.RemoteSocketSession("127.0.0.1", int64(listener.Addr().(*net.TCPAddr).Port), int64(workers))
 		closeAll(listener) // Disco may have failed before it called
 		ended <- err
 	}()
 	local, err := listener.Accept() // Disco calls at once
 	closeAll(listener)              // so that a second caller has an error, Disco too
 	if err == nil {
-		go l.carry(local.(*net.TCPConn), func(kind byte, _ []byte) error { return fmt.Errorf("a frame of the unknown kind %d", kind) })
-	} else {
-		h.kill()
+		go w.carry(local.(*net.TCPConn))
 	}
-	err = h.finish(l, ended, o.CloseLimit)
-	forget(given.Session)
+	err = finish(w, ended, &begun, o.CloseLimit)
+	forgetEnded()
 	return err
 }
 
-// finish waits for the end of Disco's session and its processes. If the link is lost, they get some time
+// finish waits for the end of Disco's session and its processes. If the controller is lost, they get some time
 // before they are killed.
-func (h *host) finish(l *link, ended chan error, limit time.Duration) error {
+func finish(w *wire, ended chan error, begun *atomic.Pointer[host], limit time.Duration) error {
 	all := make(chan error, 1)
 	go func() {
 		err := <-ended
-		select {
-		case <-h.ended:
-		case <-l.done: // Disco may have made no session
+		if h := begun.Load(); h != nil {
+			select {
+			case <-h.ended:
+			case <-w.done: // Disco may have made no session
+			}
+			for _, p := range h.processes {
+				<-p.exited
+			}
+			h.release()
 		}
-		for _, p := range h.processes {
-			<-p.exited
-		}
-		h.release()
 		all <- err
 	}()
 	select {
 	case err := <-all:
 		return err
-	case <-l.done:
+	case <-w.done:
 	}
 	select {
 	case err := <-all:
 		return err
 	case <-time.After(limit):
-		h.kill()
+		if h := begun.Load(); h != nil {
+			h.kill()
+		}
 	}
 	select {
 	case err := <-all:

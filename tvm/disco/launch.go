@@ -21,7 +21,6 @@ const (
 
 // host is the workers of one session on this host. Worker 0 is a thread of this process.
 type host struct {
-	first     int // the rank of worker 0 in the session
 	processes []*process
 	// ended is closed when the session of Disco has ended. The files of the processes must be open
 	// until then: its destructor writes to them.
@@ -33,16 +32,16 @@ var launches struct {
 	sync.Mutex
 	next  int
 	hosts map[string]*host
-	// threads has the hosts for socket sessions, which Disco makes on the thread that asks for one.
-	threads map[int]*host
+	// threads has what makes the hosts for socket sessions, which Disco makes on the thread that asks for one.
+	threads map[int]func(n int) (*host, error)
 }
 
 // startHost starts n-1 processes for n workers. All are started before Disco makes the session, because
 // Disco would otherwise wait forever for one that cannot be started.
-func startHost(n, groups, first int, o *Options, out func(rank int, line string, fromStdout bool)) (*host, error) {
-	h := &host{first: first, ended: make(chan struct{})}
+func startHost(n, groups int, o *Options, out func(rank int, line string, fromStdout bool)) (*host, error) {
+	h := &host{ended: make(chan struct{})}
 	for i := 1; i < n; i++ {
-		p, err := start(i, n, groups, o, func(line string, fromStdout bool) { out(first+i, line, fromStdout) })
+		p, err := start(i, n, groups, o, func(line string, fromStdout bool) { out(i, line, fromStdout) })
 		if err != nil {
 			h.kill()
 			h.release()
@@ -101,15 +100,15 @@ func (h *host) session(groups int) (*generated.Session, error) {
 	return generated.SessionProcess(int64(len(h.processes)+1), int64(groups), poolName, key)
 }
 
-// expected makes h the host that Disco gets when it asks on this thread, until the func is called.
-func (h *host) expected() (done func()) {
+// expect makes begin the func that makes the host when Disco asks for one on this thread, until done is called.
+func expect(begin func(n int) (*host, error)) (done func()) {
 	thread := threadID()
 	launches.Lock()
 	defer launches.Unlock()
 	if launches.threads == nil {
-		launches.threads = map[int]*host{}
+		launches.threads = map[int]func(n int) (*host, error){}
 	}
-	launches.threads[thread] = h
+	launches.threads[thread] = begin
 	return func() {
 		launches.Lock()
 		defer launches.Unlock()
@@ -154,12 +153,20 @@ func pool(args []tvmffi.Any) (any, error) {
 }
 
 // localWorkers is the function localWorker.
-func localWorkers([]tvmffi.Any) (any, error) {
+func localWorkers(args []tvmffi.Any) (any, error) {
 	launches.Lock()
-	h := launches.threads[threadID()]
+	begin := launches.threads[threadID()]
 	launches.Unlock()
-	if h == nil {
+	if begin == nil || len(args) != 1 {
 		return nil, errors.New(localWorker + ": package disco has not begun a socket session")
+	}
+	n, err := tvmffi.As[int](args[0])
+	if err != nil {
+		return nil, err
+	}
+	h, err := begin(n)
+	if err != nil {
+		return nil, err
 	}
 	s, err := h.session(1)
 	if err != nil {

@@ -46,7 +46,8 @@ const nodeVariable = "DISCO_TEST_NODE"
 func runNode(address string) int {
 	workers, _ := strconv.Atoi(os.Getenv("DISCO_TEST_WORKERS"))
 	err := disco.Join(context.Background(), address, disco.NodeOptions{
-		Workers: workers, Secret: os.Getenv("DISCO_TEST_SECRET"), LocalAddress: os.Getenv("DISCO_TEST_LOCAL"), CloseLimit: time.Second,
+		Workers: workers, CloseLimit: time.Second, Silence: time.Second,
+		Dial: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(os.Getenv("DISCO_TEST_LOCAL"))}}).DialContext,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "node:", err)
@@ -78,7 +79,7 @@ func control(address string) error {
 	}
 	defer l.Close()
 	fmt.Println("listens on", l.Addr())
-	s, err := disco.Sockets(ctx, l, 2, 2, disco.Options{Secret: os.Getenv("DISCO_TEST_SECRET"), Silence: time.Second, CloseLimit: time.Second})
+	s, err := disco.Sockets(ctx, l, 2, 2, disco.Options{Silence: time.Second, CloseLimit: time.Second})
 	if err != nil {
 		return err
 	}

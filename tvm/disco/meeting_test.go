@@ -141,29 +141,3 @@ func TestGroup_stuck(t *testing.T) {
 		t.Error("the group goes on")
 	}
 }
-
-// FuzzHandshake gives any bytes to the two sides of a connection between hosts.
-func FuzzHandshake(f *testing.F) {
-	f.Add([]byte(magic + strings.Repeat("n", nonceSize+32+4)))
-	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\x7f"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, side := range []func(net.Conn) error{
-			func(c net.Conn) error {
-				_, err := admit(c, "secret", func(uint32) (settings, error) { return settings{}, nil })
-				return err
-			},
-			func(c net.Conn) error { _, err := apply(c, "secret", 1); return err },
-		} {
-			own, stranger := net.Pipe()
-			go func() {
-				go func() { _, _ = io.Copy(io.Discard, stranger) }()
-				_, _ = stranger.Write(text)
-				_ = stranger.Close()
-			}()
-			if err := side(own); err == nil {
-				t.Errorf("%q was admitted", text)
-			}
-			_ = own.Close()
-		}
-	})
-}

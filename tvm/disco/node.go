@@ -1,70 +1,122 @@
 package disco
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"slices"
 	"sync"
+	"sync/atomic"
 )
+
+// A wire carries Disco's messages between this process and another host. Disco could do that on its own, but it waits
+// without limit, and a connection that ends would end the process.
+type wire struct {
+	conn  net.Conn
+	once  sync.Once
+	done  chan struct{} // closed when the peer has ended
+	cause error         // valid when done is closed
+	ended chan struct{} // closed when Disco has ended too
+	// shutdown is whether the peer has ended the session before its connection.
+	shutdown atomic.Bool
+}
+
+var errEnded = errors.New("the peer has closed the connection")
+
+func newWire(c net.Conn) *wire {
+	return &wire{conn: c, done: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// close ends the connection with a cause. The first cause counts.
+func (w *wire) close(cause error) {
+	w.once.Do(func() {
+		if w.cause = cause; cause == nil {
+			w.cause = errEnded
+		}
+		close(w.done)
+		_ = w.conn.Close() // both sides know what they have got
+	})
+}
+
+// carry copies between Disco, at the other end of local, and the peer, until both have ended. Disco sees the end of the
+// peer as the end of its connection, but it may still write: an error would end the process, in a destructor.
+func (w *wire) carry(local *net.TCPConn) {
+	defer close(w.ended)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		b := make([]byte, 1<<16)
+		for {
+			acknowledgeAtOnce(local)
+			n, err := local.Read(b)
+			if _, failed := w.conn.Write(b[:n]); failed != nil {
+				w.close(failed)
+			}
+			if err != nil {
+				endWriting(w.conn)
+				return
+			}
+		}
+	}()
+	_, err := io.Copy(&sink{wire: w, local: local}, w.conn)
+	w.close(err)
+	endWriting(local)
+	<-read
+	_ = local.Close()
+}
+
+// A sink passes on what Disco takes, and drops what comes after it has closed.
+type sink struct {
+	*wire
+	local net.Conn
+	last  []byte // the end of what came
+}
+
+// Write does not fail.
+func (s *sink) Write(b []byte) (int, error) {
+	s.last = append(s.last, b[max(0, len(b)-len(shutdown)):]...)
+	s.last = s.last[max(0, len(s.last)-len(shutdown)):]
+	s.shutdown.Store(string(s.last) == shutdown) // before Disco ends
+	_, _ = s.local.Write(b)
+	return len(b), nil
+}
+
+// shutdown is the end of the last message of a controller: two integers, 0 and -1. Disco treats the end of the
+// connection alike.
+const shutdown = "\x02\x00\x00\x00" + "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" + "\x01\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff"
+
+// endWriting ends one direction of a connection, or all of it if it has no directions.
+func endWriting(c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+		return
+	}
+	_ = c.Close()
+}
 
 // node is another host of a socket session, as the controller sees it.
 type node struct {
+	*wire
 	id      int // from 1
 	workers int
-	link    *link
-	print   func(rank int, line string, fromStdout bool)
-	ended   chan struct{} // closed when the connection has ended on both sides
-	mu      sync.Mutex
-	exits   []error // of processes of workers there
 }
 
-// lost returns an error if the node, or the process of a worker there, has ended. The caller only
-// reads the result.
-func (n *node) lost() []error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+// lost returns an error if the node has ended.
+func (n *node) lost() error {
 	select {
-	case <-n.link.done:
-		status := fmt.Sprintf("node %d at %v is lost: %v", n.id, n.link.conn.RemoteAddr(), n.link.cause)
-		return append(slices.Clip(n.exits), &WorkerError{Worker: n.id * n.workers, Err: &ExitError{Status: status}})
+	case <-n.done:
+		status := fmt.Sprintf("node %d at %v is lost: %v", n.id, n.conn.RemoteAddr(), n.cause)
+		return &WorkerError{Worker: n.id * n.workers, Err: &ExitError{Status: status}}
 	default:
-		return n.exits
+		return nil
 	}
-}
-
-// carry connects the node with Disco, and returns when both have ended.
-func (n *node) carry(local *net.TCPConn) {
-	defer close(n.ended)
-	n.link.carry(local, func(kind byte, content []byte) error {
-		switch kind {
-		case frameOutput:
-			var f outputFrame
-			if err := json.Unmarshal(content, &f); err != nil {
-				return err
-			}
-			n.print(f.Rank, f.Line, f.FromStdout)
-			return nil
-		case frameLost:
-			var f lostFrame
-			if err := json.Unmarshal(content, &f); err != nil {
-				return err
-			}
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			n.exits = append(n.exits, &WorkerError{Worker: f.Rank, Err: &f.Exit})
-			return nil
-		}
-		return fmt.Errorf("a frame of the unknown kind %d", kind)
-	})
 }
 
 // hosts returns the addresses of the hosts of a socket session, as the hosts know each other.
 func (s *Session) hosts() []string {
-	all := []string{hostOf(s.nodes[0].link.conn.LocalAddr())}
+	all := []string{hostOf(s.nodes[0].conn.LocalAddr())}
 	for _, n := range s.nodes {
-		all = append(all, hostOf(n.link.conn.RemoteAddr()))
+		all = append(all, hostOf(n.conn.RemoteAddr()))
 	}
 	return all
 }
@@ -75,23 +127,4 @@ func hostOf(a net.Addr) string {
 		return ""
 	}
 	return host
-}
-
-// sendJSON sends a frame of JSON. A link that has ended needs none.
-func (l *link) sendJSON(kind byte, x any) {
-	text, err := json.Marshal(x)
-	if err != nil {
-		panic(err) // strings and numbers always have a form
-	}
-	_ = l.send(kind, text)
-}
-
-var errNoLoopback = errors.New("set Options.Secret: other hosts can reach the listener, and participants of a session can call any function of this program")
-
-// needSecret returns an error for a listener that other hosts can reach without a secret.
-func needSecret(a net.Addr, secret string) error {
-	if tcp, ok := a.(*net.TCPAddr); ok && secret == "" && !tcp.IP.IsLoopback() {
-		return fmt.Errorf("listener on %v: %w", a, errNoLoopback)
-	}
-	return nil
 }

@@ -42,7 +42,7 @@ func (w *worker) operate(args []tvmffi.Any, f func(*group) error) error {
 		return errors.New("the workers are not connected")
 	}
 	if err := g.failure(); err != nil {
-		return fmt.Errorf("an earlier collective operation has failed, and Session.Reconnect was not called since: %w", err)
+		return fmt.Errorf("an earlier collective operation has failed, and Session.InitCCL was not called since: %w", err)
 	}
 	for _, a := range args {
 		if f, ok := failureIn(a); ok {

@@ -29,11 +29,13 @@ type Options struct {
 	// CloseLimit bounds Close: a process that has not ended by then is killed. It is 5 seconds if
 	// it is 0.
 	CloseLimit time.Duration
-	// Secret is the secret that nodes of a socket session must know. See Sockets.
-	Secret string
-	// Silence is how long a node of a socket session may send nothing, not even heartbeats. It is 10
-	// seconds if it is 0, and otherwise 10 milliseconds to a day.
+	// Silence is how long the machine of a node of a socket session may be silent, 10 seconds if it is 0. The system
+	// checks at intervals, in whole seconds, so the end may come later.
 	Silence time.Duration
+	// Plain makes calls as TVM's own sessions do, so that nodes of a socket session may be other programs, such as
+	// Python's. Then a function that fails ends its process, DRef.Get returns only what Disco can send, such as
+	// numbers, there are no collective operations on CPUs, and Sync only waits.
+	Plain bool
 }
 
 func (o Options) filled() *Options {
@@ -66,7 +68,9 @@ type Session struct {
 	call    *generated.DRef // the function entry on all workers
 	host    *host           // nil if all workers are threads
 	nodes   []*node         // the other hosts of a socket session
-	output  sync.Mutex
+	print   func(rank int, line string, fromStdout bool)
+	named   map[string]*DRef // functions of a plain session
+	ccl     string           // of InitCCL, "" for this package's own
 
 	turn   chan struct{} // holds the token that the user of handle takes
 	closed chan struct{}
@@ -100,7 +104,7 @@ func Processes(ctx context.Context, n int, o Options) (*Session, error) {
 	if err := needMain(); err != nil {
 		return nil, err
 	}
-	if s.host, err = startHost(n, s.options.Groups, 0, s.options, s.print); err != nil {
+	if s.host, err = startHost(n, s.options.Groups, s.options, s.print); err != nil {
 		return nil, err
 	}
 	if s.handle, err = s.host.session(s.options.Groups); err != nil {
@@ -116,24 +120,20 @@ func newSession(n int, o Options) (*Session, error) {
 		id: rand.Int64(), workers: n, options: o.filled(),
 		turn: make(chan struct{}, 1), closed: make(chan struct{}), refs: map[*generated.DRef]bool{},
 	}
+	s.print, s.named = printer(s.options.Output), map[string]*DRef{}
 	s.turn <- struct{}{}
 	if groups := s.options.Groups; n < 1 || groups < 1 || n%groups != 0 {
 		return nil, fmt.Errorf("a session of %d workers in %d groups: both are positive, and the groups divide the workers", n, groups)
 	}
-	if d := s.options.Silence; d < minSilence || d > maxSilence {
-		return nil, fmt.Errorf("Options.Silence is %v: %v to %v are possible", d, minSilence, maxSilence)
-	}
 	return s, prepare()
 }
-
-// The limits of Options.Silence. A node gets it in milliseconds, and each side sends four heartbeats in
-// that time.
-const minSilence, maxSilence = 10 * time.Millisecond, 24 * time.Hour
 
 // begin connects the workers, which also shows that all of them work.
 func (s *Session) begin(ctx context.Context) (*Session, error) {
 	var err error
-	if s.call, err = generated.SessionGetGlobalFunc(s.handle, entry); err == nil {
+	if s.options.Plain {
+		err = s.Sync(ctx)
+	} else if s.call, err = generated.SessionGetGlobalFunc(s.handle, entry); err == nil {
 		err = s.connect(ctx)
 	}
 	if err != nil {
@@ -142,15 +142,14 @@ func (s *Session) begin(ctx context.Context) (*Session, error) {
 	return s, nil
 }
 
-// print writes a line that a worker has printed.
-func (s *Session) print(rank int, line string, _ bool) {
-	s.output.Lock()
-	defer s.output.Unlock()
-	who := fmt.Sprintf("worker %d", rank)
-	if rank < 0 {
-		who = "controller"
+// printer returns a func that writes a line which a worker has printed.
+func printer(to io.Writer) func(rank int, line string, fromStdout bool) {
+	var mu sync.Mutex
+	return func(rank int, line string, _ bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = fmt.Fprintf(to, "[worker %d] %s\n", rank, line) // an error could not be printed either
 	}
-	_, _ = fmt.Fprintf(s.options.Output, "[%s] %s\n", who, line) // an error could not be printed either
 }
 
 // Workers returns the number of workers.
@@ -239,7 +238,7 @@ func (s *Session) lost() error {
 		}
 	}
 	for _, n := range s.nodes {
-		all = append(all, n.lost()...)
+		all = append(all, n.lost())
 	}
 	return errors.Join(all...)
 }
@@ -365,7 +364,7 @@ func (s *Session) killAll() (killed []error) {
 		select {
 		case <-n.ended:
 		default:
-			n.link.close(errors.New("the session was closed"))
+			n.close(errors.New("the session was closed"))
 			killed = append(killed, fmt.Errorf("node %d did not end in %v and was cut off", n.id, limit))
 		}
 	}

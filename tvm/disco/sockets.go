@@ -7,23 +7,26 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
-	"sync"
+	"slices"
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 )
 
-// Sockets begins a session on several hosts: this process and nodes-1 others, which call [Join], with
-// perNode workers each. It waits at the listener until the nodes have come, as long as ctx allows; the
-// caller closes the listener. The workers of this process have the lowest numbers, then those of the nodes
-// in the order of their arrival. On each host the first worker is a thread, and the others are processes.
+// Sockets begins a session on several hosts: this process and nodes-1 others, with perNode workers each. The others call
+// [Join], or are other programs that join a SocketSession of TVM, if Options.Plain is set. Sockets waits at the listener
+// until they have come, as long as ctx allows; the caller closes the listener. The workers of this process have the
+// lowest numbers, then those of the nodes in the order of their arrival. On each host of Go the first worker is a thread,
+// and the others are processes.
 //
-// A peer that does not know Options.Secret, or sends something else, is refused, and Options.Output gets a
-// line about it. The secret may be empty only if the listener is on a loopback address. Workers connect to
-// the addresses that the controller sees, so address translation is not supported.
+// Whoever can connect is a node, and can run any function here: Disco has neither a secret nor encryption. So use a
+// listener on a loopback address with a tunnel, a private network, or for nodes in Go a listener of crypto/tls that
+// demands certificates. A peer that leaves or sends something before all have come is not counted. Workers of Go connect
+// to the addresses that the controller sees, so address translation is not supported.
 //
-// A node is lost if its process or its connection ends, or if nothing comes from it for
-// Options.Silence. Then the session can only be closed.
+// A node is lost if its process or its connection ends, or if its machine is silent for Options.Silence. Then the
+// session can only be closed. Disco has no signs of life: use those of the system that runs the processes, such as the
+// probes of Kubernetes, to find one that hangs.
 func Sockets(ctx context.Context, l net.Listener, nodes, perNode int, o Options) (*Session, error) {
 	if nodes < 2 || perNode < 1 {
 		return nil, fmt.Errorf("a session of %d nodes with %d workers each: expected at least 2 nodes and 1 worker", nodes, perNode)
@@ -32,14 +35,14 @@ func Sockets(ctx context.Context, l net.Listener, nodes, perNode int, o Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(needMain(), needSecret(l.Addr(), s.options.Secret)); err != nil {
+	if err := needMain(); err != nil {
 		return nil, err
 	}
 	if err := s.gather(ctx, l, nodes, perNode); err != nil {
 		s.cutOff(err)
 		return nil, err
 	}
-	if s.host, err = startHost(perNode, 1, 0, s.options, s.print); err != nil {
+	if s.host, err = startHost(perNode, 1, s.options, s.print); err != nil {
 		s.cutOff(err)
 		return nil, err
 	}
@@ -55,94 +58,127 @@ func Sockets(ctx context.Context, l net.Listener, nodes, perNode int, o Options)
 // cutOff ends the connections to nodes that no session of Disco uses.
 func (s *Session) cutOff(cause error) {
 	for _, n := range s.nodes {
-		n.link.close(cause)
+		n.close(cause)
 	}
+}
+
+// caller is a peer that may become a node. It is silent until the controller has spoken.
+type caller struct {
+	net.Conn
+	read chan error // why it is not silent any more
+}
+
+func newCaller(c net.Conn) *caller {
+	p := &caller{c, make(chan error, 1)}
+	go func() {
+		n, err := c.Read(make([]byte, 1))
+		if n > 0 {
+			err = errors.New("it spoke first")
+		}
+		p.read <- err
+	}()
+	return p
+}
+
+// listenTime is for how long a controller listens to peers that should be silent.
+const listenTime = 50 * time.Millisecond
+
+// silent waits for the end of the reading, and returns an error if the peer was not silent.
+func (p *caller) silent() error {
+	err := <-p.read
+	if timeout, ok := errors.AsType[net.Error](err); !ok || !timeout.Timeout() {
+		return err
+	}
+	return p.SetReadDeadline(time.Time{})
 }
 
 // gather waits for the nodes.
 func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int) error {
-	free := make(chan uint32, nodes-1) // the numbers that no node has
-	for id := range cap(free) {
-		free <- uint32(id + 1)
-	}
-	number := func(workers uint32) (settings, error) {
-		if int64(workers) < int64(perNode) {
-			return settings{}, fmt.Errorf("%w: it has %d workers, and the session needs %d", ErrRefused, workers, perNode)
-		}
-		select {
-		case id := <-free:
-			return settings{s.id, id, uint32(nodes), uint32(perNode), uint32(s.options.Silence.Milliseconds())}, nil
-		default:
-			return settings{}, fmt.Errorf("%w: all %d nodes are there", ErrRefused, nodes)
-		}
-	}
-	come := make(chan *node, nodes)
-	failed, stop, err := accept(l, func(c net.Conn) {
-		given, err := admit(c, s.options.Secret, number)
-		if err != nil {
-			s.print(-1, fmt.Sprintf("%v: %v", c.RemoteAddr(), err), false)
-			_ = c.Close()
-			if given.Node != 0 { // the node has not received its number, so the next one gets it
-				free <- given.Node
-			}
-			return
-		}
-		come <- &node{id: int(given.Node), workers: perNode, link: newLink(c, s.options.Silence), print: s.print, ended: make(chan struct{})}
-	})
+	come := make(chan *caller)
+	failed, stop, err := accept(ctx, l, come)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		stop()
-		for len(come) > 0 { // nodes that came when nobody waited any more
-			(<-come).link.close(errEnded)
-		}
-	}()
-	s.nodes = make([]*node, 0, nodes-1)
-	for range nodes - 1 {
+	defer stop()
+	var waiting []*caller
+	for len(waiting) < nodes-1 {
 		select {
-		case n := <-come:
-			s.nodes = append(s.nodes, n)
-		case err := <-failed:
-			return fmt.Errorf("%d of %d nodes have come to %v: %w", len(s.nodes), nodes-1, l.Addr(), err)
+		case c := <-come:
+			waiting = append(waiting, c)
+		case err = <-failed:
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d nodes have come to %v: %w", len(s.nodes), nodes-1, l.Addr(), context.Cause(ctx))
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			for _, c := range waiting {
+				closeAll(c)
+			}
+			return fmt.Errorf("%d of %d nodes have come to %v: %w", len(waiting), nodes-1, l.Addr(), err)
+		}
+		if len(waiting) < nodes-1 {
+			continue
+		}
+		for _, c := range waiting {
+			_ = c.SetReadDeadline(time.Now().Add(listenTime))
+		}
+		waiting = slices.DeleteFunc(waiting, func(c *caller) bool {
+			err := c.silent()
+			if err != nil {
+				closeAll(c)
+				_, _ = fmt.Fprintf(s.options.Output, "[controller] the peer %v is not a node: %v\n", c.RemoteAddr(), err)
+			}
+			return err != nil
+		})
+		for i, c := range waiting {
+			if len(waiting) < nodes-1 { // go on waiting
+				waiting[i] = newCaller(c.Conn)
+			}
 		}
 	}
-	for i, n := range s.nodes { // by number
-		for n.id != i+1 {
-			s.nodes[i], s.nodes[n.id-1] = s.nodes[n.id-1], n
-			n = s.nodes[i]
-		}
+	for i, c := range waiting {
+		watchPeer(c.Conn, s.options.Silence)
+		s.nodes = append(s.nodes, &node{wire: newWire(c.Conn), id: i + 1, workers: perNode})
 	}
 	return nil
 }
 
-// accept calls handle for each connection, on a goroutine of its own, until stop, or until the
-// listener fails. The listener can be used again after stop.
-func accept(l net.Listener, handle func(net.Conn)) (failed <-chan error, stop func(), err error) {
+// accept passes on the connections until stop, or until the listener fails. The listener can be used again after stop.
+func accept(ctx context.Context, l net.Listener, come chan<- *caller) (failed <-chan error, stop func(), err error) {
 	limited, ok := l.(interface{ SetDeadline(time.Time) error })
 	if !ok {
-		return nil, nil, fmt.Errorf("a %T cannot be interrupted: use one of net.Listen", l)
+		limited = noDeadline{l}
 	}
-	failure := make(chan error, 1)
-	var running sync.WaitGroup
-	running.Go(func() {
+	ctx, cancel := context.WithCancel(ctx)
+	failure, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(done)
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				failure <- err
 				return
 			}
-			running.Go(func() { handle(c) })
+			p := newCaller(c)
+			select {
+			case come <- p:
+			case <-ctx.Done():
+				closeAll(c)
+			}
 		}
-	})
+	}()
 	return failure, func() {
+		cancel()
 		_ = limited.SetDeadline(time.Now()) // Accept returns at once
-		running.Wait()
+		<-done
 		_ = limited.SetDeadline(time.Time{})
 	}, nil
 }
+
+// noDeadline stands for a listener that can only be interrupted by its end, such as one of crypto/tls.
+type noDeadline struct{ net.Listener }
+
+// SetDeadline closes the listener.
+func (l noDeadline) SetDeadline(time.Time) error { return l.Close() }
 
 // assemble makes the session of Disco and connects it with the nodes. Disco listens on a loopback
 // address, at which only this process calls.
@@ -155,7 +191,7 @@ func (s *Session) assemble(ctx context.Context, nodes, perNode int) error {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		defer s.host.expected()()
+		defer expect(func(int) (*host, error) { return s.host, nil })()
 		var err error
 		s.handle, err = generated.NewSocketSession(int64(nodes), int64(perNode), int64(s.options.Groups), place, int64(port))
 		made <- err
@@ -180,8 +216,8 @@ func (s *Session) assemble(ctx context.Context, nodes, perNode int) error {
 			}
 			return err
 		}
-		if err := n.link.send(frameData, early); err != nil {
-			s.print(-1, fmt.Sprintf("node %d: %v", n.id, err), false) // begin fails
+		if _, err := n.conn.Write(early); err != nil {
+			n.close(err) // begin fails
 		}
 		go n.carry(local)
 	}

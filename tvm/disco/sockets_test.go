@@ -20,7 +20,7 @@ func TestSockets(t *testing.T) {
 	need(t)
 	for _, size := range []struct{ nodes, perNode int }{{2, 1}, {2, 2}, {3, 1}} {
 		t.Run(fmt.Sprintf("%d nodes of %d", size.nodes, size.perNode), func(t *testing.T) {
-			s, nodes := sockets(t, size.nodes, size.perNode, disco.Options{Secret: "a secret"})
+			s, nodes := sockets(t, size.nodes, size.perNode, disco.Options{})
 			testCalls(t, s)
 			testCollective(t, s)
 			if err := s.Close(); err != nil {
@@ -38,8 +38,8 @@ func TestSockets(t *testing.T) {
 // TestIdle does nothing for longer than a node may be silent.
 func TestIdle(t *testing.T) {
 	need(t)
-	s, _ := sockets(t, 2, 1, disco.Options{Silence: 300 * time.Millisecond})
-	time.Sleep(time.Second)
+	s, _ := sockets(t, 2, 1, disco.Options{Silence: time.Second})
+	time.Sleep(3 * time.Second)
 	wantAll(t, s, call(t, s, "disco.test.add", 2, 2), int64(4))
 }
 
@@ -50,7 +50,7 @@ func sockets(t *testing.T, nodes, perNode int, o disco.Options) (*disco.Session,
 	defer l.Close()
 	var all []*testNode
 	for i := 2; i <= nodes; i++ {
-		all = append(all, startNode(t, l.Addr().String(), fmt.Sprint("127.0.0.", i), perNode, o.Secret))
+		all = append(all, startNode(t, l.Addr().String(), fmt.Sprint("127.0.0.", i), perNode))
 	}
 	begin := func(ctx context.Context, _ int, o disco.Options) (*disco.Session, error) {
 		return disco.Sockets(ctx, l, nodes, perNode, o)
@@ -65,12 +65,12 @@ type testNode struct {
 	ended  chan error
 }
 
-func startNode(t testing.TB, address, local string, workers int, secret string, before ...string) *testNode {
+func startNode(t testing.TB, address, local string, workers int, before ...string) *testNode {
 	t.Helper()
 	n := &testNode{ended: make(chan error, 1)}
 	words := append(before, must[string](t)(os.Executable()))
 	n.cmd = exec.Command(words[0], words[1:]...)
-	n.cmd.Env = append(os.Environ(), nodeVariable+"="+address, "DISCO_TEST_LOCAL="+local, fmt.Sprint("DISCO_TEST_WORKERS=", workers), "DISCO_TEST_SECRET="+secret)
+	n.cmd.Env = append(os.Environ(), nodeVariable+"="+address, "DISCO_TEST_LOCAL="+local, fmt.Sprint("DISCO_TEST_WORKERS=", workers))
 	n.cmd.Stdout, n.cmd.Stderr = &n.output, &n.output
 	n.cmd.WaitDelay = time.Second
 	if err := n.cmd.Start(); err != nil {

@@ -2,7 +2,10 @@
 
 package disco
 
-import "net"
+import (
+	"net"
+	"time"
+)
 
 // supported is false where the workers of one process are not distinguished, and for the portable call
 // path, where a session sometimes does not end.
@@ -11,5 +14,7 @@ const supported = false
 func threadID() int { return 0 }
 
 func widen(uintptr) {}
+
+func watchPeer(net.Conn, time.Duration) {}
 
 func acknowledgeAtOnce(*net.TCPConn) {}

@@ -3,6 +3,7 @@ package disco
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
@@ -17,6 +18,7 @@ const entry = commandPrefix + "call"
 // group, whose connections may be closed by any goroutine.
 type worker struct {
 	id       workerID
+	thread   int
 	failures []failure // since the controller asked last
 	group    *group    // nil until the workers have been connected
 	listener *meeting  // until they are
@@ -45,7 +47,7 @@ func workerOf(session int64) (*worker, error) {
 		if workers.known == nil {
 			workers.known, workers.running = map[workerID]*worker{}, map[int]*worker{}
 		}
-		w = &worker{id: id}
+		w = &worker{id: id, thread: threadID()}
 		workers.known[id] = w
 	}
 	return w, nil
@@ -96,6 +98,21 @@ func forget(session int64) {
 		if id.session == session {
 			delete(workers.known, id)
 		}
+	}
+}
+
+// forgetEnded forgets the workers whose threads have ended, after a session that another process controls.
+func forgetEnded() {
+	workers.Lock()
+	ended := map[int64]bool{}
+	for id, w := range workers.known {
+		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", w.thread)); err != nil {
+			ended[id.session] = true
+		}
+	}
+	workers.Unlock()
+	for session := range ended {
+		forget(session)
 	}
 }
 

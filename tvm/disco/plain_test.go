@@ -1,0 +1,146 @@
+//go:build tvm
+
+package disco_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/disco"
+)
+
+// TestPythonNode has a node of TVM's Python package and one of Go in one plain session.
+func TestPythonNode(t *testing.T) {
+	need(t)
+	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	node := python(t, "node", port)
+	var out output
+	node.Stdout, node.Stderr, node.WaitDelay = &out, &out, time.Second
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- node.Wait() }()
+	t.Cleanup(func() { node.Process.Kill() })
+	own := startNode(t, l.Addr().String(), "127.0.0.2", 2)
+	s, err := disco.Sockets(limited(t, 60*time.Second), l, 3, 2, disco.Options{Plain: true})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	// Each worker says who it is: a number that comes back from all three programs.
+	d := call(t, s, "runtime.disco.worker_rank")
+	for i := range 6 {
+		v := must[tvmffi.Any](t)(d.Get(t.Context(), i))
+		if rank, err := tvmffi.As[int64](v); err != nil || rank != int64(i) {
+			t.Errorf("worker %d is %v, %v", i, v, err)
+		}
+	}
+	size := must[*tvmffi.Shape](t)(tvmffi.NewShape(3))
+	onZero := must[*disco.DRef](t)(s.Call(s.Function("runtime.disco.empty"), size, tvmffi.Float32, nil, true, false))
+	to, from := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2, 3})), must[*tvmffi.Tensor](t)(tvmffi.NewTensor(tvmffi.Float32, 3))
+	if err := errors.Join(s.CopyToWorker0(to, onZero), s.CopyFromWorker0(t.Context(), from, onZero), s.Sync(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if got := must[[]float32](t)(tvmffi.Slice[float32](from)); !slices.Equal(got, []float32{1, 2, 3}) {
+		t.Errorf("worker 0 returned %v", got)
+	}
+	if _, err := s.Call(s.Function("no.such")); !errors.Is(err, tvmffi.ErrAttribute) {
+		t.Errorf("a function that is missing: %v", err)
+	}
+	if err := s.InitCCL(t.Context(), "cpu"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("InitCCL: %v", err)
+	}
+	if err := s.InitCCL(t.Context(), "no such", 0, 1); !errors.Is(err, tvmffi.ErrValue) {
+		t.Errorf("a library that is missing: %v", err)
+	}
+	if err := errors.Join(s.Close(), own.wait(t)); err != nil {
+		t.Errorf("%v\n%s", err, own.output.String())
+	}
+	select {
+	case err = <-ended:
+	case <-time.After(nativetest.Patience(10 * time.Second)):
+		err = errors.New("it has not ended")
+	}
+	if err != nil {
+		t.Errorf("Python's node: %v\n%s", err, out.String())
+	}
+}
+
+// peers is a node or a controller of TVM's Python package, which is all that tvm.exec.disco_remote_socket_session does. That
+// program fails in this version, because it looks for its functions before their library is there.
+const peers = `
+import importlib, sys
+import tvm
+import tvm.exec.disco_worker
+import tvm_ffi
+disco = importlib.import_module("tvm.runtime.disco.session")
+tvm_ffi.init_ffi_api("runtime.disco", "tvm.runtime.disco._ffi_api")
+part, port = sys.argv[1], int(sys.argv[2])
+if part == "node":
+    tvm.get_global_func("runtime.disco.RemoteSocketSession")("127.0.0.1", port, 2)
+else:
+    s = disco.SocketSession(2, 2, 1, "127.0.0.1", port)
+    rank = s.get_global_func("runtime.disco.worker_rank")()
+    print([rank.debug_get_from_remote(i) for i in range(4)], flush=True)
+    s.shutdown()
+`
+
+// TestPythonController joins a session of TVM's Python package.
+func TestPythonController(t *testing.T) {
+	need(t)
+	free := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	free.Close()
+	c := python(t, "controller", port)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, time.Second
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	var node *testNode
+	for len(ended) == 0 { // the controller may not listen yet
+		node = startNode(t, "127.0.0.1:"+port, "127.0.0.1", 2)
+		if err := <-node.ended; err == nil || !strings.Contains(node.output.String(), "refused") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	err := <-ended
+	if got := strings.TrimSpace(stdout.String()); got != "[0, 1, 2, 3]" || err != nil {
+		t.Errorf("the controller printed %q, %v\n%s\n%s", got, err, fmt.Sprint(stderr.String()), node.output.String())
+	}
+	if strings.Contains(node.output.String(), "node: ") {
+		t.Errorf("the node: %s", node.output.String())
+	}
+}
+
+func python(t *testing.T, part, port string) *exec.Cmd {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "peers.py")
+	if err := os.WriteFile(file, []byte(peers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return exec.CommandContext(limited(t, 60*time.Second), nativetest.TVM(t), file, part, port)
+}
+
+func limited(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), nativetest.Patience(d))
+	t.Cleanup(cancel)
+	return ctx
+}
