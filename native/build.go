@@ -223,7 +223,7 @@ func (b *building) cached() bool {
 		}
 		damaged := func(name string) bool {
 			file := filepath.Join(dir, name)
-			return !isFile(file) || elfheader.Check(file) != nil
+			return !find.IsFile(file) || elfheader.Check(file) != nil
 		}
 		if !slices.ContainsFunc(b.files, damaged) {
 			b.version = version.Name()

@@ -50,7 +50,7 @@ func headers(library string) ([]string, error) {
 		{"tvm/ffi/c_api.h", []string{"include"}},
 		{"dlpack/dlpack.h", []string{"include", "3rdparty/dlpack/include"}},
 	} {
-		i := slices.IndexFunc(header.roots, func(root string) bool { return isFile(filepath.Join(pkg, root, header.file)) })
+		i := slices.IndexFunc(header.roots, func(root string) bool { return find.IsFile(filepath.Join(pkg, root, header.file)) })
 		if i < 0 {
 			return nil, fmt.Errorf("libtvm_ffi at %s comes without the header %s: unset TVMFFI_LIBRARY, so that the Python package with the headers is used", library, header.file)
 		}
@@ -59,11 +59,6 @@ func headers(library string) ([]string, error) {
 		}
 	}
 	return dirs, nil
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // toolchain holds the tools that compile one Code.

@@ -103,37 +103,19 @@ func TestFrames(t *testing.T) {
 		return err
 	}))
 	defer join.Release()
-	run := func(name string, c *calls.Call) {
-		t.Helper()
+	for _, c := range []interface {
+		BeginFunction(fn *objects.Object, n int)
+		String(i int, s string)
+		DoString() (string, error)
+	}{&calls.Call6{}, &calls.Call8{}, &calls.Call12{}, &calls.Call16{}, &calls.Call24{}, &calls.Call32{}, &calls.CallN{}} {
+		c.BeginFunction(join, len(texts))
 		for i, s := range texts {
 			c.String(i, s)
 		}
 		if got, err := c.DoString(); err != nil || got != want {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("%T: %q, %v", c, got, err)
 		}
 	}
-	n := len(texts)
-	var c6 calls.Call6
-	c6.BeginFunction(join, n)
-	run("6", &c6.Call)
-	var c8 calls.Call8
-	c8.BeginFunction(join, n)
-	run("8", &c8.Call)
-	var c12 calls.Call12
-	c12.BeginFunction(join, n)
-	run("12", &c12.Call)
-	var c16 calls.Call16
-	c16.BeginFunction(join, n)
-	run("16", &c16.Call)
-	var c24 calls.Call24
-	c24.BeginFunction(join, n)
-	run("24", &c24.Call)
-	var c32 calls.Call32
-	c32.BeginFunction(join, n)
-	run("32", &c32.Call)
-	var cn calls.CallN
-	cn.BeginFunction(join, n)
-	run("N", &cn.Call)
 }
 
 func TestManyArguments(t *testing.T) {

@@ -68,7 +68,7 @@ func Cached(distribution, path string) ([]Candidate, error) {
 	trees, _ := filepath.Glob(filepath.Join(escape(root), "wheels", escape(distribution)+"-*"))
 	for _, tree := range trees {
 		file := filepath.Join(tree, filepath.FromSlash(path))
-		if !isFile(filepath.Join(tree, Marker)) || !isFile(file) {
+		if !IsFile(filepath.Join(tree, Marker)) || !IsFile(file) {
 			continue
 		}
 		if err := Private(file); err != nil {

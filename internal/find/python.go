@@ -31,13 +31,13 @@ func OfNVIDIA(name string) string {
 	if cache, err := CacheDir(); err == nil {
 		trees, _ := filepath.Glob(filepath.Join(escape(cache), "wheels", "nvidia-*"))
 		roots = append(roots, slices.DeleteFunc(trees, func(tree string) bool {
-			return !isFile(filepath.Join(tree, Marker)) || Private(tree) != nil
+			return !IsFile(filepath.Join(tree, Marker)) || Private(tree) != nil
 		})...)
 	}
 	for _, root := range roots {
 		files, _ := filepath.Glob(filepath.Join(escape(root), "nvidia", "*", "lib", escape(filepath.Base(name))))
 		for _, file := range files {
-			if isFile(file) {
+			if IsFile(file) {
 				return file
 			}
 		}
@@ -68,7 +68,7 @@ func (h host) find(distribution, path string) []Candidate {
 	}
 	var found []Candidate
 	for _, s := range h.sites() {
-		if file := filepath.Join(s.path, filepath.FromSlash(path)); isFile(file) {
+		if file := filepath.Join(s.path, filepath.FromSlash(path)); IsFile(file) {
 			version := versionIn(s.path, distribution)
 			found = append(found, Candidate{Path: file, Where: strings.TrimSpace("Python package " + version), Site: s.path, Version: version, Source: s.source})
 		}
@@ -165,10 +165,10 @@ func (h host) places() []place {
 		if !filepath.IsAbs(p) {
 			continue
 		}
-		if isFile(filepath.Join(p, "python3")) {
+		if IsFile(filepath.Join(p, "python3")) {
 			out = append(out, place{"python3 on PATH", below(filepath.Dir(p), "")})
 		}
-		if h.goos == "windows" && isFile(filepath.Join(p, "python.exe")) {
+		if h.goos == "windows" && IsFile(filepath.Join(p, "python.exe")) {
 			out = append(out, place{"python on PATH", below(p, "")})
 		}
 	}
@@ -202,7 +202,8 @@ func below(dir, pattern string) string {
 	return filepath.Join(escape(dir), pattern)
 }
 
-func isFile(path string) bool {
+// IsFile reports whether a path leads to a file, not to a folder or a device.
+func IsFile(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular()
 }

@@ -209,26 +209,21 @@ func (o *Output) Diff() string {
 
 // List returns one line for each change, such as "create garden/garden.go".
 func (o *Output) List() string {
-	var b strings.Builder
-	for _, c := range o.Changes {
-		verb, _ := c.words()
-		fmt.Fprintf(&b, "%s %s\n", verb, console.Shown(c.Path))
-	}
-	for _, file := range o.Leftover {
-		fmt.Fprintf(&b, "remove %s\n", console.Shown(file))
-	}
-	return b.String()
+	return o.lines("%s %s\n", "remove", func(c Change) string { verb, _ := c.words(); return verb })
 }
 
 // Stale returns one line for each change, such as "missing: garden/garden.go".
 func (o *Output) Stale() string {
+	return o.lines("%s: %s\n", "left over", func(c Change) string { _, state := c.words(); return state })
+}
+
+func (o *Output) lines(format, leftover string, word func(Change) string) string {
 	var b strings.Builder
 	for _, c := range o.Changes {
-		_, state := c.words()
-		fmt.Fprintf(&b, "%s: %s\n", state, console.Shown(c.Path))
+		fmt.Fprintf(&b, format, word(c), console.Shown(c.Path))
 	}
 	for _, file := range o.Leftover {
-		fmt.Fprintf(&b, "left over: %s\n", console.Shown(file))
+		fmt.Fprintf(&b, format, leftover, console.Shown(file))
 	}
 	return b.String()
 }

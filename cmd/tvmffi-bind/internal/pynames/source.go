@@ -142,7 +142,7 @@ func (c *collected) folder(in Input, lim limits) error {
 	}
 	c.origins = append(c.origins, in.Origin)
 	prefix := "" // the packages around the folder
-	for dir := root; isFile(filepath.Join(dir, "__init__.py")) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	for dir := root; find.IsFile(filepath.Join(dir, "__init__.py")) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		prefix = filepath.Base(dir) + "/" + prefix
 	}
 	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
@@ -218,9 +218,4 @@ func (c *collected) add(name string, size int64, lim limits, open func() (io.Rea
 	}
 	c.sources = append(c.sources, s)
 	return nil
-}
-
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
 }
