@@ -83,7 +83,7 @@ static int guarded(void* self, const void* args, int32_t n, void* result) {
 }
 #endif
 
-// streams finds the current streams of devices, as package core describes it.
+// streams finds the current streams of devices, as package environment describes it.
 static int32_t streams(stream_of get, struct stream* found) {
   static const int32_t types[] = {2, 10, 14, 12};
   int32_t n = 0;
