@@ -2,13 +2,25 @@
 
 import copy
 import gc
+import importlib
+import pathlib
 import pickle
+import sys
 import threading
 import traceback
+import types
 import weakref
 
-import goerrors
 import tvm_ffi
+
+# What a generated package has for exceptions, above a library without such a package.
+sys.dont_write_bytecode = True
+package, support = types.ModuleType("golib"), types.ModuleType("golib._tvmffi")
+package.__path__ = [str(pathlib.Path(__file__).resolve().parents[3] / "gen/internal/pyface/python")]
+support.tvm_ffi, support.core, support.Function = tvm_ffi, tvm_ffi.core, tvm_ffi.Function
+support.lib = tvm_ffi.load_module(sys.argv[1])
+sys.modules.update({"golib": package, "golib._tvmffi": support})
+goerrors = importlib.import_module("golib._errors")
 
 
 class NotFoundError(goerrors.GoError, KeyError):
