@@ -22,10 +22,8 @@ func TestBadInput(t *testing.T) {
 	retain(t, f)
 	m := module(t, 1)
 	k, small := kernel(t, m, "add_one"), kernel(t, m, "small")
-	mem := must[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
-	defer mem.Free()
-	there := must[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
-	defer there.Free()
+	mem := frees[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
+	there := frees[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
 	elsewhere := must[*tvmffi.Tensor](t)(there.Tensor(tvmffi.Float32, 16))
 	defer elsewhere.Release()
 	host := must[*tvmffi.Tensor](t)(tvmffi.FromSlice(make([]float32, 16)))
@@ -34,10 +32,8 @@ func TestBadInput(t *testing.T) {
 	released.Release()
 	pinned := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 1))
 	ok(t, pinned.Free())
-	st0 := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
-	defer st0.Close()
-	st1 := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	defer st1.Close()
+	st0 := closes[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
+	st1 := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	other := must[*cuda.Stream](t)(cuda.StreamFromPointer(1, st0.Pointer()))
 	var noTensor *tvmffi.Tensor
 	var noMemory *cuda.Memory
@@ -144,12 +140,9 @@ func TestZeroValues(t *testing.T) {
 	retain(t, f)
 	m := module(t, 1)
 	k := kernel(t, m, "add_one")
-	mem := must[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
-	defer mem.Free()
-	host := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 16))
-	defer host.Free()
-	stream := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	defer stream.Close()
+	mem := frees[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
+	host := frees[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 16))
+	stream := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	var noKernel *cuda.Kernel
 	var noMemory cuda.Memory
 	var noHost cuda.Host[float32]
@@ -210,12 +203,10 @@ func TestIllegalAddress(t *testing.T) {
 	retain(t, f)
 	m := module(t, 1)
 	k, crash := kernel(t, m, "saxpy"), kernel(t, m, "crash")
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	mem := must[*cuda.Memory](t)(cuda.AllocOf(1, make([]byte, 64)))
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1), Stream: st}
-	graph := must[*cuda.Graph](t)(st.Capture(func() error { return k.Launch(c, 1, float32(1), mem, mem) }))
-	defer graph.Close()
+	graph := closes[*cuda.Graph](t)(st.Capture(func() error { return k.Launch(c, 1, float32(1), mem, mem) }))
 	pinThread(t, f)
 	ok(t, crash.Launch(c)) // the error comes out of a later call, at the latest when the program waits
 	wantError(t, st.Synchronize(), cuda.ErrIllegalAddress)
@@ -252,18 +243,4 @@ func TestIllegalAddress(t *testing.T) {
 	other := must[*cuda.Memory](t)(cuda.AllocOf(0, []int32{1}))
 	ok(t, other.Free())
 	f.reset()
-}
-
-// TestTexts has names and texts of codes that the package does not know: they are those of the driver.
-func TestTexts(t *testing.T) {
-	f := load(t)
-	for code, says := range map[cuda.Code]string{
-		712: "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED (712): part or all of the requested memory range is already mapped",
-		713: "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED (713): pointer does not correspond to a registered memory region",
-	} {
-		f.failing("cuMemAlloc_v2", int(code), 0)
-		_, err := cuda.Device(0).Alloc(1)
-		wantDriverError(t, err, code, "cuMemAlloc")
-		wantError(t, err, nil, says)
-	}
 }

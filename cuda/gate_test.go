@@ -124,10 +124,8 @@ func TestBesideCapture(t *testing.T) {
 		o, p := newOnes(t, d), newOnes(t, d)
 		st, second, joined := newStream(t, d, options...), newStream(t, d), newStream(t, d, options...)
 		def := must[*cuda.Stream](t)(d.DefaultStream())
-		fork := must[*cuda.Event](t)(d.NewEvent())
-		defer fork.Close()
-		plain := must[*cuda.Event](t)(d.NewEvent())
-		defer plain.Close()
+		fork := closes[*cuda.Event](t)(d.NewEvent())
+		plain := closes[*cuda.Event](t)(d.NewEvent())
 		slice := make([]float32, 4)
 		usual := map[string]func() error{
 			"a launch":    func() error { return p.on(second) },
@@ -207,8 +205,7 @@ func TestJoins(t *testing.T) {
 	load(t)
 	const d = cuda.Device(1)
 	o, st, blocking, there := newOnes(t, d), newStream(t, d), newStream(t, d, cuda.Blocking()), newStream(t, 0)
-	event := must[*cuda.Event](t)(d.NewEvent())
-	defer event.Close()
+	event := closes[*cuda.Event](t)(d.NewEvent())
 	graphOf(t, o, st, func() {
 		ok(t, event.Record(st))
 		wantError(t, there.Wait(event), tvmffi.ErrValue, "the event was recorded in a capture on cuda:1, the stream is of cuda:0: a capture stays on one device")

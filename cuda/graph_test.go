@@ -36,17 +36,14 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, fill);
 	defer library.Release()
 	fill := must[*tvmffi.Function](t)(library.Function("fill"))
 	defer fill.Release()
-	m := must[*cuda.Memory](t)(cuda.AllocOf(1, []int32{1, 1, 1}))
-	defer m.Free()
+	m := frees[*cuda.Memory](t)(cuda.AllocOf(1, []int32{1, 1, 1}))
 	x := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Int32, 3))
 	defer x.Release()
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	work := func(value int) func() error {
 		return func() error { _, err := fill.Call(x, value, os.Getenv("TVMFFI_CUDA_LIBRARY")); return err }
 	}
-	graph := must[*cuda.Graph](t)(st.Capture(work(7)))
-	defer graph.Close()
+	graph := closes[*cuda.Graph](t)(st.Capture(work(7)))
 	reads := func(want int32) {
 		t.Helper()
 		got := make([]int32, 3)
@@ -67,12 +64,9 @@ func TestGraphs(t *testing.T) {
 	f := load(t)
 	m := module(t, 0)
 	k := kernel(t, m, "saxpy")
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
-	defer st.Close()
-	x := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3}))
-	defer x.Free()
-	y := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{0, 0, 0}))
-	defer y.Free()
+	st := closes[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
+	x := frees[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3}))
+	y := frees[*cuda.Memory](t)(cuda.AllocOf(0, []float32{0, 0, 0}))
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}
 	work := func() error { return k.Launch(c, 3, float32(2), x, y) }
 	graph := must[*cuda.Graph](t)(st.Capture(work))

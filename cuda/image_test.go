@@ -37,8 +37,7 @@ func choice(t *testing.T, d cuda.Device, names ...string) (string, error) {
 		kernel := string(rune('a' + i))
 		files["kernels/"+name] = &fstest.MapFile{Data: []byte(".version 8.0\n.visible .entry " + kernel + "() { ret; }")}
 	}
-	im := must[*cuda.Image](t)(cuda.ImageFS(files, "kernels/*"))
-	defer im.Close()
+	im := closes[*cuda.Image](t)(cuda.ImageFS(files, "kernels/*"))
 	if _, err := im.Module(d); err != nil {
 		return "", err
 	}

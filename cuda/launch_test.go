@@ -114,8 +114,7 @@ func TestBrokenImages(t *testing.T) {
 func TestLaunchArguments(t *testing.T) {
 	f := load(t)
 	m := module(t, 1)
-	mem := must[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
-	defer mem.Free()
+	mem := frees[*cuda.Memory](t)(cuda.Device(1).Alloc(64))
 	type pair struct {
 		A uint8
 		B float64
@@ -177,8 +176,7 @@ func TestLaunchConfig(t *testing.T) {
 	f := load(t)
 	m0, m1 := module(t, 0), module(t, 1)
 	k0, k1, small := kernel(t, m0, "nothing"), kernel(t, m1, "nothing"), kernel(t, m0, "small")
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	base := cuda.LaunchConfig{Grid: cuda.Dim(4, 2), Block: cuda.Dim(32), Stream: st}
 	ex := func(change func(*cuda.LaunchConfig)) cuda.LaunchConfig {
 		c := base
@@ -251,26 +249,6 @@ func TestLaunchConfig(t *testing.T) {
 	wantDriverError(t, err, cuda.ErrInvalidValue, "cuFuncSetAttribute")
 }
 
-// TestCooperativeLaunch launches as many blocks as can run at once, and one more.
-func TestCooperativeLaunch(t *testing.T) {
-	load(t)
-	const d = cuda.Device(0)
-	k := kernel(t, module(t, d), "nothing")
-	multiprocessors := must[cuda.Properties](t)(d.Properties()).Multiprocessors
-	for _, threads := range []int{1, 32, 96, 1024} {
-		c := cuda.LaunchConfig{Block: cuda.Dim(threads), Cooperative: true}
-		most := must[int](t)(k.MaxActiveBlocks(threads, 0)) * multiprocessors
-		c.Grid = cuda.Dim(most)
-		ok(t, k.Launch(c))
-		c.Grid = cuda.Dim(most+1, 1)
-		err := k.Launch(c)
-		wantDriverError(t, err, cuda.ErrCooperativeTooLarge, "cuLaunchKernelEx")
-		wantError(t, err, nil, "too many blocks in cooperative launch")
-		c.Cooperative, c.Programmatic = false, true
-		ok(t, k.Launch(c))
-	}
-}
-
 // TestLaunchSwitches: a launch whose device cannot be made current, or the former one
 // again, says so, and what the launch itself says is not lost.
 func TestLaunchSwitches(t *testing.T) {
@@ -335,20 +313,15 @@ func TestAllocations(t *testing.T) {
 	f := load(t)
 	m := module(t, 0)
 	k := kernel(t, m, "add_one")
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
-	defer st.Close()
-	e := must[*cuda.Event](t)(cuda.Device(0).NewEvent())
-	defer e.Close()
-	mem := must[*cuda.Memory](t)(cuda.AllocOf(0, make([]byte, 4096)))
-	defer mem.Free()
-	other := must[*cuda.Memory](t)(cuda.AllocOf(0, make([]byte, 4096)))
-	defer other.Free()
+	st := closes[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
+	e := closes[*cuda.Event](t)(cuda.Device(0).NewEvent())
+	mem := frees[*cuda.Memory](t)(cuda.AllocOf(0, make([]byte, 4096)))
+	other := frees[*cuda.Memory](t)(cuda.AllocOf(0, make([]byte, 4096)))
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}
 	ex := c
 	ex.Programmatic = true
 	args := []any{mem, mem, 1000}
-	graph := must[*cuda.Graph](t)(st.Capture(func() error { return k.Launch(c, args...) }))
-	defer graph.Close()
+	graph := closes[*cuda.Graph](t)(st.Capture(func() error { return k.Launch(c, args...) }))
 	nothing := func() error { return nil }
 	slice := make([]byte, 4096)
 	for name, f := range map[string]func() error{

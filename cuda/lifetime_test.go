@@ -41,8 +41,7 @@ func TestImageCloseFails(t *testing.T) {
 	f := load(t)
 	const d = cuda.Device(0)
 	retain(t, f)
-	st := must[*cuda.Stream](t)(d.NewStream(cuda.Blocking()))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(d.NewStream(cuda.Blocking()))
 	im := cuda.NewImage([]byte(ptx))
 	k := must[*cuda.Kernel](t)(im.Kernel(d, "nothing"))
 	graph, err := st.Capture(func() error {
@@ -66,10 +65,8 @@ func TestImageCloseFails(t *testing.T) {
 func TestKeepInCapture(t *testing.T) {
 	load(t)
 	const d = cuda.Device(0)
-	st := must[*cuda.Stream](t)(d.NewStream())
-	defer st.Close()
-	other := must[*cuda.Stream](t)(d.NewStream())
-	defer other.Close()
+	st := closes[*cuda.Stream](t)(d.NewStream())
+	other := closes[*cuda.Stream](t)(d.NewStream())
 	graph, err := st.Capture(func() error { return other.Keep(new(int)) })
 	ok(t, errors.Join(err, graph.Close(), other.Synchronize()))
 }
@@ -78,8 +75,7 @@ func TestKeepInCapture(t *testing.T) {
 func TestCopyAbandons(t *testing.T) {
 	f := load(t)
 	const d = cuda.Device(0)
-	m := must[*cuda.Memory](t)(cuda.AllocOf(d, make([]byte, 1<<16)))
-	defer m.Free()
+	m := frees[*cuda.Memory](t)(cuda.AllocOf(d, make([]byte, 1<<16)))
 	ended := make(chan bool, 1)
 	func() {
 		s := make([]byte, 1<<16)
@@ -146,8 +142,7 @@ func TestForgottenPin(t *testing.T) {
 // TestFailedCallEnds lets the driver refuse a function for a stream: the package forgets it.
 func TestFailedCallEnds(t *testing.T) {
 	f := load(t)
-	st := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	ended := make(chan bool, 1)
 	func() {
 		held := new([64]byte)

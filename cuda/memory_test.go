@@ -51,8 +51,7 @@ func TestNothing(t *testing.T) {
 
 func roundTrip[T cuda.Scalar](t *testing.T, values ...T) {
 	t.Helper()
-	m := must[*cuda.Memory](t)(cuda.AllocOf(1, values))
-	defer m.Free()
+	m := frees[*cuda.Memory](t)(cuda.AllocOf(1, values))
 	got := make([]T, len(values))
 	ok(t, cuda.CopyOut(got, m))
 	if !slices.Equal(got, values) {
@@ -74,15 +73,12 @@ func TestCopies(t *testing.T) {
 	roundTrip(t, complex(1, -2), 3)
 	roundTrip[int64](t)
 
-	m := must[*cuda.Memory](t)(cuda.AllocOf(0, []uint8{0, 1, 2, 3, 4, 5, 6, 7}))
-	defer m.Free()
+	m := frees[*cuda.Memory](t)(cuda.AllocOf(0, []uint8{0, 1, 2, 3, 4, 5, 6, 7}))
 	part := must[*cuda.Memory](t)(m.Part(2, 4))
 	ok(t, cuda.CopyIn(part, []uint8{20, 30}))
-	other := must[*cuda.Memory](t)(cuda.Device(1).Alloc(8))
-	defer other.Free()
+	other := frees[*cuda.Memory](t)(cuda.Device(1).Alloc(8))
 	ok(t, cuda.Copy(other, m, nil)) // to the other device
-	same := must[*cuda.Memory](t)(cuda.Device(1).Alloc(8))
-	defer same.Free()
+	same := frees[*cuda.Memory](t)(cuda.Device(1).Alloc(8))
 	ok(t, cuda.Copy(same, other, nil))
 	got := make([]uint8, 8)
 	ok(t, cuda.CopyOut(got, same))
@@ -101,8 +97,7 @@ func TestCopies(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	f := load(t)
-	m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(8))
-	defer m.Free()
+	m := frees[*cuda.Memory](t)(cuda.Device(0).Alloc(8))
 	read := func() []uint8 {
 		got := make([]uint8, 8)
 		ok(t, cuda.CopyOut(got, m))
@@ -181,8 +176,7 @@ func TestForeignMemory(t *testing.T) {
 
 func TestPinnedAndAsync(t *testing.T) {
 	f := load(t)
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Priority(-3)))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Priority(-3)))
 	f.expectCall("cuStreamCreateWithPriority 1 -3")
 	h := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 4))
 	copy(h.Slice(), []float32{1, 2, 3, 4})
@@ -207,11 +201,9 @@ func TestPinnedAndAsync(t *testing.T) {
 		}
 	}
 	wantError(t, cuda.CopyInAsync(m, h, st), tvmffi.ErrValue, "was freed")
-	small := must[*cuda.Memory](t)(cuda.Device(1).Alloc(8))
-	defer small.Free()
+	small := frees[*cuda.Memory](t)(cuda.Device(1).Alloc(8))
 	wantError(t, cuda.CopyInAsync(small, h, st), tvmffi.ErrValue, "16 bytes", "8")
-	there := must[*cuda.Memory](t)(cuda.Device(0).Alloc(16))
-	defer there.Free()
+	there := frees[*cuda.Memory](t)(cuda.Device(0).Alloc(16))
 	wantError(t, cuda.CopyInAsync(there, h, st), tvmffi.ErrValue, "the stream is of cuda:1, the operation on cuda:0")
 	ok(t, h.Free())
 	ok(t, h.Free())
@@ -232,15 +224,11 @@ func TestPinnedAndAsync(t *testing.T) {
 
 func TestStreamsAndEvents(t *testing.T) {
 	f := load(t)
-	a := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
-	defer a.Close()
+	a := closes[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	b := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	from := must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
-	defer from.Close()
-	to := must[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing(), cuda.BlockingSync()))
-	defer to.Close()
-	plain := must[*cuda.Event](t)(cuda.Device(0).NewEvent())
-	defer plain.Close()
+	from := closes[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing()))
+	to := closes[*cuda.Event](t)(cuda.Device(0).NewEvent(cuda.Timing(), cuda.BlockingSync()))
+	plain := closes[*cuda.Event](t)(cuda.Device(0).NewEvent())
 	got := only(f.calls(), "cuEventCreate")
 	if len(got) != 3 || got[0].args != "0" || got[1].args != "1" || got[2].args != "2" {
 		t.Errorf("the calls are %v, want arguments 0, 1, 2", got)

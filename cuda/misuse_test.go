@@ -12,8 +12,7 @@ import (
 func TestHugeElements(t *testing.T) {
 	load(t)
 	loadTVMFFI(t)
-	m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
-	defer m.Free()
+	m := frees[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
 	wide := tvmffi.Float64
 	wide.Lanes = 1024
 	for _, shape := range [][]int64{{1 << 56}, {1 << 28, 1 << 28}, {1 << 50}} {

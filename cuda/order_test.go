@@ -160,19 +160,15 @@ func TestPeers(t *testing.T) {
 	}
 	k := kernel(t, module(t, 1), "add_one")
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}
-	to := must[*cuda.Memory](t)(cuda.AllocOf(1, make([]float32, 4)))
-	defer to.Free()
-	plain := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3, 4}))
-	defer plain.Free()
+	to := frees[*cuda.Memory](t)(cuda.AllocOf(1, make([]float32, 4)))
+	plain := frees[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2, 3, 4}))
 	part := must[*cuda.Memory](t)(plain.Part(0, 16))
 	tensor := must[*tvmffi.Tensor](t)(plain.Tensor(tvmffi.Float32, 4))
 	defer tensor.Release()
 	view := must[*cuda.Memory](t)(cuda.TensorMemory(tensor))
-	pool := must[*cuda.Pool](t)(cuda.Device(0).NewPool())
-	defer pool.Close()
+	pool := closes[*cuda.Pool](t)(cuda.Device(0).NewPool())
 	st := newStream(t, 0, cuda.Blocking())
-	pooled := must[*cuda.Memory](t)(pool.Alloc(16, st))
-	defer pooled.Free()
+	pooled := frees[*cuda.Memory](t)(pool.Alloc(16, st))
 	ok(t, cuda.CopyIn(pooled, []float32{1, 2, 3, 4}))
 	const remedy = "copy it there first, or let cuda:1 use it by "
 	refused := func(arg any, text string) {
@@ -200,8 +196,7 @@ func TestPeers(t *testing.T) {
 	refused(pooled, remedy+"AllowAccess of its pool") // which the driver keeps apart
 	ok(t, pool.AllowAccess(1))
 	accepted(pooled)
-	usual := must[*cuda.Memory](t)(cuda.Device(0).AllocAsync(16, st))
-	defer usual.Free()
+	usual := frees[*cuda.Memory](t)(cuda.Device(0).AllocAsync(16, st))
 	ok(t, cuda.CopyIn(usual, []float32{1, 2, 3, 4}))
 	if !defaultPoolIsShared { // nothing ends that
 		refused(usual, remedy+"AllowAccess of its pool")

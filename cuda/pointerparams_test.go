@@ -30,12 +30,9 @@ const markedPTX = `
 // TestPointerParameters passes numbers where PTX says that the kernel has a pointer: each is refused before the driver sees it.
 func TestPointerParameters(t *testing.T) {
 	f := load(t)
-	m := must[*cuda.Module](t)(cuda.Device(0).LoadModule([]byte(markedPTX)))
-	defer m.Close()
-	x := must[*cuda.Memory](t)(cuda.AllocOf(0, make([]float32, 4)))
-	defer x.Free()
-	mapped := must[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4, cuda.HostMapped()))
-	defer mapped.Free()
+	m := closes[*cuda.Module](t)(cuda.Device(0).LoadModule([]byte(markedPTX)))
+	x := frees[*cuda.Memory](t)(cuda.AllocOf(0, make([]float32, 4)))
+	mapped := frees[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4, cuda.HostMapped()))
 	address := x.Pointer().Address
 	k, remark, plain := kernel(t, m, "mixed"), kernel(t, m, "remark"), kernel(t, m, "plain")
 	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}

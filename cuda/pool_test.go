@@ -13,16 +13,14 @@ func TestPools(t *testing.T) {
 	f := load(t)
 	retain(t, f)
 	pinThread(t, f)
-	p := must[*cuda.Pool](t)(cuda.Device(1).NewPool())
-	defer p.Close()
+	p := closes[*cuda.Pool](t)(cuda.Device(1).NewPool())
 	f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 1", "cuMemPoolCreate 1 1 0", "cuCtxSetCurrent -1")
 	limited := must[*cuda.Pool](t)(cuda.Device(0).NewPool(cuda.PoolMaxSize(1 << 20)))
 	f.expectCall("cuMemPoolCreate 1 0 1048576")
 	if l := cuda.Device(1).Live(); l.Pools != 1 || p.Device() != 1 {
 		t.Errorf("%+v, on %s", l, p.Device())
 	}
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	m := must[*cuda.Memory](t)(p.Alloc(64, st))
 	f.expectCall("cuMemAllocFromPoolAsync 64 " + hex(st.Pointer().Address))
 	ok(t, cuda.CopyIn(m, []uint8{1, 2}))
@@ -81,8 +79,7 @@ func TestPools(t *testing.T) {
 	wantError(t, p.SetAttribute(cuda.PoolReleaseThreshold, -1), tvmffi.ErrValue, "-1 is negative")
 	wantError(t, p.AllowAccess(7), tvmffi.ErrValue, "there is no device cuda:7")
 	f.expect() // nothing of this reached the driver
-	there := must[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
-	defer there.Close()
+	there := closes[*cuda.Stream](t)(cuda.Device(0).NewStream(cuda.Blocking()))
 	_, err = p.Alloc(16, there)
 	wantError(t, err, tvmffi.ErrValue, "the stream is of cuda:0, the operation on cuda:1")
 	wantDriverError(t, p.SetAttribute(cuda.PoolUsed, 1), cuda.ErrInvalidValue, "cuMemPoolSetAttribute")
@@ -115,16 +112,14 @@ func TestManagedSlice(t *testing.T) {
 	ok(t, m.Free())
 	_, err = cuda.ManagedSlice[uint8](m)
 	wantError(t, err, tvmffi.ErrValue, "was freed")
-	plain := must[*cuda.Memory](t)(cuda.Device(0).Alloc(8))
-	defer plain.Free()
+	plain := frees[*cuda.Memory](t)(cuda.Device(0).Alloc(8))
 	_, err = cuda.ManagedSlice[uint8](plain)
 	wantError(t, err, tvmffi.ErrValue, "is not managed", "AllocManaged")
 }
 
 func TestHostCalls(t *testing.T) {
 	f := load(t)
-	st := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	f.calls()
 	var order []int
 	for i := range 100 {

@@ -2,12 +2,10 @@ package cuda_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // rig is what the programs of TestMistakes share.
@@ -402,48 +400,6 @@ var mistakes = []mistake{
 		ok(r.t, m.Free())
 		return got
 	}},
-}
-
-// TestFreedArguments passes addresses to a kernel of which the fake knows the parameters only: one in freed memory is a
-// mistake, when the kernel runs.
-func TestFreedArguments(t *testing.T) {
-	f := load(t)
-	r := newRig(t)
-	live, m := must[*cuda.Memory](t)(cuda.Device(0).Alloc(16)), must[*cuda.Memory](t)(cuda.Device(0).Alloc(16))
-	p := m.Pointer().Address
-	pointer := func(p uintptr) tvmffi.Pointer { return tvmffi.Pointer{Address: p} }
-	graph := must[*cuda.Graph](t)(r.a.Capture(func() error { r.pass(r.a, m); return nil }))
-	defer graph.Close()
-	ok(t, graph.Launch(r.a))
-	r.pass(r.a, m) // runs before Free, which waits
-	ok(t, m.Free())
-	for _, c := range []struct {
-		name  string
-		run   func()
-		where uintptr // 0 for what is right
-	}{
-		{"before Free", func() {}, 0},
-		{"the address", func() { r.pass(r.a, pointer(p)) }, p},
-		{"the last byte", func() { r.pass(r.a, pointer(p+15)) }, p + 15},
-		{"the end", func() { r.pass(r.a, pointer(p+16)) }, 0},
-		{"other memory", func() { r.pass(r.a, live) }, 0},
-		{"a number", func() { r.pass(r.a, 1<<40) }, 0},
-		{"a graph", func() { ok(t, graph.Launch(r.a)) }, p},
-		{"in a structure", func() {
-			c := r.config
-			ok(t, r.many.Launch(c, 1, 2, 3, 4, float32(5), 6.0, live, [2]uint64{uint64(p), uint64(p)}))
-		}, 0},
-	} {
-		c.run()
-		want := ""
-		if c.where != 0 {
-			want = fmt.Sprintf("kernel many receives %x, which was freed by cuMemFree: 16 bytes at %x\n", c.where, p)
-		}
-		if bad := f.violated(); bad != want {
-			t.Errorf("%s: the violations are %q, want %q", c.name, bad, want)
-		}
-	}
-	ok(t, live.Free())
 }
 
 // TestMistakes runs programs once. The right ones give the right result and do nothing that a device does not forgive. Each

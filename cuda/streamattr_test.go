@@ -40,8 +40,7 @@ func TestLaunchAttributes(t *testing.T) {
 	f := load(t)
 	const d = cuda.Device(0)
 	k := kernel(t, module(t, d), "nothing")
-	st := must[*cuda.Stream](t)(d.NewStream(cuda.Blocking()))
-	defer st.Close()
+	st := closes[*cuda.Stream](t)(d.NewStream(cuda.Blocking()))
 	_, _, err := d.PriorityRange()
 	ok(t, err)
 	for _, c := range []struct {

@@ -183,6 +183,26 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
+// closes is must for what ends with the test.
+func closes[T interface{ Close() error }](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(v T, err error) T {
+		t.Helper()
+		t.Cleanup(func() { _ = v.Close() })
+		return must[T](t)(v, err)
+	}
+}
+
+// frees is must for memory that ends with the test.
+func frees[T interface{ Free() error }](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(v T, err error) T {
+		t.Helper()
+		t.Cleanup(func() { _ = v.Free() })
+		return must[T](t)(v, err)
+	}
+}
+
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

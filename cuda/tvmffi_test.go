@@ -32,12 +32,9 @@ func TestEnvironmentStream(t *testing.T) {
 	env := loadTVMFFI(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	a := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	defer a.Close()
-	b := must[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
-	defer b.Close()
-	m := must[*cuda.Memory](t)(cuda.Device(1).Alloc(4))
-	defer m.Free()
+	a := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
+	b := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
+	m := frees[*cuda.Memory](t)(cuda.Device(1).Alloc(4))
 	fillsOn := func(want *cuda.Stream) {
 		t.Helper()
 		address := uintptr(0)
@@ -87,8 +84,7 @@ func TestEnvironmentStream(t *testing.T) {
 
 	// Work without a stream inside a capture belongs to the capture.
 	ok(t, cuda.Fill(m, uint8(1), nil))
-	graph := must[*cuda.Graph](t)(a.Capture(func() error { fillsOn(a); return nil }))
-	defer graph.Close()
+	graph := closes[*cuda.Graph](t)(a.Capture(func() error { fillsOn(a); return nil }))
 	got := make([]uint8, 4)
 	ok(t, cuda.CopyOut(got, m))
 	if got[0] != 1 {
@@ -104,8 +100,7 @@ func TestEnvironmentStream(t *testing.T) {
 func TestTensors(t *testing.T) {
 	load(t)
 	loadTVMFFI(t)
-	m := must[*cuda.Memory](t)(cuda.AllocOf(1, []float32{1, 2, 3, 4, 5, 6}))
-	defer m.Free()
+	m := frees[*cuda.Memory](t)(cuda.AllocOf(1, []float32{1, 2, 3, 4, 5, 6}))
 	x := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Float32, 2, 3))
 	defer x.Release()
 	if x.String() != "float32[2, 3]@cuda:1" || !x.Contiguous() {
@@ -145,8 +140,7 @@ func TestTensors(t *testing.T) {
 	}
 	empty := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Float32, 0, 1<<40))
 	empty.Release()
-	managed := must[*cuda.Memory](t)(cuda.Device(0).AllocManaged(24))
-	defer managed.Free()
+	managed := frees[*cuda.Memory](t)(cuda.Device(0).AllocManaged(24))
 	y := must[*tvmffi.Tensor](t)(managed.Tensor(tvmffi.Float32, 6))
 	defer y.Release()
 	if y.Device().String() != "cuda_managed:0" {

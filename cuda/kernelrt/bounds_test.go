@@ -1,16 +1,12 @@
 package kernelrt_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
-	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
 )
 
 // TestBounds sets one number of a launch to each side of its limits. With clusters, all
@@ -99,23 +95,5 @@ func TestGrids(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestWithoutNVRTC runs in a process of its own, because a process looks for NVRTC once.
-func TestWithoutNVRTC(t *testing.T) {
-	const child = "TVMFFI_TEST_CHILD"
-	if os.Getenv(child) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWithoutNVRTC$")
-		cmd.Env = append(os.Environ(), child+"=nvrtc", "TVMFFI_NVRTC_LIBRARY="+t.TempDir()+"/libnvrtc.so")
-		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "SKIP") {
-			t.Errorf("the child ended with %v:\n%s", err, out)
-		}
-		return
-	}
-	load(t)
-	l, err := program("", "saxpy", "").Begin(0, &kernelrt.Dims{Grid: [3]int64{1, 1, 1}, Block: [3]int64{1, 1, 1}})
-	if l != nil || !errors.Is(err, nvrtc.ErrUnavailable) {
-		t.Errorf("got %v, want %v", err, nvrtc.ErrUnavailable)
 	}
 }

@@ -45,7 +45,7 @@ func cacheFile(key string) (string, error) {
 }
 
 // cached reads what store wrote. A file begins with the hash of the rest, so that a
-// damaged file counts as missing, as does one without an image.
+// damaged file counts as missing.
 func cached(key string) (*Code, bool) {
 	file, err := cacheFile(key)
 	if err != nil {
@@ -57,7 +57,7 @@ func cached(key string) (*Code, bool) {
 	}
 	sum, rest, _ := bytes.Cut(data, []byte("\n"))
 	c := new(Code)
-	if string(sum) != sumOf(rest) || json.Unmarshal(rest, c) != nil || len(c.Image) == 0 {
+	if string(sum) != sumOf(rest) || json.Unmarshal(rest, c) != nil {
 		return nil, false
 	}
 	c.Cached = true

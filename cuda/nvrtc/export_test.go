@@ -7,9 +7,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda/internal/toolkit"
 )
 
-// SumOf is how the cache knows a damaged file.
-var SumOf = sumOf
-
 // ForDevice chooses among libraries of the given versions, the newest first. They compile for the
 // architectures that the real ones compile for. It returns the version and the option.
 func ForDevice(versions []int, arch, device cuda.Arch, kind cuda.ImageKind, driver int) string {
