@@ -16,12 +16,12 @@
 //
 //	f, err := spec.Parse("add(a: Tensor([n], float32), b: Tensor([n], float32), k: int32, stream: Stream)")
 //
-// in which "tvm:" before the name chooses the [Dialect] of TVM, or as JSON. docs/SPEC.md in
+// in which "tvm:" before the name chooses the [Dialect] of TVM, or as JSON. docs/KERNELS.md in
 // the repository defines the notation.
 //
 // [Func.Plan] turns a description into an ordered list of elementary checks with
 // their messages, which are those of the CuTe DSL, or of TVM 0.27 where [Func.Dialect] says
-// so; docs/SPEC.md says what of this is compared with real kernels. Package check runs it; the
+// so; docs/KERNELS.md says what of this is compared with real kernels. Package check runs it; the
 // generator writes it as Go code and as a table. This package is plain data: it needs
 // neither CUDA nor libtvm_ffi.
 package spec

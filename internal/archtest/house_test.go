@@ -128,7 +128,7 @@ func TestSizes(t *testing.T) {
 
 // upward lists the variables through which a package reaches one above it. Each is set
 // once, when the package above is initialised. A third one needs a reason in
-// docs/RATIONALE.md.
+// docs/ARCHITECTURE.md.
 var upward = map[string]bool{
 	"internal/failure.Errors": true,
 	"internal/codec.Public":   true,
