@@ -47,7 +47,7 @@ type Config struct {
 	// names and types in them that do not fit are left out and reported. A default or an enum
 	// that does not fit its parameter is an error.
 	Names []hints.File
-	// Enums are the enums that Functions mentions, by name. Those of names files follow them.
+	// Enums are the enums that Functions mentions, by name. They precede enums of names files.
 	Enums map[string]hints.Enum
 	// Skip lists the registry names to leave out, written as in Rename.
 	Skip []string

@@ -168,7 +168,7 @@ func exists(file string) bool {
 }
 
 // discover gets the Python package, and reads the names in its sources. Without names, the
-// bindings are as good as those of a library file.
+// bindings are as good as for a library file.
 func (s *start) discover(ctx context.Context, con *console.Console, p *probe.Prober) error {
 	if err := bindings.Check(ctx, s.config); err != nil {
 		return err // before a download

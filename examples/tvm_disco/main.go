@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	listen = flag.String("listen", "", "wait at this `address` for nodes: whoever can connect is one")
+	listen = flag.String("listen", "", "wait at this `address` for nodes; anyone who can connect becomes one")
 	nodes  = flag.Int("nodes", 2, "number of hosts with -listen, this one among them")
 	per    = flag.Int("workers", 2, "number of workers on each host")
 	join   = flag.String("join", "", "be a node of the program that listens at this `address`")

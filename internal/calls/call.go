@@ -95,8 +95,8 @@ func (c *Call) None(i int) { c.set(i, abi.TypeNone, 0) }
 // Len returns the number of arguments.
 func (c *Call) Len() int { return int(c.head.N) }
 
-// Clear makes an argument None again, however it was packed before. What it kept stays alive
-// until the call has returned.
+// Clear makes an argument None again, however it was packed before. The values that it kept
+// stay alive until the call has returned.
 func (c *Call) Clear(i int) {
 	c.head.Mask &^= 1 << (2*uint32(i) + 1)
 	c.None(i)

@@ -105,7 +105,7 @@ func Callback() uintptr {
 	return Unguarded()
 }
 
-// What a call from C raises in a forked process.
+// A call from C in a forked process raises this error.
 var (
 	//lint:ignore U1000 set and read by the assembly
 	forked                           uint32

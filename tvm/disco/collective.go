@@ -11,8 +11,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// InitCCL chooses the library for collective operations: "cpu" is that of this package, with which a session begins, and
-// which is for development and tests; "nccl" and "rccl" are TVM's for GPUs, with the number of a device for each worker of
+// InitCCL chooses the library for collective operations: "cpu" is part of this package, the library of a new session, and
+// for development and tests; "nccl" and "rccl" are TVM's for GPUs, with the number of a device for each worker of
 // a host. After a collective operation on CPUs has failed, all others fail until InitCCL("cpu") has connected the
 // workers again. No collective operation may run at the same time. The error is of kind ErrValue if TVM was built without the library.
 func (s *Session) InitCCL(ctx context.Context, name string, devices ...int64) error {

@@ -19,14 +19,14 @@ import (
 // lowest numbers, then those of the nodes in the order of their arrival. On each host of Go the first worker is a thread,
 // and the others are processes.
 //
-// Whoever can connect is a node, and can run any function here: Disco has neither a secret nor encryption. So use a
+// Any peer that can connect becomes a node, and can run any function here: Disco has neither a secret nor encryption. Use a
 // listener on a loopback address with a tunnel, a private network, or for nodes in Go a listener of crypto/tls that
 // demands certificates. A peer that leaves or sends something before all have come is not counted. Workers of Go connect
 // to the addresses that the controller sees, so address translation is not supported.
 //
 // A node is lost if its process or its connection ends, or if its machine is silent for Options.Silence. Then the
-// session can only be closed. Disco has no signs of life: use those of the system that runs the processes, such as the
-// probes of Kubernetes, to find one that hangs.
+// session can only be closed. Disco sends no heartbeats: only a probe from outside, such as Kubernetes', finds a node
+// that hangs.
 func Sockets(ctx context.Context, l net.Listener, nodes, perNode int, o Options) (*Session, error) {
 	if nodes < 2 || perNode < 1 {
 		return nil, fmt.Errorf("a session of %d nodes with %d workers each: expected at least 2 nodes and 1 worker", nodes, perNode)

@@ -24,7 +24,7 @@ type DialOptions struct {
 	PeerTimeout time.Duration
 	// HandshakeTimeout is how long the server may take to begin the session, which includes the time until it has
 	// room for one. 0 means that only the context limits it, and 10 seconds in [TrackerClient.Request], which asks only
-	// servers that have room. So a server that hangs costs this time, not that of the context.
+	// servers that have room. So a server that hangs costs this time, not the whole time of the context.
 	HandshakeTimeout time.Duration
 	// TLS, if it is set, is how the client speaks to the server. The ServerName is by default the host of the address.
 	TLS *tls.Config

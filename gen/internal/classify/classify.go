@@ -50,8 +50,8 @@ type Item struct {
 	Signature *schema.Signature
 	// Changed is set if a hint gave a type.
 	Changed bool
-	// Defaults and Enums are those of the parameters without the receiver, nil for none. The last
-	// element of Enums is that of the result.
+	// Defaults and Enums have an element for each parameter without the receiver, nil for none.
+	// The last element of Enums belongs to the result.
 	Defaults []*plan.Default
 	Enums    []*Named
 }

@@ -206,7 +206,7 @@ type Timing struct {
 func (b *Result) LibraryChanges() []string { return b.lock.Changed(b.previous) }
 
 // SampleCall returns a call of the generated function that is easiest to call, or nil if
-// there is none. If its arguments are JSON, name is that of the function in the library.
+// there is none. If its arguments are JSON, name is the name of the function in the library.
 func (b *Result) SampleCall() (call *project.Call, name string, err error) {
 	call, err = chooseCall(b.Files)
 	if call == nil || !json.Valid([]byte("["+call.Arguments()+"]")) {

@@ -115,7 +115,7 @@ func librariesIn(dir wheel.Dir) ([]foundLibrary, error) {
 	return inOrder(all), nil
 }
 
-// inOrder puts each library behind those of the list that it needs. The others keep their order.
+// inOrder puts each library behind the libraries that it needs. The others keep their order.
 func inOrder(all []foundLibrary) []foundLibrary {
 	var sorted []foundLibrary
 	for len(all) > 0 {

@@ -24,7 +24,7 @@ const templateEnd = ".tmpl"
 const (
 	MainName = "main.go"
 	TestName = "main_test.go"
-	// ExampleName is that of an example in the generated package.
+	// ExampleName is the file of an example in the generated package.
 	ExampleName = "example_test.go"
 )
 
