@@ -87,8 +87,16 @@ func get(ctx context.Context, s wheel.Spec) (wheel.Dir, error) {
 
 // ProvideLibrary makes libtvm_ffi and its testing library known to this process as
 // "tvmffi-bind setup" makes them known to the programs of a user, for examples, which can
-// name no file. If there is none, the examples fail with the error of the runtime.
-func ProvideLibrary() {
+// name no file. It also puts the pinned wheels of packages into the cache. If there is none, the
+// examples fail with the error of the runtime.
+func ProvideLibrary(packages ...string) {
+	for _, pkg := range packages {
+		if s, ok := pinnedWheel(pkg); ok {
+			if _, err := get(context.Background(), s); err != nil {
+				return
+			}
+		}
+	}
 	s, err := wheel.TVMFFI(Version(), runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return
@@ -110,13 +118,20 @@ func ProvideLibrary() {
 // Pinned returns the newest wheel of a Python package whose hash is known, for the platform of the test.
 func Pinned(t testing.TB, pkg string) wheel.Dir {
 	t.Helper()
+	s, ok := pinnedWheel(pkg)
+	if !ok {
+		Unavailable(t, fmt.Errorf("no wheel of %s has a known hash for %s/%s", pkg, runtime.GOOS, runtime.GOARCH))
+	}
+	return Get(t, s)
+}
+
+func pinnedWheel(pkg string) (wheel.Spec, bool) {
 	for _, s := range slices.Backward(wheel.Pinned()) {
 		if s.Package == pkg && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH {
-			return Get(t, s)
+			return s, true
 		}
 	}
-	Unavailable(t, fmt.Errorf("no wheel of %s has a known hash for %s/%s", pkg, runtime.GOOS, runtime.GOARCH))
-	return wheel.Dir{}
+	return wheel.Spec{}, false
 }
 
 // NeedOptimised skips a test of allocations or times in a build that differs from that of users: with the race
