@@ -67,7 +67,7 @@ of ` + project.ConfigName + `, if there is one. It downloads and changes nothing
 				return probe.NotLibrary(rest[0])
 			}
 			p := &probe.Prober{Console: con, Offline: true, Examines: true, Timeout: p.Timeout}
-			findings := examine(cmd.Context(), p)
+			findings := append(examine(cmd.Context(), p), checkSidecars(cmd.Context(), p)...)
 			for _, file := range in.Libs {
 				findings = append(findings, checkLibrary(cmd.Context(), p, file, in.Deps))
 			}
@@ -128,6 +128,37 @@ func examine(ctx context.Context, p *probe.Prober) []finding {
 		checkPlatform(),
 		checkGPU(),
 	}
+}
+
+// checkSidecars says of each sidecar of TVM's runtime why a program does not use it here, if TVM is installed.
+func checkSidecars(ctx context.Context, p *probe.Prober) (all []finding) {
+	c, err := project.Known("apache-tvm").Config()
+	if err != nil {
+		return nil
+	}
+	libs, err := p.Locate(ctx, c)
+	if err != nil {
+		return nil // TVM is not installed, which init and setup report
+	}
+	files := probe.Sidecars(libs)
+	libs = slices.DeleteFunc(libs, func(l probe.Library) bool { // the compiler is large, and not needed
+		return l.Path != libs[0].Path && !strings.HasSuffix(l.Path, "_runtime.so")
+	})
+	for _, file := range files {
+		f := finding{Check: filepath.Base(file), Verdict: verdictOK, Found: "TVM's devices of this kind can be used"}
+		identity := libs[len(libs)-1].Identity
+		identity.File, identity.SHA256 = filepath.Base(file), ""
+		if _, err := p.ReadLibraries(ctx, append(slices.Clip(libs), probe.Library{Path: file, Identity: identity})); err != nil {
+			f.Verdict, f.Found = verdictNote, "not used: "+err.Error()
+		} else if missing := p.StandIns; len(missing) > 0 {
+			f.Verdict, f.Found = verdictNote, "not used: this machine lacks "+strings.Join(missing, ", ")
+		}
+		if f.Verdict != verdictOK {
+			f.Remedy = "install the driver and the runtime of the device if this machine has one; without them, TVM computes on the CPU"
+		}
+		all = append(all, f)
+	}
+	return all
 }
 
 // checkLibrary loads a library in a child and counts what it adds.

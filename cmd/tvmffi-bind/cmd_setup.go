@@ -116,6 +116,9 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 			for _, lib := range libs {
 				con.Printf("%s\n", lib.Path)
 			}
+			for _, file := range probe.Sidecars(libs) {
+				con.Notef("used where the driver of its device is installed: %s\n", file)
+			}
 		}
 		all = append(all, libs...)
 	}

@@ -3,6 +3,7 @@
 package tvm_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/generated/tvm"
@@ -41,5 +42,19 @@ func TestLoadChecked(t *testing.T) {
 		if err := check(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestSidecars loads the library for CUDA, which needs a driver, and says so where there is none.
+func TestSidecars(t *testing.T) {
+	nativetest.Pinned(t, "apache-tvm")
+	nativetest.Wheel(t, wheel.TVMNeeds)
+	all, err := tvm.Sidecars()
+	if err != nil || len(all) != 1 || !strings.HasSuffix(all[0].Path, "libtvm_runtime_cuda.so") {
+		t.Fatalf("the sidecars are %v, %v", all, err)
+	}
+	_, missing := tvmffi.Lookup("device_api.cuda")
+	if err := all[0].Err; (err == nil) != (missing == nil) || err != nil && !strings.Contains(err.Error(), "libcuda") {
+		t.Errorf("the sidecar: %v; its function: %v", err, missing)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/generated/tvm"
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -75,6 +76,9 @@ func prepare() error {
 		return fmt.Errorf("sessions of Disco need linux and a build without the tag tvmffi_portable: %w", errors.ErrUnsupported)
 	}
 	if err := generated.Load(); err != nil {
+		return err
+	}
+	if _, err := tvm.Sidecars(); err != nil {
 		return err
 	}
 	register := map[string]any{

@@ -65,7 +65,7 @@ func serveChild(text string) error {
 		os.Exit(3)
 	}()
 	defer os.RemoveAll(task.Dir) // the session may see the end of the server first
-	if err := errors.Join(load(), registerEnvironment()); err != nil {
+	if err := errors.Join(loadDevices(), registerEnvironment()); err != nil {
 		return err
 	}
 	if err := os.Chdir(task.Dir); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tvmffi-go/tvmffi/generated/tvm"
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
 	tvmruntime "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -16,6 +17,12 @@ const deviceStep = 128
 
 // load loads the library, so that a missing one is reported before anything is started.
 func load() error { return tvmrpc.Load() }
+
+// loadDevices loads the library with the parts for the devices that this machine has.
+func loadDevices() error {
+	_, err := tvm.Sidecars()
+	return errors.Join(load(), err)
+}
 
 func sessionIndex(m *tvmffi.Module) (int64, error) { return tvmrpc.SessTableIndex(m) }
 

@@ -40,7 +40,7 @@ func Listen(config Config) (*Server, error) {
 		return nil, errors.New("rpc: sessions run in processes that start this program again, so main must call rpc.ServeChild first; or set Isolation to rpc.InProcess")
 	}
 	if c.Isolation == InProcess {
-		if err := registerEnvironment(); err != nil {
+		if err := errors.Join(loadDevices(), registerEnvironment()); err != nil {
 			return nil, err
 		}
 	}

@@ -3,8 +3,10 @@ package vm
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 
+	"github.com/tvmffi-go/tvmffi/generated/tvm"
 	"github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -76,15 +78,31 @@ func (e *Executable) exists(d tvmffi.Device) error {
 	if kind, err := e.module.Kind(); err != nil || kind == "rpc" {
 		return err
 	}
+	if d.Type != tvmffi.DeviceCPU {
+		if _, err := tvm.Sidecars(); err != nil {
+			return err
+		}
+	}
 	const exists = 0
 	v, err := runtime.GetDeviceAttr(int64(d.Type), int64(d.ID), exists)
 	if err != nil {
 		return err
 	}
 	if yes, err := tvmffi.As[int](v); err != nil || yes == 0 {
-		return fmt.Errorf("device %s does not exist: the machine lacks it, or libtvm_runtime is built without it", d)
+		return fmt.Errorf("device %s does not exist: the machine lacks it, or TVM's library for it is not used%s", d, unused())
 	}
 	return nil
+}
+
+// unused says why libraries for devices are not used.
+func unused() (text string) {
+	all, _ := tvm.Sidecars()
+	for _, s := range all {
+		if s.Err != nil {
+			text += fmt.Sprintf("; %s: %v", filepath.Base(s.Path), s.Err)
+		}
+	}
+	return text
 }
 
 // errClosed is the cause of an error after Close.
