@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -42,25 +43,32 @@ type Timer struct{ f *Function }
 
 // Timer returns a timer of a function of the module. The caller releases it.
 func (m *Module) Timer(ctx context.Context, name string, o TimerOptions) (*Timer, error) {
-	device := o.Device
-	if device == (tvmffi.Device{}) {
-		device = tvmffi.CPU
-	}
-	device = m.session.Device(device)
-	limit := o.ZeroTimeLimit
-	if limit == 0 {
-		limit = 100
-	}
-	var f *tvmffi.Function
+	o.Device = m.session.Device(cmp.Or(o.Device, tvmffi.CPU))
+	var t *Timer
 	err := m.session.Do(ctx, func() (err error) {
-		f, err = tvmruntime.RPCTimeEvaluator(m.module, name, int64(device.Type), int64(device.ID), int64(max(o.Number, 1)), int64(max(o.Repeat, 1)),
-			o.MinRepeat.Milliseconds(), int64(limit), o.Cooldown.Milliseconds(), int64(max(o.CooldownEvery, 1)), o.FlushCache, o.Prepare)
+		t, err = TimerOf(m.module, name, o)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Timer{&Function{m.session, f}}, nil
+	t.f.session = m.session
+	return t, nil
+}
+
+// TimerOf returns a timer of a function of a module of this process. The caller releases it.
+func TimerOf(m *tvmffi.Module, name string, o TimerOptions) (*Timer, error) {
+	device := cmp.Or(o.Device, tvmffi.CPU)
+	limit := o.ZeroTimeLimit
+	if limit == 0 {
+		limit = 100
+	}
+	f, err := tvmruntime.RPCTimeEvaluator(m, name, int64(device.Type), int64(device.ID), int64(max(o.Number, 1)), int64(max(o.Repeat, 1)),
+		o.MinRepeat.Milliseconds(), int64(limit), o.Cooldown.Milliseconds(), int64(max(o.CooldownEvery, 1)), o.FlushCache, o.Prepare)
+	if err != nil {
+		return nil, err
+	}
+	return &Timer{&Function{nil, f}}, nil
 }
 
 // Release releases the timer on both sides.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
 
 // Function is a function of a model on a machine.
@@ -71,6 +72,58 @@ func (f *Function) Call(args ...any) (tvmffi.Any, error) {
 		return tvmffi.Any{}, fail("call", f.signature.Name, err)
 	}
 	return result, nil
+}
+
+// Args returns arguments for a call by the names of the parameters, after those that stand first.
+func (f *Function) Args(named map[string]any, first ...any) ([]any, error) {
+	args, used := first[:len(first):len(first)], 0
+	for _, p := range f.signature.Params[min(len(first), len(f.signature.Params)):] {
+		if arg, ok := named[p.Name]; ok {
+			args, used = append(args, arg), used+1
+			continue
+		}
+		return nil, fail("call", f.signature.Name, fmt.Errorf("there is no argument for %s (%s)", p.Name, f.signature.names()))
+	}
+	if used < len(named) {
+		return nil, fail("call", f.signature.Name, fmt.Errorf("%d of the named arguments are not parameters, or stand first too (%s)", len(named)-used, f.signature.names()))
+	}
+	return args, nil
+}
+
+// Save makes a function of the machine that calls f with args, which the machine keeps: to measure f, for example. The
+// new function takes no arguments. Its name must differ from those of the model.
+func (f *Function) Save(name string, args ...any) (*Function, error) {
+	if err := f.count("save", args); err != nil {
+		return nil, err
+	}
+	if _, err := f.machine.state("save_function", append([]any{f.signature.Name, name, true}, args...)...); err != nil {
+		return nil, fail("save", f.signature.Name, err)
+	}
+	f.machine.mu.Lock()
+	defer f.machine.mu.Unlock()
+	saved, err := f.machine.find(name)
+	if err != nil {
+		return nil, fail("save", f.signature.Name, err)
+	}
+	return &Function{f.machine, Signature{Name: name, Result: f.signature.Result}, saved}, nil
+}
+
+// Timer returns a timer of the function, as rpc.Module.Timer does for one of a server. Its Run takes the arguments of
+// the function. No other call of the machine may run at the same time. The caller releases it.
+func (f *Function) Timer(o rpc.TimerOptions) (*rpc.Timer, error) {
+	f.machine.mu.Lock()
+	defer f.machine.mu.Unlock()
+	if f.machine.closed {
+		return nil, fail("measure", f.signature.Name, errClosed)
+	}
+	t, err := rpc.TimerOf(f.machine.module, f.signature.Name, o)
+	return t, fail("measure", f.signature.Name, err)
+}
+
+// InvokeClosure calls a closure, which is a result of a function of this machine. The caller owns the result.
+func (m *Machine) InvokeClosure(closure tvmffi.Any, args ...any) (tvmffi.Any, error) {
+	result, err := m.state("invoke_closure", append([]any{closure}, args...)...)
+	return result, fail("invoke", "closure", err)
 }
 
 // CallTensor is like [Function.Call] for a function that returns one tensor.

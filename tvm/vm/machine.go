@@ -38,16 +38,34 @@ type Machine struct {
 // executable on the other side of an RPC session, the devices are that side's, with or without
 // the session's number. The caller closes the machine.
 func (e *Executable) NewMachine(allocator Allocator, devices ...tvmffi.Device) (*Machine, error) {
-	if allocator != Naive && allocator != Pooled {
-		return nil, fail("start", e.name, fmt.Errorf("allocator %d is unknown: use vm.Naive or vm.Pooled", allocator))
+	memory := make([]Memory, 0, len(devices)+1)
+	for _, d := range devices {
+		memory = append(memory, Memory{d, allocator})
 	}
 	const session = 128 // the device types of RPC sessions are multiples of it and the type there
-	n := len(devices)
-	if n == 0 || devices[n-1].Type%session != tvmffi.DeviceCPU {
-		devices = append(devices[:n:n], tvmffi.CPU)
+	if n := len(devices); n == 0 || devices[n-1].Type%session != tvmffi.DeviceCPU {
+		memory = append(memory, Memory{tvmffi.CPU, allocator})
 	}
-	for _, d := range devices {
-		if err := e.exists(d); err != nil {
+	return e.NewMachineOn(memory...)
+}
+
+// Memory is a device of a machine, and how the machine allocates there.
+type Memory struct {
+	Device    tvmffi.Device
+	Allocator Allocator
+}
+
+// NewMachineOn is like NewMachine with an allocator for each device. The last device must be the CPU.
+func (e *Executable) NewMachineOn(memory ...Memory) (*Machine, error) {
+	const session = 128
+	if n := len(memory); n == 0 || memory[n-1].Device.Type%session != tvmffi.DeviceCPU {
+		return nil, fail("start", e.name, errors.New("the last device is not the CPU, on which the machine computes shapes: add one"))
+	}
+	for _, d := range memory {
+		if d.Allocator != Naive && d.Allocator != Pooled {
+			return nil, fail("start", e.name, fmt.Errorf("allocator %d is unknown: use vm.Naive or vm.Pooled", d.Allocator))
+		}
+		if err := e.exists(d.Device); err != nil {
 			return nil, fail("start", e.name, err)
 		}
 	}
@@ -56,8 +74,8 @@ func (e *Executable) NewMachine(allocator Allocator, devices ...tvmffi.Device) (
 		return nil, fail("start", e.name, err)
 	}
 	var args []any
-	for _, d := range devices {
-		args = append(args, d.Type%session, d.ID, int(allocator))
+	for _, d := range memory {
+		args = append(args, d.Device.Type%session, d.Device.ID, int(d.Allocator))
 	}
 	start, err := module.Function("vm_initialization")
 	if err == nil {
