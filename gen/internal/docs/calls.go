@@ -64,7 +64,7 @@ func (d *documenter) redefines(f *plan.Func) {
 		links = append(links, d.link(own.Pkg, own.Path()))
 	}
 	if len(links) > 0 {
-		f.Doc.About = append(f.Doc.About, "It is the method of "+f.Owner.GoName+" for every object. Call "+
-			list(links, "or", maxNamed, "method")+" for that of a derived type: "+d.runtime("Cast")+" finds out whether an object is one.")
+		f.Doc.About = append(f.Doc.About, "It runs the method of "+f.Owner.GoName+" for every object. For an object of a derived type, which "+
+			d.runtime("Cast")+" finds out, call "+list(links, "or", maxNamed, "method")+".")
 	}
 }
