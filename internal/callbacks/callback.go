@@ -396,7 +396,7 @@ func (a *Args) ReturnBool(v bool) error {
 // overflow ends a callback that would leave too little of the C stack, which has the given
 // size. A stack that overflows would end the process.
 func (a *Args) overflow(size uintptr) {
-	err := failure.Errorf(failure.KindRuntime, "%s: callbacks are nested %d deep, and the C stack of this thread (%d kB) is almost full: "+
+	err := failure.Errorf(failure.KindRecursion, "%s: callbacks are nested %d deep, and the C stack of this thread (%d kB) is almost full: "+
 		"end the recursion between Go and native code earlier, or give the thread a larger stack (ulimit -s does that for threads of Go)",
 		a.function(), nested(), size>>10)
 	a.frame.RC = failure.Raise(failure.Passed(err, a.origin()))

@@ -9,6 +9,8 @@ const (
 	KindKey     = "KeyError"
 	KindAttr    = "AttributeError"
 	KindSchema  = "SchemaError"
+	// KindRecursion is the kind of Python, which is a special case of KindRuntime.
+	KindRecursion = "RecursionError"
 	// KindLibrary is the kind of errors about library files that were not found.
 	KindLibrary = "LibraryNotFound"
 	// KindSignal is the kind for which a host raises the error that it has set itself.

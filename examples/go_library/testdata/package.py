@@ -145,6 +145,54 @@ def arguments(g):
         assert type(e) is TypeError and want in str(e), (e, want)
 
 
+def containers(g):
+    """Containers that tvm_ffi would follow without end, or into the end of the stack."""
+
+    def deep(make, levels=100_000):
+        x = 1
+        for _ in range(levels):
+            x = make(x)
+        return x
+
+    cycle, table, late = [], {}, [1]
+    cycle.append(cycle)
+    table["k"] = table
+    late.append(late)
+    deepest = "=...): the value contains itself, or is nested deeper than 1000 levels"
+    values = [cycle, table, deep(lambda x: [x]), deep(lambda x: (x,)), deep(lambda x: {"k": x})]
+    for value in values:
+        for name, f in {"args": g.first, "x": g.echo, "rows": g.sorted, "texts": g.word_count, "l": g.append}.items():
+            e = failure(f, value, 1) if name == "l" else failure(f, value)
+            assert type(e) is ValueError and str(e).endswith(name + deepest), (name, e)
+        e = failure(g.pairs, 1, lambda i: value)
+        assert type(e) is ValueError and str(e).startswith("the result of the callback: the value contains itself"), e
+    e = failure(g.first, 1, [late])
+    assert str(e) == "first(args" + deepest, e
+    e = failure(g.echo, deep(lambda x: [x, x], 60))
+    assert type(e) is ValueError and "echo(x=...): the value has more than 134217728 elements, because it shares containers" in str(e), e
+    assert g.echo(deep(lambda x: [x], 900)) is not None and g.echo(deep(lambda x: [x, x], 10)) is not None
+
+
+def nested(g):
+    """Python calls Go, which calls Python, and so on. Each level reads the frames of the levels below it."""
+
+    def call(n):
+        if n < 0:
+            raise KeyError("inside")
+        return 0.0 if n == 0 else g.pairs(1, lambda i: ("k", call(n - 2)))["k"]
+
+    assert call(200) == 0
+    limit = sys.getrecursionlimit()
+    for levels, new, kind in ((100_000, limit, RecursionError), (401, 5000, KeyError), (10**6, 10**7, RecursionError)):
+        sys.setrecursionlimit(new)
+        e = failure(call, levels)
+        sys.setrecursionlimit(limit)
+        assert type(e) is kind, (levels, e)
+        frames = len(traceback.extract_tb(e.__traceback__))
+        assert frames < 200, (levels, frames)
+    assert call(200) == 0
+
+
 def tensors(g):
     import numpy as np
 

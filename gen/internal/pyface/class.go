@@ -180,12 +180,16 @@ func (c *classWriter) init(params []parameter) {
 		doc := c.text(f.Doc, f.GoName, c.name)
 		c.pyf("%s", docstring("        ", doc))
 		for _, p := range params {
+			c.bounded("        ", c.name, p)
 			if p.Type.Kind == face.KindCallable || p.Type.Kind == face.KindFunction {
 				c.pyf("        %[1]s = %[2]s_errors.guard(%[1]s)\n", p.name, c.private)
 			}
 		}
 		c.pyf("        try:\n            %s%s)\n        except:  # noqa: E722\n            %s_errors.reraise()\n", call, strings.Join(args, ", "), c.private)
 		return
+	}
+	for _, p := range params {
+		c.bounded("        ", c.name, p)
 	}
 	c.pyf("        %s%s)\n", call, strings.Join(args, ", "))
 }

@@ -72,12 +72,17 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 		args = append(args, "self")
 	}
 	guarded := f.Fails || f.Context || f.Packed
+	label := d.label
+	if label == "" {
+		label = d.name
+	}
 	for _, p := range params {
 		arg := p.name
 		t := p.Type
 		if t.Kind == face.KindOptional {
 			t = t.Elems[0]
 		}
+		w.bounded(indent, label, p)
 		switch {
 		case p.Variadic:
 			arg = "*" + arg
@@ -111,13 +116,41 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 		w.pyf("%s%s\n", indent, call)
 		return
 	}
-	label := d.label
-	if label == "" {
-		label = d.name
-	}
 	reraise := ""
 	if len(tensors) > 0 {
 		reraise = quote(label) + strings.Join(tensors, "")
 	}
 	w.pyf("%[1]stry:\n%[1]s    %[2]s\n%[1]sexcept:  # noqa: E722\n%[1]s    %[3]s_errors.reraise(%[4]s)\n", indent, call, w.private, reraise)
+}
+
+// bounded writes the check of an argument that may be a container.
+func (w *writer) bounded(indent, label string, p parameter) {
+	any, container := nests(p.Type)
+	what := quote(label + "(" + p.name + "=...)")
+	switch {
+	case any && !p.Variadic:
+		w.pyf("%[1]sif isinstance(%[2]s, %[3]s.CONTAINERS):\n%[1]s    %[3]s.bounded(%[4]s, %[2]s)\n", indent, p.name, w.private, what)
+	case any:
+		w.pyf("%s%s.bounded(%s, %s)\n", indent, w.private, what, p.name)
+	case container:
+		w.pyf("%s%s.bounded(%s, %s, True)\n", indent, w.private, what, p.name)
+	}
+}
+
+// nests reports whether a value of type t may be nested to any depth, and whether it is a
+// container of Python.
+func nests(t *face.Type) (any, container bool) {
+	switch t.Kind {
+	case face.KindAny, face.KindRecord:
+		any = true
+	case face.KindTuple, face.KindSequence, face.KindMapping, face.KindArray, face.KindList, face.KindMap, face.KindDict, face.KindShape:
+		container = true
+	case face.KindCallable, face.KindIterator:
+		return false, false
+	}
+	for _, e := range t.Elems {
+		a, c := nests(e)
+		any, container = any || a, container || c
+	}
+	return any, container
 }

@@ -7,7 +7,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import Function, core, lib, tvm_ffi
+from ._tvmffi import CONTAINERS, Function, bounded, core, lib, tvm_ffi
 
 
 def _optional(name):
@@ -109,7 +109,10 @@ class Guard:
 
     def __call__(self, *args):
         try:
-            return self.function(*args)
+            result = self.function(*args)
+            if isinstance(result, CONTAINERS):
+                bounded("the result of the callback", result)
+            return result
         except Exception as e:
             _keep(self, e)
             raise
@@ -205,6 +208,10 @@ def reraise(name="", **tensors):
         x = context = None
 
 
+# _MOST is how many frames of the original exception are in a traceback.
+_MOST = 60
+
+
 def _joined(outer, inner):
     """Puts the frames of Go before those of the original exception."""
     frames, originals = [], []
@@ -217,6 +224,11 @@ def _joined(outer, inner):
     # The text of the error lists the frames of the callback, too: the innermost ones. The
     # first frame raises the exception again. Frames without a file are those of tvm_ffi.
     tb = originals[1] if len(originals) > 1 else None  # without __call__ of the guard
+    if len(originals) > _MOST:
+        # Each level of calls between Python and Go reads the frames of all levels below it.
+        tb = originals[-_MOST // 2]
+        for f in reversed(originals[1 : _MOST // 2]):
+            tb = types.TracebackType(tb, f.tb_frame, f.tb_lasti, f.tb_lineno)
     for f in reversed(frames[1 : max(1, len(frames) - len(originals))]):
         file = f.tb_frame.f_code.co_filename
         if file != "<unknown>" and not file.endswith(".s"):

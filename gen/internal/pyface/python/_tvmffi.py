@@ -230,6 +230,40 @@ def not_copied(self, *_):
     raise TypeError(f"{type(self).__name__} cannot be copied or pickled: only Go sees its fields")
 
 
+# Arguments that are containers. tvm_ffi goes into them on the C stack, once for each reference.
+
+CONTAINERS = (list, tuple, dict)
+_DEEPEST, _VISITS = 1000, 1 << 27
+
+
+def bounded(what, x, typed=False):
+    """Raises a ValueError for a container that cannot be passed to Go, such as one that contains itself.
+
+    A container of a known type is looked at only if its first elements are deeper than any type.
+    """
+    if typed:
+        first = x
+        for _ in range(64):
+            if not isinstance(first, CONTAINERS) or not first:
+                return
+            first = next(iter(first.values() if isinstance(first, dict) else first))
+    level = {id(x): (x, 1)} if isinstance(x, CONTAINERS) else {}
+    depth = visits = 0
+    while level:
+        depth += 1
+        below = {}
+        for container, times in level.values():
+            visits += times * (len(container) + 1)
+            for element in (*container, *container.values()) if isinstance(container, dict) else container:
+                if isinstance(element, CONTAINERS):
+                    below[id(element)] = (element, below.get(id(element), (None, 0))[1] + times)
+        if depth > _DEEPEST:
+            raise ValueError(f"{what}: the value contains itself, or is nested deeper than {_DEEPEST} levels")
+        if visits > _VISITS:
+            raise ValueError(f"{what}: the value has more than {_VISITS} elements, because it shares containers at {depth} levels")
+        level = below
+
+
 # Conversions of results. None stands for a value that stays as it is.
 
 _item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
