@@ -166,8 +166,10 @@
 // The C++ stack has a fixed size of some megabytes, and the program ends when it overflows. A
 // callback that would leave less than an eighth of the stack, or less than 256 kB, is an error
 // of kind ErrRuntime. So endless recursion between Go and C++ gets that error, unless C++
-// alone needs the rest of the stack. The stack still overflows when freeing an object that is
-// the head of a chain of some hundred thousand others.
+// alone needs the rest of the stack. The stack still overflows when C++ frees a chain of some
+// hundred thousand of its own objects, such as an Array in an Array and so on. If an object of
+// a type made in Go lies between them, as in a list or a tree of these, the length does not
+// matter.
 //
 // If there is no memory for a tensor of a gigabyte or more, the result is an error. Otherwise
 // a lack of memory ends the program, as in every Go program.

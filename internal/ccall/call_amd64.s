@@ -327,6 +327,11 @@ TEXT tvmffi_refuse(SB), NOSPLIT|NOFRAME, $0
 	ADDQ $const_align, SP
 	RET
 
+// void* noSpecific(...), in place of pthread_getspecific and pthread_setspecific.
+TEXT tvmffi_noSpecific(SB), NOSPLIT|NOFRAME, $0
+	XORL AX, AX
+	RET
+
 // void releaseObject(Released* node, int flags), the deleter of an object: pushes node on the
 // list releasedHead. The memory is free when the last weak reference has gone.
 TEXT tvmffi_releaseObject(SB), NOSPLIT|NOFRAME, $0

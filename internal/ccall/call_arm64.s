@@ -290,6 +290,11 @@ TEXT tvmffi_refuse(SB), NOSPLIT|NOFRAME, $0
 	LDP.P saved0__size(RSP), (R29, R30)
 	RET
 
+// void* noSpecific(...), in place of pthread_getspecific and pthread_setspecific.
+TEXT tvmffi_noSpecific(SB), NOSPLIT|NOFRAME, $0
+	MOVD ZR, R0
+	RET
+
 // void releaseObject(Released* node, int flags), the deleter of an object: pushes node on the
 // list releasedHead. The memory is free when the last weak reference has gone.
 TEXT tvmffi_releaseObject(SB), NOSPLIT|NOFRAME, $0

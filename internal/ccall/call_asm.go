@@ -44,7 +44,33 @@ var (
 // and TVMFFIObjectDecRef. It must happen before the first Call.
 func Init(errorMoveFromRaised, objectDecRef uintptr) {
 	errorMove, decRef = errorMoveFromRaised, objectDecRef
+	findDeletions()
 	checkG()
+}
+
+// deletions is the key under which a thread has the address of the list of objects that a
+// deletion has ended; the C library reads and sets it. Without a key each deletion is the first
+// of its thread, and what it ends is deleted inside it.
+var (
+	deletions                uintptr
+	getDeletion, setDeletion = uintptr(unsafe.Pointer(&_noSpecific)), uintptr(unsafe.Pointer(&_noSpecific))
+)
+
+//go:linkname _noSpecific tvmffi_noSpecific
+var _noSpecific byte
+
+func findDeletions() {
+	var f [3]uintptr
+	for i, name := range [3]string{"pthread_key_create", "pthread_getspecific", "pthread_setspecific"} {
+		address, err := purego.Dlsym(purego.RTLD_DEFAULT, name)
+		if err != nil {
+			return
+		}
+		f[i] = address
+	}
+	if rc, _, _ := purego.SyscallN(f[0], uintptr(unsafe.Pointer(&deletions)), 0); int32(rc) == 0 {
+		getDeletion, setDeletion = f[1], f[2]
+	}
 }
 
 // stackLow and stackHigh are the offsets of the ends of the stack in a g: its first words.

@@ -49,6 +49,9 @@ type withinStack struct {
 	_    uintptr
 }
 
+// deleteStack holds the list of what a deletion has ended.
+type deleteStack struct{ r29, r30, r19, r20, r21, r22, list, _ uintptr }
+
 type setAnyStack struct {
 	r29, r30, r19, r20, r21, _ uintptr
 	owned                      abi.Any

@@ -14,6 +14,7 @@ var frames = map[string]uintptr{
 	"saved2":         unsafe.Sizeof(saved2{}),
 	"saved4":         unsafe.Sizeof(saved4{}),
 	"saved5":         unsafe.Sizeof(saved5{}),
+	"delete":         unsafe.Sizeof(deleteStack{}),
 	"setNarrow":      unsafe.Sizeof(rangeStack{}),
 	"setAny":         unsafe.Sizeof(setAnyStack{}),
 	"raiseCast":      unsafe.Sizeof(castStack{}),

@@ -38,6 +38,7 @@ const (
 	typeRValueRef = abi.TypeObjectRValueRef
 	typeObject    = abi.TypeObject // of ffi.Object, which is also the least of all objects
 	typeStr       = abi.TypeStr
+	typeArray     = abi.TypeArray
 )
 
 // Offsets in objects whose cell follows the header.
@@ -63,6 +64,7 @@ const (
 // high half, which begins at bit weakShift, the weak one that all strong ones share.
 const (
 	oneReference = 1<<weakShift | 1
+	oneWeak      = 1 << weakShift
 	weakShift    = 32
 )
 

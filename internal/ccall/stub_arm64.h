@@ -10,6 +10,14 @@
 	MOVD  (R9), R9; \
 	BL    (R9)
 
+// SPECIFIC calls a function that reads or sets what the thread has under the key deletions.
+#define SPECIFIC(function) \
+	MOVD  $·deletions(SB), R0; \
+	MOVD  (R0), R0; \
+	MOVD  $function(SB), R9; \
+	MOVD  (R9), R9; \
+	BL    (R9)
+
 // ADDREF adds a strong reference to the object at p, whose counts come first.
 #define ADDREF(p, label) \
 label: \

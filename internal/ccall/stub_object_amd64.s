@@ -211,50 +211,126 @@ empty:
 	JMP  AX
 
 slow:
+	TESTL $const_deleterStrong, SI
+	JEQ   empty
+	JMP   tvmffi_delete(SB)
+
+// void delete(void* self DI, int flags SI): the deleter of an object or Array of ours, whose
+// strong references have gone. What its own references end is not deleted inside, however
+// many C++ objects lie between: it waits on the list of the first deletion on this thread,
+// in the place of the deleter, with a weak reference of that list.
+// BX: the object. R12: its references. R13: how many are left. R14: a weak reference.
+TEXT tvmffi_delete(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BX
 	PUSHQ R12
 	PUSHQ R13
 	PUSHQ R14
-	SUBQ  $const_align, SP
+	SUBQ  $const_align, SP                                   // the list
 	MOVQ  DI, BX
-	MOVL  SI, R14
-	TESTL $const_deleterStrong, R14
-	JEQ   weak
-	MOVL  abiObject_TypeIndex(BX), AX
-	MOVQ  ·stubs+StubFunctions_Layouts(SB), R12
-	MOVQ  (R12)(AX*8), AX
-	MOVQ  Layout_N(AX), R13
-	MOVQ  Layout_Refs(AX), R12
+	MOVQ  $const_oneWeak, R14
+	CMPL  SI, $(const_deleterStrong|const_deleterWeak)
+	JNE   shared
+	MOVQ  R14, abiObject_RefCounts(BX)
+	JMP   counted
+
+shared:
+	LOCK
+	ADDQ R14, abiObject_RefCounts(BX)
+
+counted:
+	MOVQ  ·deletions(SB), DI
+	MOVQ  ·getDeletion(SB), AX
+	CALL  AX
+	TESTQ AX, AX
+	JEQ   first
+	MOVQ  (AX), CX
+	MOVQ  CX, abiObject_Deleter(BX)
+	MOVQ  BX, (AX)
+	JMP   out
+
+first:
+	MOVQ $0, (SP)
+	MOVQ ·deletions(SB), DI
+	MOVQ SP, SI
+	MOVQ ·setDeletion(SB), AX
+	CALL AX
+
+object:
+	MOVL abiObject_TypeIndex(BX), AX
+	CMPL AX, $const_typeArray
+	JEQ  array
+	LEAQ tvmffi_deleteObject(SB), CX
+	MOVQ CX, abiObject_Deleter(BX)
+	MOVQ ·stubs+StubFunctions_Layouts(SB), R12
+	MOVQ (R12)(AX*8), AX
+	MOVQ Layout_N(AX), R13
+	MOVQ Layout_Refs(AX), R12
 
 field:
 	DECQ  R13
-	JLT   weak
+	JLT   dead
 	MOVQ  (R12), R8
 	ADDQ  $const_word, R12
 	MOVQ  R8, R9
 	SHRQ  $const_refShift, R8
 	ADDQ  BX, R8
 	TESTL $const_refAny, R9
-	JEQ   object
+	JEQ   pointer
 	CMPL  abiAny_TypeIndex(R8), $const_typeObject
 	JLT   field
 	ADDQ  $abiAny_Bits, R8
 
-object:
+pointer:
 	MOVQ  (R8), DI
 	TESTQ DI, DI
 	JEQ   field
 	CALL  tvmffi_dropRef(SB)
 	JMP   field
 
-weak:
-	TESTL $const_deleterWeak, R14
-	JEQ   done
+array:
+	LEAQ tvmffi_releaseArray(SB), CX
+	MOVQ CX, abiObject_Deleter(BX)
+	MOVQ const_arrayData(BX), R12
+	MOVQ const_arraySize(BX), R13
+
+element:
+	DECQ R13
+	JLT  dead
+	MOVQ abiAny_Bits(R12), DI
+	MOVL abiAny_TypeIndex(R12), AX
+	ADDQ $abiAny__size, R12
+	CMPL AX, $const_typeObject
+	JLT  element
+	CALL tvmffi_dropRef(SB)
+	JMP  element
+
+dead:
+	MOVQ  R14, AX
+	NEGQ  AX
+	LOCK
+	XADDQ AX, abiObject_RefCounts(BX)
+	CMPQ  AX, R14
+	JNE   next
 	LEAQ  -const_ArrayOffset(BX), DI
-	MOVQ  ·stubs+StubFunctions_Free(SB), AX
+	MOVQ  ·free(SB), AX
 	CALL  AX
 
-done:
+next:
+	MOVQ  (SP), BX
+	TESTQ BX, BX
+	JEQ   end
+	MOVQ  abiObject_Deleter(BX), AX
+	MOVQ  AX, (SP)
+	JMP   object
+
+end:
+	MOVQ ·deletions(SB), DI
+	XORL SI, SI
+	MOVQ ·setDeletion(SB), AX
+	CALL AX
+
+out:
+	XORL AX, AX
 	ADDQ $const_align, SP
 	POPQ R14
 	POPQ R13

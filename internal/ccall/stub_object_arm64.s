@@ -166,15 +166,83 @@ out:
 	RET
 
 // void deleteObject(void* self R0, int flags R1)
-// R19: the object. R20: its references. R21: how many are left. R22: the flags.
 TEXT tvmffi_deleteObject(SB), NOSPLIT|NOFRAME, $0
-	STP.W (R29, R30), -saved4__size(RSP)
-	STP   (R19, R20), saved4_r19(RSP)
-	STP   (R21, R22), saved4_r21(RSP)
+	TBZ   $const_deleterStrongBit, R1, weak
+	CMPW  $(const_deleterStrong|const_deleterWeak), R1
+	BNE   slow
+	MOVWU abiObject_TypeIndex(R0), R2                   // an object without references needs no list
+	MOVD  $·stubs+StubFunctions_Layouts(SB), R3
+	MOVD  (R3), R3
+	MOVD  (R3)(R2<<const_wordShift), R3
+	MOVD  Layout_N(R3), R4
+	MOVD  Layout_Refs(R3), R5
+
+scan:
+	CBZ    R4, weak
+	SUB    $1, R4
+	MOVD.P const_word(R5), R6
+	ADD    R6>>const_refShift, R0, R7
+	TBZ    $const_refAnyBit, R6, pointer
+	MOVW   abiAny_TypeIndex(R7), R8
+	CMPW   $const_typeObject, R8
+	BLT    scan
+	B      tvmffi_delete(SB)
+
+pointer:
+	MOVD (R7), R8
+	CBZ  R8, scan
+
+slow:
+	B tvmffi_delete(SB)
+
+weak:
+	STP.W (R29, R30), -saved0__size(RSP)
+	SUB   $const_ArrayOffset, R0
+	CALL(StubFunctions_Free)
+	LDP.P saved0__size(RSP), (R29, R30)
+	RET
+
+// void delete(void* self R0, int flags R1): the deleter of an object or Array of ours, whose
+// strong references have gone. What its own references end is not deleted inside, however
+// many C++ objects lie between: it waits on the list of the first deletion on this thread,
+// in the place of the deleter, with a weak reference of that list.
+// R19: the object. R20: its references. R21: how many are left. R22: a weak reference.
+TEXT tvmffi_delete(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -deleteStack__size(RSP)
+	STP   (R19, R20), deleteStack_r19(RSP)
+	STP   (R21, R22), deleteStack_r21(RSP)
 	MOVD  R0, R19
-	MOVW  R1, R22
-	TBZ   $const_deleterStrongBit, R22, weak
+	MOVD  $const_oneWeak, R22
+	CMPW  $(const_deleterStrong|const_deleterWeak), R1
+	BNE   shared
+	MOVD  R22, (R19)
+	B     counted
+
+shared:
+	LDXR  (R19), R2
+	ADD   R22, R2, R2
+	STXR  R2, (R19), R3
+	CBNZW R3, shared
+
+counted:
+	SPECIFIC(·getDeletion)
+	CBZ  R0, first
+	MOVD (R0), R1
+	MOVD R1, abiObject_Deleter(R19)
+	MOVD R19, (R0)
+	B    out
+
+first:
+	MOVD ZR, deleteStack_list(RSP)
+	ADD  $deleteStack_list, RSP, R1
+	SPECIFIC(·setDeletion)
+
+object:
 	MOVWU abiObject_TypeIndex(R19), R2
+	CMPW  $const_typeArray, R2
+	BEQ   array
+	MOVD  $tvmffi_deleteObject(SB), R4
+	MOVD  R4, abiObject_Deleter(R19)
 	MOVD  $·stubs+StubFunctions_Layouts(SB), R3
 	MOVD  (R3), R3
 	MOVD  (R3)(R2<<const_wordShift), R3
@@ -182,29 +250,64 @@ TEXT tvmffi_deleteObject(SB), NOSPLIT|NOFRAME, $0
 	MOVD  Layout_Refs(R3), R20
 
 field:
-	CBZ    R21, weak
+	CBZ    R21, dead
 	SUB    $1, R21
 	MOVD.P const_word(R20), R2
 	ADD    R2>>const_refShift, R19, R3
-	TBZ    $const_refAnyBit, R2, object
+	TBZ    $const_refAnyBit, R2, pointer
 	MOVW   abiAny_TypeIndex(R3), R4
 	CMPW   $const_typeObject, R4
 	BLT    field
 	ADD    $abiAny_Bits, R3
 
-object:
+pointer:
 	MOVD (R3), R0
 	CBZ  R0, field
 	BL   tvmffi_dropRef(SB)
 	B    field
 
-weak:
-	TBZ $const_deleterWeakBit, R22, done
-	SUB $const_ArrayOffset, R19, R0
-	CALL(StubFunctions_Free)
+array:
+	MOVD $tvmffi_releaseArray(SB), R4
+	MOVD R4, abiObject_Deleter(R19)
+	MOVD const_arrayData(R19), R20
+	MOVD const_arraySize(R19), R21
 
-done:
-	LDP   saved4_r21(RSP), (R21, R22)
-	LDP   saved4_r19(RSP), (R19, R20)
-	LDP.P saved4__size(RSP), (R29, R30)
+element:
+	CBZ  R21, dead
+	SUB  $1, R21
+	MOVD abiAny_Bits(R20), R0
+	MOVW abiAny_TypeIndex(R20), R2
+	ADD  $abiAny__size, R20
+	CMPW $const_typeObject, R2
+	BLT  element
+	BL   tvmffi_dropRef(SB)
+	B    element
+
+dead:
+	LDAXR (R19), R2
+	SUB   R22, R2, R2
+	STLXR R2, (R19), R3
+	CBNZW R3, dead
+	CBNZ  R2, next
+	SUB   $const_ArrayOffset, R19, R0
+	MOVD  $·free(SB), R9
+	MOVD  (R9), R9
+	BL    (R9)
+
+next:
+	MOVD deleteStack_list(RSP), R19
+	CBZ  R19, end
+	MOVD abiObject_Deleter(R19), R2
+	MOVD R2, deleteStack_list(RSP)
+	B    object
+
+end:
+	MOVD ZR, R1
+	SPECIFIC(·setDeletion)
+
+out:
+	MOVD  ZR, R0
+	LDP   deleteStack_r21(RSP), (R21, R22)
+	LDP   deleteStack_r19(RSP), (R19, R20)
+	LDP.P deleteStack__size(RSP), (R29, R30)
 	RET

@@ -335,16 +335,26 @@ var CopyObject = sync.OnceValue(func() uintptr {
 	})
 })
 
-// DeleteObject is the address of the deleter of the objects.
+// DeleteObject is the address of the deleter of the objects. What an object ends is deleted
+// after it, not inside it, where no C++ object lies between.
 var DeleteObject = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(object, flags uintptr) uintptr {
-		if flags&abi.DeleterStrong != 0 {
-			index := uintptr(typeOf(object))
-			l := (*Layout)(pointer(*(*uintptr)(pointer(stubs.Layouts + index*unsafe.Sizeof(index)))))
-			l.references(object, func(at *uintptr) { dropRef(*at) })
-		}
-		if flags&abi.DeleterWeak != 0 {
-			purego.SyscallN(stubs.Free, object-ArrayOffset)
+		ended, own := []uintptr{object}, (*abi.Object)(pointer(object)).Deleter
+		for i := 0; i < len(ended); i++ {
+			if i > 0 || flags&abi.DeleterStrong != 0 {
+				index := uintptr(typeOf(ended[i]))
+				l := (*Layout)(pointer(*(*uintptr)(pointer(stubs.Layouts + index*unsafe.Sizeof(index)))))
+				l.references(ended[i], func(at *uintptr) {
+					if o := (*abi.Object)(pointer(*at)); o.Deleter == own && atomic.CompareAndSwapUint64(&o.RefCounts, 1<<32|1, 1<<32) {
+						ended = append(ended, *at)
+					} else {
+						dropRef(*at)
+					}
+				})
+			}
+			if i > 0 || flags&abi.DeleterWeak != 0 {
+				purego.SyscallN(stubs.Free, ended[i]-ArrayOffset)
+			}
 		}
 		return 0
 	})

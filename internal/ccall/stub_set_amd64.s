@@ -456,7 +456,7 @@ retry:
 	RET
 
 last:
-	MOVQ ·stubs+StubFunctions_DecRef(SB), AX
+	MOVQ ·decRef(SB), AX
 	JMP  AX
 
 // int raiseCast(value SI, expected DX): raises what C++ raises, returns -1.

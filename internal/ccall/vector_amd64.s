@@ -88,61 +88,51 @@ TEXT tvmffi_allocate(SB), NOSPLIT|NOFRAME, $0
 // The strong flag releases the elements, the weak flag frees the memory.
 // BX: the array. R12: the next element. R13: the elements left. R14: the flags.
 TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
-	PUSHQ BX
-	PUSHQ R12
-	PUSHQ R13
-	PUSHQ R14
-	SUBQ  $const_align, SP
-	MOVQ  DI, BX
-	MOVL  SI, R14
-	TESTL $const_deleterStrong, R14
-	JEQ   weak
-	MOVQ  const_arrayData(BX), R12
-	MOVQ  const_arraySize(BX), R13
+	TESTL $const_deleterStrong, SI
+	JEQ   free
+	MOVQ  const_arrayData(DI), CX
+	MOVQ  const_arraySize(DI), DX
 
 several:  // values without an object, atOnce at a time
-	CMPQ R13, $const_atOnce
+	CMPQ DX, $const_atOnce
 	JLT  element
-	MOVL abiAny_TypeIndex(R12), AX
-	ORL  (abiAny_TypeIndex+1*abiAny__size)(R12), AX
-	ORL  (abiAny_TypeIndex+2*abiAny__size)(R12), AX
-	ORL  (abiAny_TypeIndex+3*abiAny__size)(R12), AX
-	ORL  (abiAny_TypeIndex+4*abiAny__size)(R12), AX
-	ORL  (abiAny_TypeIndex+5*abiAny__size)(R12), AX
-	ORL  (abiAny_TypeIndex+6*abiAny__size)(R12), AX
-	ORL  (abiAny_TypeIndex+7*abiAny__size)(R12), AX
+	MOVL abiAny_TypeIndex(CX), AX
+	ORL  (abiAny_TypeIndex+1*abiAny__size)(CX), AX
+	ORL  (abiAny_TypeIndex+2*abiAny__size)(CX), AX
+	ORL  (abiAny_TypeIndex+3*abiAny__size)(CX), AX
+	ORL  (abiAny_TypeIndex+4*abiAny__size)(CX), AX
+	ORL  (abiAny_TypeIndex+5*abiAny__size)(CX), AX
+	ORL  (abiAny_TypeIndex+6*abiAny__size)(CX), AX
+	ORL  (abiAny_TypeIndex+7*abiAny__size)(CX), AX
 	CMPL AX, $const_typeObject                      // a power of two
 	JGE  element
-	ADDQ $(const_atOnce*abiAny__size), R12
-	SUBQ $const_atOnce, R13
+	ADDQ $(const_atOnce*abiAny__size), CX
+	SUBQ $const_atOnce, DX
 	JMP  several
 
 element:
-	TESTQ R13, R13
-	JEQ   weak
-	CMPL  abiAny_TypeIndex(R12), $const_typeObject
+	TESTQ DX, DX
+	JEQ   whole
+	CMPL  abiAny_TypeIndex(CX), $const_typeObject
 	JLT   scalar
-	MOVQ  abiAny_Bits(R12), DI
-	MOVQ  ·decRef(SB), AX
-	CALL  AX
+	JMP   tvmffi_delete(SB)
 
 scalar:
-	ADDQ $abiAny__size, R12
-	DECQ R13
+	ADDQ $abiAny__size, CX
+	DECQ DX
 	JMP  several
 
-weak:
-	TESTL $const_deleterWeak, R14
+whole:
+	TESTL $const_deleterWeak, SI
 	JEQ   done
-	LEAQ  -const_ArrayOffset(BX), DI
-	MOVQ  ·free(SB), AX
-	CALL  AX
+
+free:
+	SUBQ $const_align, SP
+	SUBQ $const_ArrayOffset, DI
+	MOVQ ·free(SB), AX
+	CALL AX
+	ADDQ $const_align, SP
 
 done:
-	XORL AX, AX           // callBlock takes it for the return code
-	ADDQ $const_align, SP
-	POPQ R14
-	POPQ R13
-	POPQ R12
-	POPQ BX
+	XORL AX, AX // callBlock takes it for the return code
 	RET

@@ -91,56 +91,49 @@ TEXT tvmffi_allocate(SB), NOSPLIT|NOFRAME, $0
 // The strong flag releases the elements, the weak flag frees the memory.
 // R19: the array. R20: the next element. R21: the elements left. R22: the flags.
 TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
-	STP.W (R29, R30), -saved4__size(RSP)
-	STP   (R19, R20), saved4_r19(RSP)
-	STP   (R21, R22), saved4_r21(RSP)
-	MOVD  R0, R19
-	MOVW  R1, R22
-	TBZ   $const_deleterStrongBit, R22, weak
-	MOVD  const_arrayData(R19), R20
-	MOVD  const_arraySize(R19), R21
+	TBZ  $const_deleterStrongBit, R1, free
+	MOVD const_arrayData(R0), R6
+	MOVD const_arraySize(R0), R7
 
 several:  // values without an object, atOnce at a time
-	CMP   $const_atOnce, R21
+	CMP   $const_atOnce, R7
 	BLT   element
-	MOVWU abiAny_TypeIndex(R20), R2
-	MOVWU (abiAny_TypeIndex+1*abiAny__size)(R20), R3
-	MOVWU (abiAny_TypeIndex+2*abiAny__size)(R20), R4
-	MOVWU (abiAny_TypeIndex+3*abiAny__size)(R20), R5
+	MOVWU abiAny_TypeIndex(R6), R2
+	MOVWU (abiAny_TypeIndex+1*abiAny__size)(R6), R3
+	MOVWU (abiAny_TypeIndex+2*abiAny__size)(R6), R4
+	MOVWU (abiAny_TypeIndex+3*abiAny__size)(R6), R5
 	ORR   R3, R2
 	ORR   R5, R4
 	ORR   R4, R2
 	CMPW  $const_typeObject, R2                      // a power of two
 	BGE   element
-	ADD   $(const_atOnce*abiAny__size), R20
-	SUB   $const_atOnce, R21
+	ADD   $(const_atOnce*abiAny__size), R6
+	SUB   $const_atOnce, R7
 	B     several
 
 element:
-	CBZ  R21, weak
-	MOVW abiAny_TypeIndex(R20), R2
+	CBZ  R7, whole
+	MOVW abiAny_TypeIndex(R6), R2
 	CMPW $const_typeObject, R2
 	BLT  scalar
-	MOVD abiAny_Bits(R20), R0
-	MOVD $·decRef(SB), R9          // not through R27, which C wants back
-	MOVD (R9), R9
-	BL   (R9)
+	B    tvmffi_delete(SB)
 
 scalar:
-	ADD $abiAny__size, R20
-	SUB $1, R21
+	ADD $abiAny__size, R6
+	SUB $1, R7
 	B   several
 
-weak:
-	TBZ  $const_deleterWeakBit, R22, done
-	SUB  $const_ArrayOffset, R19, R0
-	MOVD $·free(SB), R9
-	MOVD (R9), R9
-	BL   (R9)
+whole:
+	TBZ $const_deleterWeakBit, R1, done
+
+free:
+	STP.W (R29, R30), -saved0__size(RSP)
+	SUB   $const_ArrayOffset, R0
+	MOVD  $·free(SB), R9
+	MOVD  (R9), R9
+	BL    (R9)
+	LDP.P saved0__size(RSP), (R29, R30)
 
 done:
-	MOVD  ZR, R0                        // callBlock takes it for the return code
-	LDP   saved4_r21(RSP), (R21, R22)
-	LDP   saved4_r19(RSP), (R19, R20)
-	LDP.P saved4__size(RSP), (R29, R30)
+	MOVD ZR, R0 // callBlock takes it for the return code
 	RET

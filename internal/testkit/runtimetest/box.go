@@ -3,6 +3,7 @@ package runtimetest
 import (
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
@@ -131,3 +132,6 @@ func (x *Box) Add(n int64) (int64, error) {
 	c.Int(1, n)
 	return c.DoInt()
 }
+
+// Assembly is true where the trampolines are assembly.
+const Assembly = ccall.Assembly
