@@ -1,8 +1,6 @@
 package gen
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,25 +18,13 @@ func TestExports_Rust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join("testdata", "export", "wide.rust.golden")
 	got := &txtar.Archive{Comment: []byte("The crate for the package wide, without src/library.rs; go test ./gen -update writes it.\n")}
 	for _, f := range files {
 		if f.Path != "src/library.rs" { // every crate has the same
 			got.Files = append(got.Files, txtar.File{Name: f.Path, Data: f.Content})
 		}
 	}
-	if *update {
-		if err := os.WriteFile(golden, txtar.Format(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(txtar.Format(got))); d != "" {
-		t.Errorf("%s (-) and the result (+) differ:\n%s", golden, d)
-	}
+	compareGolden(t, "wide.rust.golden", got)
 	if again, err := x.Rust(c); err != nil || cmp.Diff(files, again) != "" {
 		t.Error("the second run differs", err)
 	}

@@ -1,8 +1,6 @@
 package gen
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,7 +23,6 @@ func TestExports_cpp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join("testdata", "export", "wide.cpp.golden")
 	got := &txtar.Archive{Comment: []byte("The C++ face of the package wide; go test ./gen -update writes it.\n")}
 	for _, f := range files {
 		if !IsGenerated(f.Content) {
@@ -34,18 +31,7 @@ func TestExports_cpp(t *testing.T) {
 		text := same.ReplaceAllString(string(f.Content), "\n// ...\n\nstruct $1 ")
 		got.Files = append(got.Files, txtar.File{Name: f.Path, Data: []byte(text)})
 	}
-	if *update {
-		if err := os.WriteFile(golden, txtar.Format(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), string(txtar.Format(got))); d != "" {
-		t.Errorf("%s (-) and the result (+) differ:\n%s", golden, d)
-	}
+	compareGolden(t, "wide.cpp.golden", got)
 	again, err := x.Cpp(c)
 	if err != nil || cmp.Diff(files, again) != "" {
 		t.Error("the second run differs", err)
