@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
@@ -162,8 +163,14 @@ func TestGenerated(t *testing.T) {
 }
 
 // upToDate checks that the generated files of a package match its directives. A test that
-// exports a package of this folder calls it first: export would write them anew.
+// exports a package of this folder calls it first: export would write them anew. One check of a folder serves all.
 func upToDate(t testing.TB, folder string) {
 	t.Helper()
+	if _, done := checked.Load(folder); done {
+		return
+	}
 	run(t, nil, consumer.Tool(t), "export", folder, "--check")
+	checked.Store(folder, true)
 }
+
+var checked sync.Map // folders that are up to date

@@ -37,6 +37,8 @@ var (
 	native = append(slices.Clone(loads), "./reflection", "./generated/ffi/...", "./generated/testing/...", "./cuda/...", "./tvm/...") // what calls C
 	// What calls C by itself, for builds in which the compiler makes other code of Go. The rest of native calls through it.
 	compiled = append(slices.Clone(loads), "./reflection", "./generated/testing", "./cuda", "./cuda/kernelrt", "./tvm/disco", "./tvm/rpc")
+	// What has goroutines of its own, in its code or its tests.
+	concurrent = append(slices.Clone(loads), "./reflection", "./cuda", "./cuda/internal/gputest", "./cuda/kernelrt", "./cuda/nvrtc", "./cuda/spec/check", "./tvm/...")
 	// Where a build without assembly compiles other files.
 	portable = append(slices.Clone(loads), "./cuda/kernelrt", "./cuda/spec/check", "./tvm/disco")
 	headers  = append(slices.Clone(loads), "./native") // what reads headers of TVM-FFI
@@ -70,7 +72,7 @@ var steps = []step{
 	{name: "examples", group: "journeys", about: "the module of the examples: generate, vet, test", args: words{"-tags=bindings,checkers,e2e"}, needs: cmake, do: examples},
 
 	// Build modes: the same tests in another build or environment.
-	{name: "race", group: "modes", about: "the race detector, with cgo", on: native, args: words{"CGO_ENABLED=1", "-race"}},
+	{name: "race", group: "modes", about: "the race detector, with cgo", on: concurrent, args: words{"CGO_ENABLED=1", "-race"}},
 	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", on: compiled, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
 	{name: newest, group: "modes", about: "the newest release of Go, without cgo", on: compiled, args: words{"CGO_ENABLED=0", "GOTOOLCHAIN=" + newest}},
 	{name: "arm64", group: "modes", about: "under qemu", on: append(slices.Clone(calls), "./internal/abi"), needs: arm64,
