@@ -297,24 +297,22 @@ func TestDeviceRestored(t *testing.T) {
 func TestRelease(t *testing.T) {
 	f := load(t)
 	retain(t, f)
-	if n := f.contexts(); n != 2 {
-		t.Fatalf("%d contexts are retained, want 2", n)
-	}
+	all := f.contexts() // a test in which the driver refuses to release one leaves more than 2
 	m := must[*cuda.Memory](t)(cuda.Device(1).Alloc(16))
 	wantError(t, cuda.Device(1).Release(), tvmffi.ErrValue, "0 operations run, and these were not freed: allocations: 1 of 16 bytes: free or close them first")
 	ok(t, m.Free())
 	wantError(t, cuda.WithDevice(1, func() error { return cuda.Device(1).Release() }), tvmffi.ErrValue, "1 operations")
 	ok(t, cuda.Device(1).Release())
 	ok(t, cuda.Device(1).Release())
-	if n := f.contexts(); n != 1 {
-		t.Errorf("%d contexts are retained after Release, want 1", n)
+	if n := f.contexts(); n != all-1 {
+		t.Errorf("%d contexts are retained after Release, want %d", n, all-1)
 	}
 	f.failing("cuDevicePrimaryCtxRetain", 2, 0)
 	_, err := cuda.Device(1).Alloc(16)
 	wantDriverError(t, err, cuda.ErrOutOfMemory, "cuDevicePrimaryCtxRetain")
 	ok(t, cuda.Device(1).Synchronize())
-	if n := f.contexts(); n != 2 {
-		t.Errorf("%d contexts are retained after the next use, want 2", n)
+	if n := f.contexts(); n != all {
+		t.Errorf("%d contexts are retained after the next use, want %d", n, all)
 	}
 }
 

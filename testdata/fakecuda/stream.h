@@ -53,7 +53,7 @@ int ask(const TaskRef& t, int dev) {
     const auto needed = ++marks;
     collect(t, needed);
     for (auto p : std::vector<TaskRef>(pending.begin(), pending.end()))
-      if (p->mark == needed && runnable(*p)) { run(p); break; }
+      if (p->mark == needed && !p->host && runnable(*p)) { run(p); break; }  // a function of the host may wait for who asks
   }
   if (t->state != Task::done) return kNotReady;
   host_waited(t->time);
