@@ -2,10 +2,9 @@ package disco
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -31,34 +30,20 @@ func (s *Session) connect(ctx context.Context) error {
 	if s.options.Plain {
 		return fmt.Errorf("collective operations on CPUs: %w in a session with Options.Plain", errors.ErrUnsupported)
 	}
-	token := newToken()
-	perHost := s.workers
-	var hosts []string
+	token, host := rand.Text(), ""
 	if s.nodes != nil {
-		perHost = s.workers / (len(s.nodes) + 1)
-		hosts = s.hosts()
+		host = hostOf(s.nodes[0].conn.LocalAddr()) // as the nodes know this one
 	}
-	d, err := s.command("listen", token, strings.Join(hosts, ","), perHost)
+	d, err := s.command("listen", token, host)
 	if err != nil {
 		return err
 	}
 	defer d.Release()
-	addresses := make([]string, s.workers)
-	for i := range addresses {
-		v, err := d.Get(ctx, i)
-		if err != nil {
-			return err
-		}
-		if addresses[i], err = tvmffi.As[string](v); err != nil {
-			return fmt.Errorf("the address of worker %d: %w", i, err)
-		}
-	}
-	text, err := json.Marshal(addresses)
+	address, err := d.Get(ctx, 0)
 	if err != nil {
 		return err
 	}
-	d, err = s.command("connect", string(text), s.options.Groups, s.options.Limit.Milliseconds())
-	if err != nil {
+	if d, err = s.command("connect", address.Value(), token, s.workers, s.options.Groups, s.options.Limit.Milliseconds()); err != nil {
 		return err
 	}
 	d.Release()

@@ -23,10 +23,10 @@ func init() {
 		commandPrefix + "take":      (*worker).take,
 		commandPrefix + "listen":    (*worker).listen,
 		commandPrefix + "connect":   (*worker).connect,
-		commandPrefix + "broadcast": collective((*group).broadcast),
-		commandPrefix + "scatter":   collective((*group).scatter),
-		commandPrefix + "gather":    collective((*group).gather),
-		commandPrefix + "allgather": collective((*group).allgather),
+		commandPrefix + "broadcast": collective(spread("broadcast", false)),
+		commandPrefix + "scatter":   collective(spread("scatter", true)),
+		commandPrefix + "gather":    collective(collect("gather", false)),
+		commandPrefix + "allgather": collective(collect("allgather", true)),
 		commandPrefix + "allreduce": (*worker).allreduce,
 	}
 }

@@ -33,8 +33,9 @@
 // TVM has these for GPUs only. This package adds them for tensors in CPU memory: [Session.Broadcast],
 // [Session.Scatter], [Session.GatherToWorker0], [Session.Allgather] and [Session.Allreduce]. Modules
 // compiled by TVM find them too, as runtime.disco.allreduce and the like, if Session.Call calls the
-// module. Workers on one host use unix sockets without a file, on several hosts TCP. Each pair of
-// workers has one connection.
+// module. They are for development and tests: all numbers go through the process of worker 0, by a unix socket
+// without a file, or TCP between hosts. Operations between two workers are missing. [Session.InitCCL] chooses another
+// library.
 //
 // # Hosts
 //
@@ -65,9 +66,8 @@
 //	failure.go     errors on their way to the controller
 //	collective.go  the collective operations, on the side of the controller
 //	operations.go  the same on the side of a worker
-//	reduce.go      how numbers are combined
-//	group.go       messages between workers
-//	meeting.go     how workers find each other
+//	cpu.go         the hub that all workers use, and how it combines numbers
+//	reduce.go      the operators
 //	sockets.go     Sockets, the controller of several hosts
 //	join.go        Join, one of the other hosts
 //	node.go        the connection between hosts, and a host as the controller sees it

@@ -155,10 +155,10 @@ func TestDecodeFailures(t *testing.T) {
 	}
 }
 
-// reduceAll lets three workers reduce a tensor each, and returns the results by rank.
-func reduceAll[T tvmffi.Element](t *testing.T, op ReduceOp, dtype tvmffi.DataType, parts [][]T) [][]T {
+// reduced lets three workers reduce a tensor each, and returns the results by rank.
+func reduced[T tvmffi.Element](t *testing.T, op ReduceOp, dtype tvmffi.DataType, parts [][]T) [][]T {
 	t.Helper()
-	groups := meetAll(t, len(parts), "tcp", "127.0.0.1:0%.0d", 20*time.Second)
+	groups := meetAll(t, len(parts), 20*time.Second)
 	results := make([][]T, len(parts))
 	var all sync.WaitGroup
 	for rank, part := range parts {
@@ -191,14 +191,14 @@ func reduceAll[T tvmffi.Element](t *testing.T, op ReduceOp, dtype tvmffi.DataTyp
 	return results
 }
 
-// TestReduce: three workers reduce numbers, of which each reduces a part. All get the same result.
+// TestReduce: three workers reduce numbers. All get the same result.
 func TestReduce(t *testing.T) {
 	load(t)
 	parts := [][]int32{{1, 2, 3, -4, 5}, {2, -3, 4, 5, 6}, {7, 8, -9, 1, 2}}
 	for op, want := range map[ReduceOp][]int32{
 		Sum: {10, 7, -2, 2, 13}, Product: {14, -48, -108, -20, 60}, Min: {1, -3, -9, -4, 2}, Max: {7, 8, 4, 5, 6}, Average: {3, 2, 0, 0, 4},
 	} {
-		for rank, got := range reduceAll(t, op, tvmffi.Int32, parts) {
+		for rank, got := range reduced(t, op, tvmffi.Int32, parts) {
 			if !slices.Equal(got, want) {
 				t.Errorf("the %v on worker %d is %v, want %v", op, rank, got, want)
 			}
@@ -208,7 +208,7 @@ func TestReduce(t *testing.T) {
 	for rank := range half {
 		half[rank] = []tvmffi.BF16{tvmffi.ToBF16(float32(rank + 1)), tvmffi.ToBF16(0.5)}
 	}
-	for rank, got := range reduceAll(t, Average, tvmffi.BFloat16, half) {
+	for rank, got := range reduced(t, Average, tvmffi.BFloat16, half) {
 		if got[0].Float32() != 2 || got[1].Float32() != 0.5 {
 			t.Errorf("the average on worker %d is %v and %v, want 2 and 0.5", rank, got[0].Float32(), got[1].Float32())
 		}
@@ -218,7 +218,7 @@ func TestReduce(t *testing.T) {
 // TestReduce_refused: tensors and operators that do not fit are refused before anything is sent.
 func TestReduce_refused(t *testing.T) {
 	load(t)
-	g := &group{peers: make([]*peer, 1), groups: 1}
+	g := &group{size: 1, groups: 1}
 	tensor := func(d tvmffi.DataType, n int64) *tvmffi.Tensor {
 		x, err := tvmffi.NewTensor(d, n)
 		if err != nil {

@@ -3,10 +3,7 @@ package disco
 import (
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"testing"
-	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -23,15 +20,5 @@ func TestFailures_text(t *testing.T) {
 	}
 	if e, ok := errors.AsType[*WorkerError](error(all)); !ok || e.Worker != 0 || !errors.Is(all, lost) || !errors.Is(all, other) {
 		t.Errorf("the errors are not found in %v", all)
-	}
-}
-
-// TestGreet sends a greeting to a peer that does not read.
-func TestGreet(t *testing.T) {
-	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
-	if err := greet(a, []byte("hello"), time.Now().Add(time.Millisecond)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a greeting that nobody reads: %v", err)
 	}
 }

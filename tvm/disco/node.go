@@ -112,15 +112,6 @@ func (n *node) lost() error {
 	}
 }
 
-// hosts returns the addresses of the hosts of a socket session, as the hosts know each other.
-func (s *Session) hosts() []string {
-	all := []string{hostOf(s.nodes[0].conn.LocalAddr())}
-	for _, n := range s.nodes {
-		all = append(all, hostOf(n.conn.RemoteAddr()))
-	}
-	return all
-}
-
 func hostOf(a net.Addr) string {
 	host, _, err := net.SplitHostPort(a.String())
 	if err != nil {

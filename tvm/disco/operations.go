@@ -3,6 +3,8 @@ package disco
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -80,16 +82,11 @@ func collectives() map[string]any {
 	const prefix = "runtime.disco.."
 	all := map[string]any{}
 	for name, command := range map[string]func(*worker, []tvmffi.Any) (any, error){
-		"broadcast_from_worker0": collective((*group).broadcast),
-		"scatter_from_worker0":   collective((*group).scatter),
-		"gather_to_worker0":      collective((*group).gather),
-		"allgather":              collective((*group).allgather),
+		"broadcast_from_worker0": collective(spread("broadcast", false)),
+		"scatter_from_worker0":   collective(spread("scatter", true)),
+		"gather_to_worker0":      collective(collect("gather", false)),
+		"allgather":              collective(collect("allgather", true)),
 		"allreduce":              (*worker).allreduce,
-		"recv_from_worker0":      point(func(*group) int { return 0 }, true),
-		"send_to_next_group":     point(func(g *group) int { return g.rank + len(g.peers)/g.groups }, false),
-		"recv_from_prev_group":   point(func(g *group) int { return g.rank - len(g.peers)/g.groups }, true),
-		"send_to_worker":         point(nil, false),
-		"recv_from_worker":       point(nil, true),
 	} {
 		all[prefix+name] = tvmffi.Packed(func(args []tvmffi.Any) (any, error) {
 			w, err := current()
@@ -102,133 +99,130 @@ func collectives() map[string]any {
 	return all
 }
 
-// point returns an operation between two workers: the other one is peer, or the second argument.
-func point(other func(*group) int, receive bool) func(*worker, []tvmffi.Any) (any, error) {
-	return func(w *worker, args []tvmffi.Any) (any, error) {
-		return nil, w.operate(args, func(g *group) error {
-			t, err := tvmffi.As[*tvmffi.Tensor](args[0])
-			if err != nil {
-				return err
-			}
-			var rank int
-			if other != nil {
-				rank = other(g)
-			} else if rank, err = tvmffi.As[int](args[1]); err != nil {
-				return err
-			}
-			if rank < 0 || rank >= len(g.peers) || rank == g.rank {
-				return fmt.Errorf("worker %d has no peer %d among %d workers", g.rank, rank, len(g.peers))
-			}
-			b, err := memory(t, "message")
-			if err != nil {
-				return err
-			}
-			if end := time.Now().Add(g.limit); receive {
-				return g.receive(opPoint, rank, b, end)
-			} else {
-				return g.send(opPoint, rank, b, end)
-			}
-		})
+// memory returns the bytes of a tensor that an operation works on.
+func memory(t *tvmffi.Tensor, what string) ([]byte, error) {
+	if t == nil {
+		return nil, fmt.Errorf("the worker has no tensor for the %s", what)
 	}
+	b, err := t.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("the tensor for the %s: %w", what, err)
+	}
+	return b, nil
 }
 
-func (g *group) broadcast(inGroup bool, from, to *tvmffi.Tensor) error {
-	first, size := g.team(inGroup)
+// shares returns an error unless whole has the parts of size workers.
+func shares(whole []byte, size, each int) error {
+	if len(whole) != size*each {
+		return fmt.Errorf("the tensor of all workers has %d bytes, expected %d workers with %d bytes each", len(whole), size, each)
+	}
+	return nil
+}
+
+func (g *group) allreduce(op ReduceOp, inGroup bool, from, to *tvmffi.Tensor) error {
+	if op < Sum || op > Average {
+		return fmt.Errorf("%v is not an operator", op)
+	}
+	out, err := memory(from, "source")
+	if err != nil {
+		return err
+	}
 	in, err := memory(to, "result")
 	if err != nil {
 		return err
 	}
-	if g.rank != first {
-		return g.exchange(opBroadcast, first, 1, nil, func(_ int, end time.Time) error {
-			return g.receive(opBroadcast, first, in, end)
-		})
+	t := from.DataType()
+	if len(in) != len(out) || t != to.DataType() {
+		return fmt.Errorf("the source is %d bytes of %v, and the result %d bytes of %v", len(out), t, len(in), to.DataType())
 	}
-	out, err := memory(from, "source")
-	if err != nil {
+	if _, err := reduceAll(op, t, [][]byte{nil}); err != nil { // before anything is sent
 		return err
 	}
-	if len(in) != len(out) {
-		return fmt.Errorf("the source has %d bytes, and the result %d", len(out), len(in))
-	}
-	return g.exchange(opBroadcast, first, size, func(int) []byte { return out }, func(i int, _ time.Time) error {
-		if i == 0 {
-			copy(in, out)
+	return g.ask("allreduce", inGroup, out, in, op, t)
+}
+
+// spread is a transfer from the first worker: broadcast, or scatter with parts.
+func spread(op string, parts bool) transfer {
+	return func(g *group, inGroup bool, from, to *tvmffi.Tensor) error {
+		first, size := g.team(inGroup)
+		in, err := memory(to, "result")
+		var out []byte
+		if err == nil && g.rank == first {
+			if out, err = memory(from, "source"); err == nil && parts {
+				err = shares(out, size, len(in))
+			} else if err == nil && len(in) != len(out) {
+				err = fmt.Errorf("the source has %d bytes, and the result %d", len(out), len(in))
+			}
 		}
-		return nil
-	})
-}
-
-// shares returns the parts of b, one for each of size workers.
-func shares(b []byte, size, each int) (func(i int) []byte, error) {
-	if len(b) != size*each {
-		return nil, fmt.Errorf("the tensor of all workers has %d bytes, expected %d workers with %d bytes each", len(b), size, each)
-	}
-	return func(i int) []byte { return b[i*each : (i+1)*each] }, nil
-}
-
-func (g *group) scatter(inGroup bool, from, to *tvmffi.Tensor) error {
-	first, size := g.team(inGroup)
-	in, err := memory(to, "result")
-	if err != nil {
-		return err
-	}
-	if g.rank != first {
-		return g.exchange(opScatter, first, 1, nil, func(_ int, end time.Time) error {
-			return g.receive(opScatter, first, in, end)
-		})
-	}
-	out, err := memory(from, "source")
-	if err != nil {
-		return err
-	}
-	share, err := shares(out, size, len(in))
-	if err != nil {
-		return err
-	}
-	return g.exchange(opScatter, first, size, share, func(i int, _ time.Time) error {
-		if i == 0 {
-			copy(in, share(0))
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		return g.ask(op, inGroup, out, in, 0, tvmffi.DataType{})
+	}
 }
 
-func (g *group) gather(inGroup bool, from, to *tvmffi.Tensor) error {
-	first, size := g.team(inGroup)
-	out, err := memory(from, "source")
-	if err != nil {
-		return err
-	}
-	if g.rank != first {
-		return g.exchange(opGather, first, 1, func(int) []byte { return out }, func(int, time.Time) error { return nil })
-	}
-	return g.collect(opGather, first, size, out, to, nil)
-}
-
-func (g *group) allgather(inGroup bool, from, to *tvmffi.Tensor) error {
-	first, size := g.team(inGroup)
-	out, err := memory(from, "source")
-	if err != nil {
-		return err
-	}
-	return g.collect(opAllgather, first, size, out, to, func(int) []byte { return out })
-}
-
-// collect receives the shares of all workers, of which out is the own one.
-func (g *group) collect(op operation, first, size int, out []byte, to *tvmffi.Tensor, send func(int) []byte) error {
-	in, err := memory(to, "result")
-	if err != nil {
-		return err
-	}
-	share, err := shares(in, size, len(out))
-	if err != nil {
-		return err
-	}
-	return g.exchange(op, first, size, send, func(i int, end time.Time) error {
-		if first+i == g.rank {
-			copy(share(i), out)
-			return nil
+// collect is a transfer to all workers, or to the first one.
+func collect(op string, toAll bool) transfer {
+	return func(g *group, inGroup bool, from, to *tvmffi.Tensor) error {
+		first, size := g.team(inGroup)
+		out, err := memory(from, "source")
+		var in []byte
+		if err == nil && (toAll || g.rank == first) {
+			if in, err = memory(to, "result"); err == nil {
+				err = shares(in, size, len(out))
+			}
 		}
-		return g.receive(op, first+i, share(i), end)
-	})
+		if err != nil {
+			return err
+		}
+		return g.ask(op, inGroup, out, in, 0, tvmffi.DataType{})
+	}
+}
+
+// listen starts the hub on worker 0. It gets the token and the host to listen on, which is empty if all workers are on
+// one host. It returns the address.
+func (w *worker) listen(args []tvmffi.Any) (any, error) {
+	w.close()
+	if w.id.rank != 0 {
+		return nil, nil
+	}
+	token, err1 := tvmffi.As[string](args[0])
+	host, err2 := tvmffi.As[string](args[1])
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	network, address := "unix", "@tvmffi-disco-"+token[:8] // nothing of an abstract address remains in the file system
+	if host != "" {
+		network, address = "tcp", net.JoinHostPort(host, "0")
+	}
+	l, err := net.Listen(network, address)
+	if err != nil {
+		return nil, err
+	}
+	workers.Lock()
+	w.hub = newHub(l, token)
+	workers.Unlock()
+	return network + " " + l.Addr().String(), nil
+}
+
+// connect connects a worker with the hub. It gets the address, the token, the numbers of workers and groups and the limit
+// for one operation in milliseconds.
+func (w *worker) connect(args []tvmffi.Any) (any, error) {
+	address, err1 := tvmffi.As[string](args[0])
+	token, err2 := tvmffi.As[string](args[1])
+	size, err3 := tvmffi.As[int](args[2])
+	groups, err4 := tvmffi.As[int](args[3])
+	limit, err5 := tvmffi.As[int64](args[4])
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		return nil, err
+	}
+	g := &group{rank: int(w.id.rank), size: size, groups: groups, limit: time.Duration(limit) * time.Millisecond}
+	network, place, _ := strings.Cut(address, " ")
+	if err := joinGroup(g, network, place, token); err != nil {
+		return nil, err
+	}
+	workers.Lock()
+	w.group = g
+	workers.Unlock()
+	return nil, nil
 }

@@ -22,7 +22,7 @@ import (
 // Any peer that can connect becomes a node, and can run any function here: Disco has neither a secret nor encryption. Use a
 // listener on a loopback address with a tunnel, a private network, or for nodes in Go a listener of crypto/tls that
 // demands certificates. A peer that leaves or sends something before all have come is not counted. Workers of Go connect
-// to the addresses that the controller sees, so address translation is not supported.
+// to the address of the controller that its first node sees.
 //
 // A node is lost if its process or its connection ends, or if its machine is silent for Options.Silence. Then the
 // session can only be closed. Disco sends no heartbeats: only a probe from outside, such as Kubernetes', finds a node

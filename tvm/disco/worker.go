@@ -21,7 +21,7 @@ type worker struct {
 	thread   int
 	failures []failure // since the controller asked last
 	group    *group    // nil until the workers have been connected
-	listener *meeting  // until they are
+	hub      *hub      // of worker 0
 }
 
 type workerID struct{ session, rank int64 }
@@ -130,10 +130,10 @@ func workersOf(session int64) []*worker {
 
 func (w *worker) close() {
 	workers.Lock()
-	g, l := w.group, w.listener
+	g, h := w.group, w.hub
 	workers.Unlock()
-	if l != nil {
-		l.close()
+	if h != nil {
+		h.fail(errClosed)
 	}
 	if g != nil {
 		g.close(errClosed)
