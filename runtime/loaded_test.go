@@ -169,6 +169,18 @@ func TestBindingsUseWhatIsLoaded(t *testing.T) {
 			}
 		}
 	}
+	core, err := os.ReadFile(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := place("other/libsecond.so")
+	if err := os.WriteFile(second, append(core, 0), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err = runtimetest.Child(t, "steps", "TVMFFI_LIBRARY="+nativetest.Library(t), envSteps+"=module="+second)
+	if err == nil || !strings.Contains(out, second+" cannot be loaded: it registers ffi.") {
+		t.Errorf("another build of libtvm_ffi: the child ended with %v:\n%.300s", err, out)
+	}
 	for range 3 {
 		if out, err := runtimetest.Child(t, "copies at once", "TVMFFI_LIBRARY="+nativetest.Library(t), envSteps+"="+garden+" "+copied+" "+linked); err != nil {
 			t.Errorf("with goroutines the child ended with %v:\n%s", err, out)

@@ -62,6 +62,9 @@ func (s Snapshot) clash() error {
 			loaded = append(loaded, build{file, added(nil, s.functions)})
 		}
 	}
+	if core := CorePath(); sizeOf(s.path) < 2*sizeOf(core) && fileContains(s.path, "ffi.Module.load_from_file.so\x00") {
+		loaded = append(loaded, build{core, s.functions})
+	}
 	if len(loaded) == 0 {
 		return nil
 	}
@@ -81,6 +84,14 @@ func (s Snapshot) clash() error {
 		}
 	}
 	return nil
+}
+
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // registersAgain returns the first name that both files register, "" if data is not another
