@@ -101,7 +101,7 @@ func stages(s schema.Schema, c plan.Config) (*place.Places, error) {
 // consumer's own files there. It also checks that every object type has the layout of
 // tvmffi.Object, and that no generated file imports unsafe or runtime. Generated files
 // of an earlier run that are not among files count as removed. Verify writes nothing.
-// The error lists all problems.
+// The error lists all problems. It is [ErrLoad] if the go command is missing or fails.
 func Verify(dir string, files []File) error {
 	overlay := make(map[string][]byte, len(files))
 	for _, f := range files {
@@ -109,6 +109,9 @@ func Verify(dir string, files []File) error {
 	}
 	return verify.Check(dir, IsGenerated, overlay)
 }
+
+// ErrLoad is the error of [Verify] if nothing could be checked.
+var ErrLoad = verify.ErrLoad
 
 // PackageNames returns the names of the packages in external, the form of
 // Config.External or Config.Imported, by import path. dir is in the module that imports them. A package

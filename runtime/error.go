@@ -1,6 +1,7 @@
 package tvmffi
 
 import (
+	"io/fs"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -37,7 +38,7 @@ var (
 	// library from which the bindings were generated.
 	ErrSchema error = kindError(failure.KindSchema)
 	// ErrNotFound is the kind of the error that reports that no file of a library was
-	// found.
+	// found. For such an error, errors.Is also reports true for fs.ErrNotExist.
 	ErrNotFound error = kindError(failure.KindLibrary)
 )
 
@@ -85,7 +86,7 @@ func (e *Error) Is(target error) bool {
 		o := e.failure().Native()
 		return o != nil && o.Handle() == t.failure().Native().Handle()
 	}
-	return false
+	return target == fs.ErrNotExist && failure.KindIs(e.Kind, failure.KindLibrary)
 }
 
 // Unwrap returns the error that caused e, or nil. The cause is the Go error that a callback

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/big"
 	"os"
 	"os/exec"
@@ -162,6 +163,20 @@ func init() {
 			return err
 		}
 		return errors.Join(bindrt.Load(&later), use())
+	}
+	runtimetest.Children["again"] = func() error {
+		l := bindrt.Library{Files: []bindrt.File{{Name: "libgarden.so"}}}
+		alive := bindrt.Func{Library: &l, Name: "garden.alive", Sig: "() -> int"}
+		bad := bindrt.Load(&l, tvmffi.WithFile("nowhere/libgarden.so"))
+		if !errors.Is(bad, tvmffi.ErrNotFound) || !errors.Is(bad, fs.ErrNotExist) || errors.Is(bad, fs.ErrExist) {
+			return fmt.Errorf("a file that is not there: %w", bad)
+		}
+		var c bindrt.Call1
+		c.Begin(&alive, 0)
+		if err := c.Do(); !errors.Is(err, tvmffi.ErrNotFound) {
+			return fmt.Errorf("a use reports the failure: %w", err)
+		}
+		return bindrt.Load(&l) // looks where TVMFFI_LIBRARY_PATH says
 	}
 	runtimetest.Children["version"] = func() error {
 		l := bindrt.Library{Files: []bindrt.File{{Name: name, Package: "apache-tvm-ffi", Version: os.Getenv(envFirst), PathInPackage: find.PathOfCore(runtime.GOOS), Dependency: true}}}
@@ -487,6 +502,10 @@ func TestLibraryOfSeveralPackages(t *testing.T) {
 func TestLoadLater(t *testing.T) {
 	library, garden := nativetest.Library(t), nativetest.Build(t, "garden")
 	if out, err := runtimetest.Child(t, "later", "TVMFFI_LIBRARY="+library, envFile+"="+garden); err != nil {
+		t.Errorf("the child ended with %v:\n%s", err, out)
+	}
+	// A Load without options does not look at the file that an earlier one was given in vain.
+	if out, err := runtimetest.Child(t, "again", "TVMFFI_LIBRARY="+library, "TVMFFI_LIBRARY_PATH="+filepath.Dir(garden)); err != nil {
 		t.Errorf("the child ended with %v:\n%s", err, out)
 	}
 }

@@ -44,6 +44,10 @@ func run(ctx context.Context, con *console.Console, args []string) int {
 	root := newRoot(con)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if lost := con.Lost(); lost != nil {
+		con.Notef("tvmffi-bind: %v\n", lost)
+		return exitFailed
+	}
 	if err == nil {
 		return exitOK
 	}

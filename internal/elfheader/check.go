@@ -7,30 +7,28 @@ import (
 	"runtime"
 )
 
-// machine returns the number of this platform in ELF headers, 0 if it is not known here.
-func machine() uint16 {
-	switch runtime.GOARCH {
-	case "amd64":
-		return 62
-	case "arm64":
-		return 183
-	case "riscv64":
-		return 243
-	case "ppc64le":
-		return 21
-	case "s390x":
-		return 22
-	case "loong64":
-		return 258
+// machines has the numbers of architectures in ELF headers.
+var machines = map[string]uint16{"386": 3, "arm": 40, "amd64": 62, "arm64": 183, "riscv64": 243, "ppc64le": 21, "s390x": 22, "loong64": 258}
+
+// checkMachine returns an error if a library is for another machine. Some loaders say of such a
+// file that there is none.
+func checkMachine(h *Header) error {
+	if here := machines[runtime.GOARCH]; here == 0 || h.Machine == here {
+		return nil
 	}
-	return 0
+	for arch, number := range machines {
+		if number == h.Machine {
+			return fmt.Errorf("it is built for %s and cannot be loaded on %s; get the library for %[2]s", arch, runtime.GOARCH)
+		}
+	}
+	return fmt.Errorf("it is built for the machine with the ELF number %d and cannot be loaded on %s; get the library for %[2]s", h.Machine, runtime.GOARCH)
 }
 
 // Check returns an error if the loader of this platform must not open the file at path: it is
-// not a regular file, or it is shorter than its headers say. The loader of Linux maps a truncated
+// not a regular file, it is built for another machine, or it is shorter than its headers say. The loader of Linux maps a truncated
 // library all the same, and the process dies by SIGBUS as soon as the missing part is used;
 // those of macOS and Windows refuse it themselves. A file that is missing, that is for another
-// platform, or that is not a library is left to the loader, which refuses it with a reason.
+// system, or that is not a library is left to the loader, which refuses it with a reason.
 func Check(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -55,7 +53,12 @@ func Check(path string) error {
 		return nil
 	}
 	h, err := Read(file, uint64(info.Size()))
-	if !errors.Is(err, ErrTruncated) || h != nil && h.Machine != machine() {
+	if h != nil {
+		if err := checkMachine(h); err != nil {
+			return err
+		}
+	}
+	if !errors.Is(err, ErrTruncated) {
 		return nil
 	}
 	return err

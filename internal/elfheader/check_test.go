@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is missing, foreign or not a library is left to the loader.
+// What is missing, for another system or not a library is left to the loader.
 func TestCheckOthers(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -80,12 +80,18 @@ func TestCheckOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
-		library(t, "linux", "amd64"), library(t, "linux", "arm64"), library(t, "darwin", "arm64"), library(t, "windows", "amd64"),
+		library(t, "linux", runtime.GOARCH), library(t, "darwin", "arm64"), library(t, "windows", "amd64"),
 		write("text.so", strings.Repeat("text\n", 100)), write("short.so", "x"), filepath.Join(dir, "missing.so"),
-		filepath.Join(dir, "text.so", "below.so"), write("foreign.so", string(foreign[:len(foreign)/2])),
+		filepath.Join(dir, "text.so", "below.so"),
 	} {
 		if err := elfheader.Check(path); err != nil {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, data := range [][]byte{foreign, foreign[:len(foreign)/2]} {
+		want := "it is built for " + other + " and cannot be loaded on " + runtime.GOARCH
+		if err := elfheader.Check(write("foreign.so", string(data))); runtime.GOOS == "linux" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d bytes: %v, want %s", len(data), err, want)
 		}
 	}
 	if err := elfheader.Check(dir); err == nil || !strings.Contains(err.Error(), "this is a folder") {

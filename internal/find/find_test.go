@@ -264,7 +264,7 @@ func TestMiss(t *testing.T) {
 		if !strings.HasPrefix(text, c.begins) || !strings.HasSuffix(text, c.remedy) {
 			t.Errorf("%s: got\n%s\nwant %q ... %q", c.what, text, c.begins, c.remedy)
 		}
-		if strings.Contains(text, "\ninstall the Python package (go tool tvmffi-bind setup sample if that knows it, or pip install sample==1.0), or put it beside the executable") != (c.remedy == "run go generate") {
+		if strings.Contains(text, "\ninstall the Python package (go tool tvmffi-bind setup sample==1.0, or pip install sample==1.0), or put it beside the executable") != (c.remedy == "run go generate") {
 			t.Errorf("%s: the remedies are\n%s", c.what, text)
 		}
 	}

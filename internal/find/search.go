@@ -90,7 +90,7 @@ func (s *Search) remedyForLibrary() string {
 	remedy := "put it beside the executable, name its folder in TVMFFI_LIBRARY_PATH (absolute), or give its path to Load with tvmffi.WithFile" +
 		"\nif it was renamed after the bindings were generated, restore the name, or write the new name under libraries in tvmffi.yaml and run go generate"
 	if s.File.Package != "" {
-		remedy = fmt.Sprintf("install the Python package (go tool tvmffi-bind setup %s if that knows it, or pip install %[1]s==%[2]s), or ", s.File.Package, s.File.Version) + remedy
+		remedy = fmt.Sprintf("install the Python package (go tool tvmffi-bind setup %s==%s, or pip install %[1]s==%[2]s), or ", s.File.Package, s.File.Version) + remedy
 	}
 	return remedy
 }

@@ -21,18 +21,21 @@ type Library struct {
 	// goroutines could take it and a second lock in different orders.
 	loading, done bool
 	state         error
-	options, like *find.Options // of the last Load that had some, and of Like at that time
+	options, like *find.Options // of the Load that succeeded, and of Like at that time
 	loads         int64         // how many libraries were loaded when state was set
 	// Paths holds where each of Files was found, as far as they are loaded.
 	Paths []string
 }
 
 // Load finds and loads the libraries; o is nil without options. Once it has succeeded,
-// later calls do nothing. A failure is reported again to each use until a call with
-// options succeeds, Like gets options, or something else has loaded a library. A call from
+// later calls do nothing. A failure is reported again to each use until another call
+// succeeds, Like gets options, or something else has loaded a library. A call from
 // a library that is being loaded does nothing, either: Go code that its initialisers call
 // finds what is registered so far.
-func (l *Library) Load(o *find.Options) error {
+func (l *Library) Load(o *find.Options) error { return l.load(o, true) }
+
+// load is Load. Without again, a failure is reported again before anything is looked for.
+func (l *Library) load(o *find.Options, again bool) error {
 	if l == nil {
 		return (&Library{}).find(o)
 	}
@@ -41,16 +44,17 @@ func (l *Library) Load(o *find.Options) error {
 	if l.loading {
 		return nil
 	}
-	if o != nil {
-		l.options = o
-	}
 	var like *find.Options
 	if l.Like != nil {
 		like = l.Like.options
 	}
-	if l.done && (l.state == nil || o == nil && l.like == like && l.loads == loads.Load()) {
+	if l.done && (l.state == nil || !again && l.like == like && l.loads == loads.Load()) {
+		if o != nil {
+			l.options = o
+		}
 		return l.state
 	}
+	given := o
 	if o == nil {
 		o = like
 	}
@@ -59,6 +63,9 @@ func (l *Library) Load(o *find.Options) error {
 	defer func() { l.loading = false }()
 	l.state = l.find(o)
 	l.done, l.loads = true, loads.Load()
+	if given != nil && l.state == nil { // those of a call that failed hold for no other
+		l.options = given
+	}
 	return l.state
 }
 
@@ -104,7 +111,7 @@ func (l *Library) Ensure() error {
 	if l == nil && capi.Attached() {
 		return nil
 	}
-	return l.Load(nil)
+	return l.load(nil, false)
 }
 
 // Lacks says why something that was generated is not there, and what to do. It

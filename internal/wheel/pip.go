@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // tools lists the commands that can download a wheel, the most usual first.
@@ -47,7 +50,7 @@ func download(ctx context.Context, s Spec, dir string) (string, error) {
 // ask gets one wheel, which messages call what, by the first package tool that works. It returns its path, below dir.
 func ask(ctx context.Context, what string, options []string, dir string) (string, error) {
 	dest := filepath.Join(dir, "download")
-	args := append([]string{"download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", dest}, options...)
+	args := append([]string{"download", "--progress-bar=off", "--no-deps", "--only-binary=:all:", "--dest", dest}, options...)
 
 	var missing []string
 	for _, tool := range tools() {
@@ -102,9 +105,59 @@ func run(ctx context.Context, dir string, args []string, tool string) (string, e
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = dir // python -m would import from the folder of the user's project
 	cmd.Env = append(os.Environ(), "PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_NO_INPUT=1", "PIP_REQUIRE_VIRTUALENV=0", "PIP_NO_COLOR=1")
+	cmd.Env = append(cmd.Env, "TMPDIR="+dir) // so that nothing is left if it is stopped, and Downloading sees it
 	cmd.WaitDelay = 5 * time.Second
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	ownGroup(cmd)
+	log, err := os.Create(filepath.Join(dir, logName))
+	if err != nil {
+		return "", err
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	err = cmd.Run()
+	out, readErr := os.ReadFile(log.Name())
+	return string(out), errors.Join(err, readErr)
+}
+
+// logName is the file with what a package tool prints.
+const logName = "log"
+
+// announced is how pip says how large a wheel is.
+var announced = regexp.MustCompile(`Downloading \S+\.whl\S* \(([0-9.]+ [kMG]?B)\)`)
+
+// Downloading says how much of a wheel has arrived, such as "12 of 51.0 MB"; "" if nothing has.
+func Downloading() string {
+	cache, err := find.CacheDir()
+	if err != nil {
+		return ""
+	}
+	dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", tempPrefix("*")+"*"))
+	var size int64
+	var whole string
+	for _, dir := range dirs {
+		_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() && entry.Name() != "tree" {
+				return nil
+			}
+			if entry.IsDir() { // what is being unpacked
+				return filepath.SkipDir
+			}
+			if info, err := entry.Info(); err == nil {
+				size += info.Size()
+			}
+			if entry.Name() == logName {
+				data, _ := os.ReadFile(path)
+				if m := announced.FindSubmatch(data); m != nil {
+					whole = " of " + string(m[1])
+				}
+			}
+			return nil
+		})
+	}
+	if size < 1e5 {
+		return strings.TrimPrefix(whole, " of ")
+	}
+	return fmt.Sprintf("%.1f MB%s", float64(size)/1e6, whole)
 }
 
 // absent reports whether the tool is missing, or is a Python without pip, and so has not failed by itself.

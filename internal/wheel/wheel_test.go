@@ -542,6 +542,58 @@ func TestToolStopped(t *testing.T) {
 	}
 }
 
+// TestToolStopped_children: the package tool may be a script that runs the real one.
+func TestToolStopped_children(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := t.TempDir()
+	toolDir(t, map[string]string{"python3": "(echo > " + marks + "/begun; " + sleep + " 2; echo > " + marks + "/ended) & wait"})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(marks, "begun")); err == nil {
+				cancel()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if _, err := Get(ctx, specFor([]byte("x"))); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v, want that it was canceled", err)
+	}
+	time.Sleep(3 * time.Second)
+	if _, err := os.Stat(filepath.Join(marks, "ended")); err == nil {
+		t.Error("what the tool had started ran to its end")
+	}
+}
+
+// TestDownloading: the size that pip announces, and what has arrived.
+func TestDownloading(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("TVMFFI_CACHE", cache)
+	if got := Downloading(); got != "" {
+		t.Errorf("nothing: %q", got)
+	}
+	dir := filepath.Join(cache, "wheels", tempPrefix("sample-1.0")+"1")
+	for name, text := range map[string]string{
+		"log":            "Collecting sample==1.0\n  Downloading sample-1.0-py3-none-any.whl (51.0 MB)\n",
+		"pip/part":       strings.Repeat("x", 1_500_000),
+		"tree/sample.so": strings.Repeat("x", 9_000_000),
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := Downloading(); got != "1.5 MB of 51.0 MB" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestPinned(t *testing.T) {
 	seen := map[string]string{}
 	for _, s := range Pinned() {

@@ -32,6 +32,10 @@ const addModule = "go get -tool github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind, or,
 // banned lists the imports that generated code must not have.
 var banned = []string{"unsafe", "runtime", "reflect", "C"}
 
+// ErrLoad is the error of Check if the go command cannot load what the files import, so that
+// nothing was checked.
+var ErrLoad = errors.New("the go command cannot load the packages that the bindings import")
+
 // Check type-checks files, by their paths below dir, as if they were there. Other files
 // there for which generated returns true are from an earlier run and count as removed.
 func Check(dir string, generated func([]byte) bool, files map[string][]byte) error {
@@ -63,7 +67,7 @@ func slow(dir string, generated func([]byte) bool, overlay map[string][]byte) er
 	whole := func(file string) bool { return siblings[filepath.Dir(file)] != nil }
 	loaded, err := load.Packages(load.Existing(dir), overlay, whole, slices.Sorted(maps.Keys(siblings))...)
 	if err != nil {
-		return fmt.Errorf("verify: load the packages in %s: %w", dir, err)
+		return fmt.Errorf("%w (in %s): %w", ErrLoad, dir, err)
 	}
 	var errs []error
 	for _, pkg := range loaded {

@@ -3,6 +3,8 @@ package bindings
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -149,7 +151,11 @@ func (b *Result) list() {
 
 // verify type-checks the files together with those of the user.
 func (b *Result) verify() error {
-	if err := gen.Verify(b.Root, b.generated); err != nil {
+	err := gen.Verify(b.Root, b.generated)
+	if errors.Is(err, gen.ErrLoad) {
+		return fmt.Errorf("nothing was written, because nothing shows that the bindings compile: %s\nrun \"go version\" and \"go build ./...\" here to see what the go command lacks", console.FirstLines(err.Error()))
+	}
+	if err != nil {
 		return console.Refuse("the bindings would not compile, so nothing was written:\n%s", console.FirstLines(err.Error()))
 	}
 	return nil

@@ -15,12 +15,23 @@ type Console struct {
 	In  io.Reader
 	Out io.Writer // for results
 	Err io.Writer // for notes and progress
+
+	lost error // the first failure of Printf
 }
 
-// Printf writes to standard output. It ignores a failure: there is nowhere left to
-// report it.
+// Printf writes to standard output. Lost returns the error if that fails.
 func (c *Console) Printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(c.Out, format, args...)
+	if _, err := fmt.Fprintf(c.Out, format, args...); err != nil && c.lost == nil {
+		c.lost = err
+	}
+}
+
+// Lost returns an error if something that was printed did not arrive.
+func (c *Console) Lost() error {
+	if c.lost != nil {
+		return fmt.Errorf("standard output is incomplete: %w", c.lost)
+	}
+	return nil
 }
 
 // Notef writes a note for the user to standard error.

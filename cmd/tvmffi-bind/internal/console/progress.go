@@ -1,7 +1,9 @@
 package console
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -19,12 +21,17 @@ const (
 // takes more than logDelay writes a line, and another one at its end. A step without a
 // title shows nothing, because the steps inside it do.
 func (c *Console) Step(title string, f func() error) (time.Duration, error) {
+	return c.StepOf(title, func() string { return "" }, f)
+}
+
+// StepOf is Step, and shows on a terminal how far the step is. Done is called now and then.
+func (c *Console) StepOf(title string, done func() string, f func() error) (time.Duration, error) {
 	start := time.Now()
 	stop := func() {}
 	switch {
 	case title == "":
 	case isTerminal(c.Err) && os.Getenv("TERM") != "dumb":
-		stop = c.showProgress(title, start)
+		stop = c.showProgress(title, done, start)
 	default:
 		stop = c.logProgress(title, start)
 	}
@@ -51,10 +58,10 @@ func (c *Console) logProgress(title string, start time.Time) (stop func()) {
 
 // showProgress keeps one line up to date until the function that it returns is
 // called, which waits until the line is clean again.
-func (c *Console) showProgress(title string, start time.Time) (stop func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
+func (c *Console) showProgress(title string, done func() string, start time.Time) (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(done)
+		defer close(ended)
 		wait := time.NewTimer(progressDelay)
 		defer wait.Stop()
 		for shown := false; ; shown = true {
@@ -65,13 +72,13 @@ func (c *Console) showProgress(title string, start time.Time) (stop func()) {
 				}
 				return
 			case <-wait.C:
-				c.Notef("%s%s ... %.0f s", eraseLine, title, time.Since(start).Seconds())
+				c.Notef("%s%s ... %s", eraseLine, title, strings.TrimPrefix(fmt.Sprintf("%s, %.0f s", done(), time.Since(start).Seconds()), ", "))
 				wait.Reset(progressDelay)
 			}
 		}
 	}()
 	return func() {
 		close(quit)
-		<-done
+		<-ended
 	}
 }

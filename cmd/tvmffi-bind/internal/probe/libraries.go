@@ -268,7 +268,7 @@ func (p *Prober) Repair(ctx context.Context, d wheel.Dir, damage error) error {
 	}
 	p.Console.Notef("%v; downloading %s again\n", damage, d.Spec())
 	clear(p.hashes)
-	_, err := p.Console.Step("downloading "+d.Spec().Package, func() error {
+	_, err := p.Console.StepOf("downloading "+d.Spec().Package, wheel.Downloading, func() error {
 		_, err := wheel.Repair(ctx, d)
 		return err
 	})
@@ -307,7 +307,7 @@ func (p *Prober) fetch(ctx context.Context, spec wheel.Spec) (wheel.Dir, error) 
 // download gets a wheel and says so.
 func (p *Prober) download(what string, get func() (wheel.Dir, error)) (dir wheel.Dir, err error) {
 	p.Console.Notef("downloading %s with pip or uv\n", what)
-	_, err = p.Console.Step("downloading "+what, func() (err error) {
+	_, err = p.Console.StepOf("downloading "+what, wheel.Downloading, func() (err error) {
 		dir, err = get()
 		return err
 	})

@@ -202,6 +202,7 @@ func ReadConfig(file string) (*Config, error) {
 
 // parseConfig is [ReadConfig] of a file with that content.
 func parseConfig(file string, data []byte) (*Config, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin a file with this mark
 	if err := checkDepth(file, data); err != nil {
 		return nil, err
 	}

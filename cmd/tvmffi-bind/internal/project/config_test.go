@@ -34,3 +34,14 @@ func TestFindConfig_link(t *testing.T) {
 		t.Errorf("%s, %v", file, err)
 	}
 }
+
+// TestReadConfig_mark: some editors put a byte order mark before the text.
+func TestReadConfig_mark(t *testing.T) {
+	file := filepath.Join(t.TempDir(), ConfigName)
+	if err := os.WriteFile(file, []byte("\ufeffpackage: garden\nout: ./garden\nlibraries: [{file: a.so}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := ReadConfig(file); err != nil || c.Package != "garden" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

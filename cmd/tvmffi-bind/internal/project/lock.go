@@ -34,6 +34,8 @@ type Lock struct {
 	Interface string `json:"interface"`
 	// Files lists the generated files, relative to the output folder.
 	Files []string `json:"files"`
+
+	conflicted bool // it has the marks of a merge conflict, and nothing else was read
 }
 
 // lockedLibrary identifies one library.
@@ -167,6 +169,9 @@ func (l *Lock) Changed(previous *Lock) []string {
 	if previous == nil {
 		return nil
 	}
+	if previous.conflicted {
+		return []string{"the lock has the marks of a merge conflict: gen writes it anew, without the hashes of other platforms"}
+	}
 	var notes []string
 	for i := range l.Libraries {
 		now := &l.Libraries[i]
@@ -210,6 +215,9 @@ func ReadLock(file string) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the lock: %w", err)
 	}
+	if isConflict(data) {
+		return &Lock{conflicted: true}, nil
+	}
 	l := &Lock{}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -223,8 +231,17 @@ func ReadLock(file string) (*Lock, error) {
 	return l, nil
 }
 
+// isConflict reports whether data is a lock in which a merge has left its marks.
+func isConflict(data []byte) bool {
+	has := func(text string) bool { return bytes.Contains(data, []byte(text)) }
+	return has(lockComment) && has("\n<<<<<<< ") && has("\n>>>>>>> ")
+}
+
 // IsLock reports whether data is a lock file that may be replaced.
 func IsLock(data []byte) bool {
+	if isConflict(data) {
+		return true
+	}
 	var l Lock
 	return json.Unmarshal(data, &l) == nil && l.Format > 0 && l.Comment == lockComment
 }

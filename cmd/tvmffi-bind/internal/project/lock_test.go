@@ -126,6 +126,28 @@ func TestReadLock_refused(t *testing.T) {
 	}
 }
 
+// TestReadLock_conflict: gen can write a lock again in which a merge has left its marks.
+func TestReadLock_conflict(t *testing.T) {
+	data, err := NewLock(gardenSchema("aa"), nil).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(data), "\n  \"interface\"", "\n<<<<<<< HEAD\n  \"interface\": \"x\",\n=======\n>>>>>>> other\n  \"interface\"", 1)
+	file := filepath.Join(t.TempDir(), LockName)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ReadLock(file)
+	if err != nil || !IsLock([]byte(text)) {
+		t.Fatal(l, err, "it is not a lock that may be replaced")
+	}
+	now := NewLock(gardenSchema("aa"), nil)
+	now.Adopt(l)
+	if notes := now.Changed(l); len(notes) != 1 || !strings.Contains(notes[0], "merge conflict") {
+		t.Errorf("%q", notes)
+	}
+}
+
 // TestLock_adoptsBesideNewLibraries: a library that the previous lock does not have, or that has
 // changed, does not keep the others from taking their hashes over.
 func TestLock_adoptsBesideNewLibraries(t *testing.T) {
