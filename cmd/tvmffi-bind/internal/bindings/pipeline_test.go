@@ -206,5 +206,12 @@ kernels:
 	}
 	if lines := strings.Count(err.Error(), "\n") + 1; lines != 5 || len(b.Files) != 0 {
 		t.Errorf("%d problems and the files %v, want 5 problems and no files", lines, slices.Sorted(maps.Keys(b.Files)))
+	} // One mistake is enough.
+	write(t, config, "package: kernels\nout: ./out\nkernels:\n  - spec: \"a(x: int32)\"\n    image: out/missing.ptx\n")
+	if c, err = project.ReadConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.kernels(c); err == nil || !strings.Contains(err.Error(), "tvmffi.yaml:5:12: there is no file") {
+		t.Error(err)
 	}
 }
