@@ -73,6 +73,9 @@ func (s Snapshot) clash() error {
 		return nil //nolint:nilerr // the loader reports it
 	}
 	for _, l := range loaded {
+		if sameContent(l.path, s.path) {
+			continue // it was loaded by a link, or is the file of one
+		}
 		other, err := os.ReadFile(l.path)
 		if err != nil {
 			continue // it was removed since
