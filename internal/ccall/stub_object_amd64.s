@@ -225,7 +225,7 @@ TEXT tvmffi_delete(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ R12
 	PUSHQ R13
 	PUSHQ R14
-	SUBQ  $const_align, SP                                   // the list
+	SUBQ  $const_align, SP                             // the list
 	MOVQ  DI, BX
 	MOVQ  $const_oneWeak, R14
 	CMPL  SI, $(const_deleterStrong|const_deleterWeak)

@@ -170,7 +170,7 @@ TEXT tvmffi_deleteObject(SB), NOSPLIT|NOFRAME, $0
 	TBZ   $const_deleterStrongBit, R1, weak
 	CMPW  $(const_deleterStrong|const_deleterWeak), R1
 	BNE   slow
-	MOVWU abiObject_TypeIndex(R0), R2                   // an object without references needs no list
+	MOVWU abiObject_TypeIndex(R0), R2                  // an object without references needs no list
 	MOVD  $·stubs+StubFunctions_Layouts(SB), R3
 	MOVD  (R3), R3
 	MOVD  (R3)(R2<<const_wordShift), R3

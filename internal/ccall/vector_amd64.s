@@ -104,7 +104,7 @@ several:  // values without an object, atOnce at a time
 	ORL  (abiAny_TypeIndex+5*abiAny__size)(CX), AX
 	ORL  (abiAny_TypeIndex+6*abiAny__size)(CX), AX
 	ORL  (abiAny_TypeIndex+7*abiAny__size)(CX), AX
-	CMPL AX, $const_typeObject                      // a power of two
+	CMPL AX, $const_typeObject                     // a power of two
 	JGE  element
 	ADDQ $(const_atOnce*abiAny__size), CX
 	SUBQ $const_atOnce, DX

@@ -105,7 +105,7 @@ several:  // values without an object, atOnce at a time
 	ORR   R3, R2
 	ORR   R5, R4
 	ORR   R4, R2
-	CMPW  $const_typeObject, R2                      // a power of two
+	CMPW  $const_typeObject, R2                     // a power of two
 	BGE   element
 	ADD   $(const_atOnce*abiAny__size), R6
 	SUB   $const_atOnce, R7
