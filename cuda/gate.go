@@ -23,36 +23,42 @@ import (
 //     blocking stream is captured, and the capture of a blocking stream begins only when no such call
 //     runs: the call holds queues for reading, and the beginning capture takes it for writing.
 //
+// What follows a wait, such as cuMemFree, may run beside a capture. Synchronize and Done of the
+// default stream only ask first: they ruin a capture of a blocking stream that begins right then.
+//
 // # Locks
 //
-// A lock is held over a call of the driver in these places only:
+// This package holds a lock over calls of the driver in these places only. Each row includes the
+// calls that make the context current.
 //
 //	loadedImage.mu   an image is loaded on a device, or a kernel is looked up in it
-//	Kernel.mu        cuFuncSetAttribute, of one kernel
+//	Kernel.mu        cuFuncSetAttribute for dynamic shared memory, of one kernel
 //	Graph.calls      cuGraphLaunch or cuGraphExecDestroy, of one graph
 //	state.mu         the primary context begins or ends, with what this package keeps in it
 //	keeper.mu        events of Keep are made, queried or destroyed
 //	copiers.mu       the streams of copies are destroyed, as the context ends
 //	OnceValues       the driver is loaded, or the limits of a device are read
-//	queues, reading  one call that queues work on the default stream
+//	queues, reading  one call on the default stream, or a launch without a stream
 //
 // A goroutine that holds one of them may take another one only further down in this table, and
 // nothing while it holds queues. All other locks are held for a few lines of Go.
 //
-// None of these calls waits for another goroutine. A call that loads code or queues work may wait
-// for the device, until work has run or there is room in a queue; the device does not need the
+// None of these calls waits for another goroutine. A call that loads code, queues work or ends the
+// context may wait for the device, until work has run or there is room in a queue; the device does not need the
 // program for that. (A function of [Stream.Call] that waits for a goroutine that uses the device
 // would break this rule, and its doc forbids that.)
 //
-// No lock is held while a goroutine waits for a stream, an event or the device, for the end of a
-// capture, or while a function of the program runs.
+// No lock is held over a call whose purpose is to wait for a stream, an event or the device, while a
+// goroutine waits for the end of a capture, or while a function of the program runs.
 //
 // # CopyOut
 //
-// CopyOut holds queues for reading over cuEventRecord on the default stream, and gives it back. Then
-// it makes a stream of its own wait for the event, queues the copy there, and waits in
-// cuStreamSynchronize without a lock. It cannot deadlock: while it waits, no goroutine waits for
-// it. Before that, it waits for queues only while a capture of a blocking stream begins, and that
+// CopyOut holds queues for reading over cuEventRecord on the default stream, and gives it back. It
+// also records the environment stream, if there is one, without a lock. Then it makes a stream of
+// its own wait for the events, queues the copy there, and waits in the copy or in
+// cuStreamSynchronize without a lock. It cannot deadlock: while it waits, no goroutine waits for a
+// lock of it, and a wait for the device needs only the device. Before that, it may wait for state.mu
+// while a context begins or ends, and for queues while a capture of a blocking stream begins. That
 // waits only for calls that hold queues for reading, which end as said above.
 type gate struct {
 	mu       sync.Mutex // guards the two numbers
@@ -100,11 +106,11 @@ func (g *guard) whenDone(f func() error) (called bool, err error) {
 	return true, lost
 }
 
-// idle reports whether no work runs after a call of the driver that waits or ends something and that
-// has returned err: either it has succeeded, or the device is lost.
+// idle reports whether no work runs after a call that waits or ends something and that has returned
+// err: either it has succeeded, or the device is lost. An error of this package comes before the call.
 func idle(err error) bool {
 	e, ok := err.(*Error)
-	return !ok || e.Sticky()
+	return err == nil || ok && e.Sticky()
 }
 
 // pass lets a call queue work on a CUstream, until the caller calls done. It refuses the default
@@ -119,7 +125,7 @@ func (s *state) pass(h uintptr) error {
 		return nil
 	}
 	t.queues.RUnlock()
-	return valueError("the default stream of %s cannot be used while a stream that it waits for is captured: capture a stream that was not made with Blocking, or use another stream here", s.device)
+	return valueError("the default stream of %s cannot be used while a stream that it waits for is captured: capture a stream that was not made with Blocking, or use another stream here (CopyInAt and CopyOutAt take one)", s.device)
 }
 
 // done ends what pass began.

@@ -127,6 +127,7 @@ func TestBesideCapture(t *testing.T) {
 		fork := closes[*cuda.Event](t)(d.NewEvent())
 		plain := closes[*cuda.Event](t)(d.NewEvent())
 		slice := make([]float32, 4)
+		freed := must[*cuda.Memory](t)(d.Alloc(16))
 		usual := map[string]func() error{
 			"a launch":    func() error { return p.on(second) },
 			"a copy":      func() error { return cuda.CopyInAt(p.a, 0, []float32{1, 2, 3, 4}, second) },
@@ -181,6 +182,7 @@ func TestBesideCapture(t *testing.T) {
 						wantError(t, call(st), tvmffi.ErrValue, what+" for a stream of cuda:1 that is captured")
 					}
 				}
+				wantError(t, freed.FreeAsync(st), tvmffi.ErrValue, "FreeAsync for a stream of cuda:1 that is captured") // Free still ends it
 				for what, use := range def2 {
 					err := use()
 					if options == nil && err != nil {
@@ -193,6 +195,11 @@ func TestBesideCapture(t *testing.T) {
 			})
 			ok(t, errors.Join(fork.Record(joined), st.Wait(fork)))
 		})
+		live := d.Live().Allocations
+		ok(t, freed.Free())
+		if left := d.Live().Allocations; left != live-1 {
+			t.Errorf("%d allocations are left, want %d", left, live-1)
+		}
 		f.reset()
 		ok(t, d.Synchronize())
 		wantFloats(t, p.a, 1, 2, 3, 4)

@@ -34,7 +34,7 @@ type Graph struct {
 // wait for an event of the capture.
 //
 // Other goroutines may use the device. Their calls that wait for it, which are
-// [Device.Synchronize], Free, and Close of modules, wait until the capture has ended, and Capture
+// [Device.Synchronize], Free, Close of modules, and [AllocOf] if its copy is refused, wait until the capture has ended, and Capture
 // waits at its start until such calls have returned. So f must not wait for a goroutine that makes
 // one. While a stream of [Blocking] is captured, the default stream cannot be used, nor CopyIn and
 // CopyOut, which come after its work; Capture of such a stream waits at its start while a call queues
@@ -47,7 +47,7 @@ func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if h == 0 {
+	if h <= streamLegacy {
 		return nil, valueError("the default stream cannot be captured: make one with NewStream")
 	}
 	err = WithDevice(st.s.device, func() (err error) {

@@ -106,9 +106,11 @@ func TestGraphs(t *testing.T) {
 	f.failing("cuStreamEndCapture", 901, 0)
 	_, err := st.Capture(work)
 	wantDriverError(t, err, cuda.ErrCaptureInvalidated, "cuStreamEndCapture")
-	def := must[*cuda.Stream](t)(cuda.Device(0).DefaultStream())
-	_, err = def.Capture(work)
-	wantError(t, err, tvmffi.ErrValue, "the default stream cannot be captured")
+	for _, handle := range []uintptr{0, 1} { // CU_STREAM_LEGACY is 1
+		def := must[*cuda.Stream](t)(cuda.StreamFromPointer(cuda.Device(0), tvmffi.Pointer{Address: handle}))
+		_, err = def.Capture(work)
+		wantError(t, err, tvmffi.ErrValue, "the default stream cannot be captured")
+	}
 	var none *cuda.Stream
 	_, err = none.Capture(work)
 	wantError(t, err, tvmffi.ErrValue, "nil")

@@ -176,8 +176,8 @@ func (st *Stream) Close() error {
 	return st.shut()
 }
 
-// on calls the driver with the stream as first argument.
-func (st *Stream) on(f driver.Func, more ...uintptr) error {
+// on calls the driver with the stream as the argument.
+func (st *Stream) on(f driver.Func) error {
 	if st == nil {
 		return aStream.none()
 	}
@@ -185,14 +185,7 @@ func (st *Stream) on(f driver.Func, more ...uintptr) error {
 	if err != nil {
 		return err
 	}
-	var second, third uintptr
-	if len(more) > 0 {
-		second = more[0]
-	}
-	if len(more) > 1 {
-		third = more[1]
-	}
-	return about(st.s.do(f, h, second, third), "the stream of %s", st.s.device)
+	return about(st.s.do(f, h), "the stream of %s", st.s.device)
 }
 
 // Synchronize waits until the work queued so far is done. It reports errors of

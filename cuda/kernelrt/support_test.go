@@ -124,10 +124,6 @@ func strides(n ...int64) func(*objects.TensorSpec, *[]int64) {
 	return func(_ *objects.TensorSpec, s *[]int64) { *s = n }
 }
 
-func shifted(bytes uintptr) func(*objects.TensorSpec, *[]int64) {
-	return func(s *objects.TensorSpec, _ *[]int64) { s.Address += bytes }
-}
-
 func f32(t testing.TB, d int, shape ...int64) *tvmffi.Tensor {
 	t.Helper()
 	return tensor(t, tvmffi.CUDA(d), tvmffi.Float32, shape)

@@ -52,7 +52,8 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 // deletion has ended; the C library reads and sets it. Without a key each deletion is the first
 // of its thread, and what it ends is deleted inside it.
 var (
-	deletions                uintptr
+	deletions uintptr
+	//lint:ignore U1000 read by the assembly
 	getDeletion, setDeletion = uintptr(unsafe.Pointer(&_noSpecific)), uintptr(unsafe.Pointer(&_noSpecific))
 )
 
