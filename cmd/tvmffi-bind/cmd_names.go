@@ -32,9 +32,10 @@ func newNames(con *console.Console, p *probe.Prober) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "names [WHEEL|FOLDER|PACKAGE]... [-o FILE]",
 		Short: "Read parameter names and docs from the Python sources of a library",
-		Long: `names reads the Python sources that ship with a library and writes what its registry
-does not say into a names file: the names of parameters, docs, and narrower types.
-The sources are parsed by the Python of this machine. Nothing of them is run.
+		Long: `names reads the Python and C++ sources that ship with a library and writes what its
+registry does not say into a names file: the names of parameters, defaults, enums, docs,
+and narrower types. The Python of this machine parses the Python sources. Nothing of
+them is run.
 
 With libraries, named by flags or by ` + project.ConfigName + `, names leaves out and reports entries
 that do not fit them. Without an argument, names reads the Python packages of the

@@ -1,5 +1,5 @@
 // Package wheel brings Python wheels into the user's cache through the package tool of the machine.
-// The hash of every wheel is pinned, nothing in a wheel is run, and no download address is known here:
+// The hash of a wheel is pinned, or recorded by the caller. Nothing in a wheel is run, and no download address is known here:
 // pip or uv decide where a package comes from, by the configuration of the user.
 package wheel
 

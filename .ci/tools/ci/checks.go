@@ -134,7 +134,7 @@ func cross(j *job) {
 func endToEnd(j *job) {
 	files := j.text("git", "grep", "--untracked", "-lw", "^//go:build.*e2e", "--", "*_test.go", ":!examples")
 	var names []string
-	for _, line := range j.text(append(words{"grep", "-hoE", `^func Test\w+`}, files...)...) {
+	for _, line := range j.text(append(words{"grep", "-hoE", `^func (Test|Example|Fuzz)\w+`}, files...)...) {
 		names = append(names, strings.TrimPrefix(line, "func "))
 	}
 	j.goTest(append(folders(files), "-run=^("+strings.Join(names, "|")+")$")...)
