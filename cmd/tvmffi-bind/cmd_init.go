@@ -117,6 +117,9 @@ type start struct {
 func startFor(args, deps []string) (*start, error) {
 	isName := len(args) == 1 && !probe.NamesFile(args[0]) && !isWheel(args[0]) && !exists(args[0])
 	if isName {
+		if strings.ContainsAny(strings.Replace(args[0], "==", "", 1), "<>=!~,*") {
+			return nil, fmt.Errorf("%q names no single version: write NAME or NAME==VERSION", args[0])
+		}
 		k, err := recipe(args[0])
 		if err != nil {
 			return nil, err

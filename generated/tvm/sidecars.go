@@ -1,6 +1,8 @@
 package tvm
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -30,10 +32,11 @@ var sidecars = sync.OnceValues(func() ([]Sidecar, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(runtime), "libtvm_runtime_*.so"))
+	names, err := fs.Glob(os.DirFS(filepath.Dir(runtime)), "libtvm_runtime_*.so")
 	var all []Sidecar
-	for _, file := range files {
-		if !strings.HasSuffix(file, "_extra.so") { // it is for no device, and loaded on its first use
+	for _, name := range names {
+		if !strings.HasSuffix(name, "_extra.so") { // it is for no device, and loaded on its first use
+			file := filepath.Join(filepath.Dir(runtime), name)
 			all = append(all, Sidecar{file, tvmffi.LoadLibrary(file)})
 		}
 	}

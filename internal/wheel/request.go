@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -66,8 +67,10 @@ func Have(pkg, version string) (Dir, bool) {
 	if err != nil {
 		return Dir{}, false
 	}
-	trees, _ := filepath.Glob(filepath.Join(cache, "wheels", Normal(pkg)+"-"+version+"-????????"))
-	for _, tree := range trees {
+	parent := filepath.Join(cache, "wheels")
+	names, _ := fs.Glob(os.DirFS(parent), Normal(pkg)+"-"+version+"-????????")
+	for _, name := range names {
+		tree := filepath.Join(parent, name)
 		hash, err := os.ReadFile(filepath.Join(tree, find.Marker))
 		s := Tagged(Normal(pkg), version, "", strings.TrimSpace(string(hash)))
 		if d, ok := Cached(s); err == nil && ok && d.root == tree {
@@ -94,9 +97,10 @@ var tags = regexp.MustCompile(`^(?:cp(\d)(\d+)|[a-z0-9.]+)-[a-z0-9_.]+-(\w+)`)
 
 // Tag returns the tag of the wheel that lies unpacked in a folder, "" if it does not say.
 func Tag(tree string) string {
-	files, _ := filepath.Glob(filepath.Join(tree, "*.dist-info", "WHEEL"))
+	root := os.DirFS(tree)
+	files, _ := fs.Glob(root, "*.dist-info/WHEEL")
 	for _, file := range files {
-		data, _ := os.ReadFile(file)
+		data, _ := fs.ReadFile(root, file)
 		for line := range strings.Lines(string(data)) {
 			if tag, ok := strings.CutPrefix(line, "Tag: "); ok {
 				return strings.TrimSpace(tag)

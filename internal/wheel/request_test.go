@@ -10,7 +10,7 @@ import (
 
 // TestTake unpacks a wheel that a user has, and finds it again without the file.
 func TestTake(t *testing.T) {
-	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	t.Setenv("TVMFFI_CACHE", filepath.Join(t.TempDir(), "[x]"))
 	const tag = "cp312-cp312-manylinux_2_28_x86_64"
 	b := wheelBytes(t, entry{name: "sample_kit/lib.so", body: "library"}, entry{name: "sample-1.0.dist-info/WHEEL", body: "Wheel-Version: 1.0\nTag: " + tag + "\n"})
 	file := filepath.Join(t.TempDir(), "Sample_Kit-1.0-"+tag+".whl")

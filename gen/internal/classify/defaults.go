@@ -135,11 +135,15 @@ func (h *sourcedHint) refuse(err error, part ...string) {
 // constant returns how a default is packed for a parameter of a type, which may be an enum.
 func (p *Items) constant(t schema.TypeSchema, c hints.Constant, enum *Named) (*plan.Default, error) {
 	if enum != nil && c.Value != nil {
-		for name, v := range enum.Values {
-			if v == c || c.Value == name {
-				as, _, _ := p.Keys.Constant(t, v.Value)
-				return &plan.Default{Method: methods[as], Value: v.Value, Member: name, Text: v.String()}, nil
-			}
+		members := enum.Members()
+		i := slices.IndexFunc(members, func(name string) bool { return enum.Values[name] == c })
+		if i < 0 { // a text may be the value of one member and the name of another
+			i = slices.IndexFunc(members, func(name string) bool { return c.Value == name })
+		}
+		if i >= 0 {
+			v := enum.Values[members[i]]
+			as, _, _ := p.Keys.Constant(t, v.Value)
+			return &plan.Default{Method: methods[as], Value: v.Value, Member: members[i], Text: v.String()}, nil
 		}
 		return nil, fmt.Errorf("%s is not a value of the enum %s, which has %s", c, enum.Name, strings.Join(enum.Members(), ", "))
 	}

@@ -2,7 +2,6 @@ package bindings
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -215,7 +214,7 @@ func (b *Result) LibraryChanges() []string { return b.lock.Changed(b.previous) }
 // there is none. If its arguments are JSON, name is the name of the function in the library.
 func (b *Result) SampleCall() (call *project.Call, name string, err error) {
 	call, err = chooseCall(b.Files)
-	if call == nil || !json.Valid([]byte("["+call.Arguments()+"]")) {
+	if call == nil || !isJSON(call) {
 		return call, "", err
 	}
 	for _, e := range b.Report.Entries {

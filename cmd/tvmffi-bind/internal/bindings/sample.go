@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -45,11 +46,23 @@ func chooseCall(files map[string][]byte) (*project.Call, error) {
 	var best *project.Call
 	bestScore := 0
 	for _, fn := range functions {
-		if call, score := s.sample(fn); call != nil && score > bestScore {
+		// init tries a call whose arguments are JSON, without the defaults that options have.
+		if call, score := s.sample(fn); call != nil && score > bestScore && !(isJSON(call) && hasOptions(fn)) {
 			best, bestScore = call, score
 		}
 	}
 	return best, nil
+}
+
+// isJSON reports whether the arguments of a call are JSON.
+func isJSON(call *project.Call) bool { return json.Valid([]byte("[" + call.Arguments() + "]")) }
+
+// hasOptions reports whether a function takes options, such as WithDepth(2).
+func hasOptions(fn *ast.FuncDecl) bool {
+	return slices.ContainsFunc(fn.Type.Params.List, func(p *ast.Field) bool {
+		rest, variadic := p.Type.(*ast.Ellipsis)
+		return variadic && types.ExprString(rest.Elt) != "any"
+	})
 }
 
 // topFunctions returns the exported functions of the top folder except Load.

@@ -36,6 +36,7 @@ type T struct{}
 		{"func Sum(xs tvmffi.ArrayArg[float64]) (float64, error) { return 0, nil }", "tvmffi.Of[float64](1.5, 2.5)", ""},
 		{"func Size(m tvmffi.MapArg[string, int64]) (int64, error) { return 0, nil }", `tvmffi.MapOf(map[string]int64{"hello": 1})`, ""},
 		{"func Or(n *int64, v any) (int64, error) { return 0, nil }", "nil, 2", ""},
+		{"func Dig(by float64, options ...DigOption) (float64, error) { return 0, nil }\nfunc Water(xs tvmffi.ArrayArg[float64]) error { return nil }", "tvmffi.Of[float64](1.5, 2.5)", ""},
 		{"func Packed(args ...any) (tvmffi.Any, error) { return nil, nil }", "", ""},
 		{"func Water(p PlantRef, by float64) error { return nil }\nfunc NewPlant(h float64, o ...PlantOption) (*Plant, error) { return nil, nil }", "p1, 2.5", "NewPlant(1.5)"},
 		{"func Water(p PlantRef, by float64) (float64, error) { return nil }\nfunc NewPlant() (*Plant, error) { return nil, nil }\nfunc MakePlant(h float64) (*Plant, error) { return nil, nil }", "p1, 2.5", "MakePlant(1.5)"},

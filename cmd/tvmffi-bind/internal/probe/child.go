@@ -111,16 +111,21 @@ func (p *Prober) Replaced() string {
 
 // read asks a child for the schema of libs.
 func (p *Prober) read(ctx context.Context, libs []Library) (reply childReply, err error) {
+	_, err = p.Console.Step("reading the libraries", func() (err error) {
+		reply, err = p.withStandIns(ctx, libs)
+		return err
+	})
+	return reply, err
+}
+
+// withStandIns reads libs in a child that has a folder for stand-ins.
+func (p *Prober) withStandIns(ctx context.Context, libs []Library) (childReply, error) {
 	folder, err := os.MkdirTemp("", "tvmffi-read-")
 	if err != nil {
 		return childReply{}, err
 	}
 	defer os.RemoveAll(folder)
-	_, err = p.Console.Step("reading the libraries", func() (err error) {
-		reply, err = p.inChild(ctx, childRequest{Libraries: libs, Folder: folder})
-		return err
-	})
-	return reply, err
+	return p.inChild(ctx, childRequest{Libraries: libs, Folder: folder})
 }
 
 // getCUDA downloads the library of the CUDA runtime with that name, and reports whether it did.
@@ -141,7 +146,7 @@ var cudaPackages = map[string]string{"libcudart.so.12": "nvidia-cuda-runtime-cu1
 func (p *Prober) blame(ctx context.Context, libs []Library, d *death) error {
 	for n := 1; n < len(libs); n++ {
 		var earlier *death
-		if _, err := p.inChild(ctx, childRequest{Libraries: libs[:n]}); errors.As(err, &earlier) {
+		if _, err := p.withStandIns(ctx, libs[:n]); errors.As(err, &earlier) {
 			earlier.doing = "loading " + libs[n-1].Path
 			return earlier
 		}

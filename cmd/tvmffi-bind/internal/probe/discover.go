@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -50,10 +51,9 @@ func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (
 		}
 		if spec, err := pinnedWheel(cudaPackages[name], ""); err == nil {
 			if cuda, err := p.fetch(ctx, spec); err == nil {
-				files, _ := filepath.Glob(cuda.Path("nvidia/*/lib/" + name))
+				files, _ := fs.Glob(os.DirFS(cuda.Root()), "nvidia/*/lib/"+name)
 				for _, file := range files {
-					rel, _ := filepath.Rel(cuda.Root(), file)
-					c.Deps = append(c.Deps, project.LibrarySpec{Package: spec.Package, Version: spec.Version, Path: filepath.ToSlash(rel)})
+					c.Deps = append(c.Deps, project.LibrarySpec{Package: spec.Package, Version: spec.Version, Path: file})
 				}
 			}
 		}
@@ -164,11 +164,12 @@ var requirement = regexp.MustCompile(`^([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*\(?
 // coreRequirement returns the versions of libtvm_ffi that the metadata of a wheel asks for, such
 // as ">=0.1.2,<0.2". It is "" if every version will do.
 func coreRequirement(dir wheel.Dir) (string, error) {
-	files, _ := filepath.Glob(dir.Path("*.dist-info/METADATA"))
+	root := os.DirFS(dir.Root())
+	files, _ := fs.Glob(root, "*.dist-info/METADATA")
 	if len(files) != 1 {
 		return "", fmt.Errorf("%s has %d files *.dist-info/METADATA, not 1", dir.Spec(), len(files))
 	}
-	f, err := os.Open(files[0])
+	f, err := root.Open(files[0])
 	if err != nil {
 		return "", err
 	}

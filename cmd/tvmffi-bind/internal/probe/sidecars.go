@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,9 +15,10 @@ func Sidecars(libs []Library) (files []string) {
 		if !ok {
 			continue
 		}
-		found, _ := filepath.Glob(stem + "_runtime_*.so")
-		for _, file := range found {
-			if !slices.ContainsFunc(libs, func(l Library) bool { return l.Path == file }) {
+		entries, _ := os.ReadDir(filepath.Dir(stem))
+		for _, entry := range entries {
+			file := filepath.Join(filepath.Dir(stem), entry.Name())
+			if strings.HasPrefix(file, stem+"_runtime_") && filepath.Ext(file) == ".so" && !slices.ContainsFunc(libs, func(l Library) bool { return l.Path == file }) {
 				files = append(files, file)
 			}
 		}

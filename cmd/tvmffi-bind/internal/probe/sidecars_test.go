@@ -9,7 +9,10 @@ import (
 
 // TestSidecars finds the libraries for devices beside a runtime, and no others.
 func TestSidecars(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "[x]")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	var libs []Library
 	for _, name := range []string{"libtvm_ffi.so", "libtvm_runtime.so", "libtvm_runtime_extra.so", "libtvm_runtime_cuda.so", "libother_cuda.so"} {
 		file := filepath.Join(dir, name)

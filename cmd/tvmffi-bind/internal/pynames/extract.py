@@ -7,6 +7,7 @@ the number of bytes of its source; the source follows. Nothing of a source is im
 import ast
 import inspect
 import json
+import math
 import re
 import sys
 import warnings
@@ -93,11 +94,14 @@ def is_none(node):
 
 def constant(node):
     """Returns a default: {"value": 1}, {"of": "Kind.ROSE"} for what may be a member of an enum, None for others."""
+    value = node.value if isinstance(node, ast.Constant) else Ellipsis
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         if type(node.operand.value) in (int, float):
-            return {"value": -node.operand.value}
-    if isinstance(node, ast.Constant) and (node.value is None or type(node.value) in (bool, int, float, str)):
-        return {"value": node.value}
+            value = -node.operand.value
+    if type(value) is int and not -(2**63) <= value < 2**63 or type(value) is float and not math.isfinite(value):
+        return None  # Go has no such constant, and JSON no such number
+    if value is None or type(value) in (bool, int, float, str):
+        return {"value": value}
     if isinstance(node, ast.Attribute) and dotted(node):
         return {"of": dotted(node)}
     return None

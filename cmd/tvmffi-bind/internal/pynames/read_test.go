@@ -1,6 +1,7 @@
 package pynames
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -87,6 +88,11 @@ func TestRead(t *testing.T) {
 			"from . import _ffi_api\n\ndef water(plant, litres=1):\n    \"\"\"Water a plant.\n\n    Twice.\n    \"\"\"\n    return _ffi_api.water(plant, litres)\n",
 			map[string]string{"garden.water": "(garden.Plant, float) -> None"},
 			map[string]hints.Item{"garden.water": {Params: []string{"plant", "litres"}, Default: map[string]hints.Constant{"litres": {Value: 1.0}}, Doc: "Water a plant.\n\nTwice."}},
+		},
+		"numbers that Go has no constant for": {
+			"from . import _ffi_api\n\nclass Big:\n    SIZE = 18446744073709551615\n    FAR = 1e999\n\ndef f(a=18446744073709551615, b=1e999, c=-1e999, d=-9223372036854775809, e=-9223372036854775808, g=Big.SIZE):\n    _ffi_api.f(a, b, c, d, e, g)\n",
+			map[string]string{"garden.f": "(int, float, float, int, int, int) -> None"},
+			map[string]hints.Item{"garden.f": {Params: []string{"a", "b", "c", "d", "e", "g"}, Default: map[string]hints.Constant{"e": {Value: int64(math.MinInt64)}}}},
 		},
 		"wrappers": {
 			"from . import _ffi_api as api\nfrom tvm_ffi import convert\n\ndef f(a, b, c=None, *, d=(), e=0):\n    if c is None:\n        c = 1\n    b_text = str(b)\n    return api.f(convert(a), b_text, c, [x for x in d], e or 2, a.size, a.get_color(), 7, len(a), a.kind.value)\n",
