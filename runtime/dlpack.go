@@ -112,8 +112,9 @@ func deleteDLPack(managed uintptr, versioned bool) {
 // FromDLPack returns a tensor over the memory of the struct p. It copies nothing.
 //
 // The tensor takes the struct over and calls its deleter when its last reference ends, on
-// any thread. If FromDLPack returns an error, p still owns the struct. The major version of a
-// struct with a version must be 1. If it marks the memory as read-only, every function that
+// any thread. If FromDLPack returns an error, p still owns the struct, unless only the view of a
+// struct with a byte offset failed. A use that begins during another use counts as a second one.
+// The major version of a struct with a version must be 1. If it marks the memory as read-only, every function that
 // would write to the tensor returns an error.
 func FromDLPack(p *DLPack, demands ...DLPackOption) (*Tensor, error) {
 	managed, err := p.use()

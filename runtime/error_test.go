@@ -227,6 +227,14 @@ func TestErrorLevels(t *testing.T) {
 		if log.Len() > 512<<10 {
 			t.Errorf("%s: the log has %d bytes", name, log.Len())
 		}
+		if e, ok := errors.AsType[*tvmffi.Error](err); ok {
+			e.Message = "short" // and it crosses once more
+			again := nest(t, "calls.apply", 1, func() error { return fmt.Errorf("again: %w", e) })
+			if _, err := runtimetest.Call("calls.apply", again, 1); !strings.HasSuffix(err.Error(), "again: "+e.Error()) {
+				t.Errorf("%s: the error around a changed one is %q", name, err)
+			}
+			again.Release()
+		}
 		f.Release()
 	}
 	// One level may say as much as it likes.

@@ -19,7 +19,7 @@
 // # Entries of C into Go
 //
 // An entry looks whether the process is a fork, which has no threads of Go, and how much of
-// the C stack is left, because Go may call C, which may enter again. These are all of them:
+// the C stack is left, because Go may call C, which may enter again. In the assembly path these are all of them:
 //
 //	tvmffi_callback         Function objects and exported symbols; both checks
 //	tvmffi_allocateTensor   the allocator of the environment: a call of tvmffi_callback

@@ -71,7 +71,6 @@ type Layout struct {
 // and Free belong to libc, the others to libtvm_ffi.
 type StubFunctions struct {
 	Malloc, Free       uintptr
-	DecRef             uintptr
 	ToOwned            uintptr // TVMFFIAnyViewToOwnedAny
 	TypeInfo           uintptr // TVMFFIGetTypeInfo
 	SetParts           uintptr // TVMFFIErrorSetRaisedFromCStrParts

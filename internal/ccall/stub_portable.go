@@ -89,7 +89,7 @@ func typeOf(object uintptr) abi.TypeIndex { return (*abi.Object)(pointer(object)
 
 func dropRef(object uintptr) {
 	if object != 0 {
-		purego.SyscallN(stubs.DecRef, object)
+		purego.SyscallN(decRef, object)
 	}
 }
 

@@ -196,7 +196,7 @@ stored:
 last:
 	SUBQ $const_align, SP
 	MOVQ R8, DI
-	MOVQ ·stubs+StubFunctions_DecRef(SB), AX
+	MOVQ ·decRef(SB), AX
 	CALL AX
 	XORL AX, AX
 	ADDQ $const_align, SP
@@ -358,7 +358,7 @@ stored:
 last:
 	SUBQ $const_align, SP
 	MOVQ R8, DI
-	MOVQ ·stubs+StubFunctions_DecRef(SB), AX
+	MOVQ ·decRef(SB), AX
 	CALL AX
 	XORL AX, AX
 	ADDQ $const_align, SP

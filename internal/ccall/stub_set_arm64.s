@@ -353,7 +353,7 @@ retry:
 
 last:
 	CLREX
-	MOVD $·stubs+StubFunctions_DecRef(SB), R9
+	MOVD $·decRef(SB), R9
 	MOVD (R9), R9
 	JMP  (R9)
 

@@ -85,8 +85,7 @@ TEXT tvmffi_allocate(SB), NOSPLIT|NOFRAME, $0
 	RET
 
 // void releaseArray(void* self, int flags), the deleter of an array made in Go.
-// The strong flag releases the elements, the weak flag frees the memory.
-// BX: the array. R12: the next element. R13: the elements left. R14: the flags.
+// tvmffi_delete releases the elements of an Array with objects. CX: the next element. DX: the elements left.
 TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
 	TESTL $const_deleterStrong, SI
 	JEQ   free

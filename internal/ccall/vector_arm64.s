@@ -88,8 +88,7 @@ TEXT tvmffi_allocate(SB), NOSPLIT|NOFRAME, $0
 	RET
 
 // void releaseArray(void* self, int flags), the deleter of an array made in Go.
-// The strong flag releases the elements, the weak flag frees the memory.
-// R19: the array. R20: the next element. R21: the elements left. R22: the flags.
+// tvmffi_delete releases the elements of an Array with objects. R6: the next element. R7: the elements left.
 TEXT tvmffi_releaseArray(SB), NOSPLIT|NOFRAME, $0
 	TBZ  $const_deleterStrongBit, R1, free
 	MOVD const_arrayData(R0), R6

@@ -108,7 +108,7 @@ func readyToDefine() {
 	shared.setters, shared.entries, shared.strings = map[setterKey]uintptr{}, map[uintptr]uintptr{}, map[string]uintptr{}
 	shared.layouts = capi.Allocate(maxDefinedIndex * unsafe.Sizeof(uintptr(0)))
 	ccall.InitStubs(ccall.StubFunctions{
-		Malloc: capi.Malloc, Free: capi.CFunction("free"), DecRef: capi.API.ObjectDecRef,
+		Malloc: capi.Malloc, Free: capi.CFunction("free"),
 		ToOwned: capi.API.AnyViewToOwnedAny, TypeInfo: capi.API.GetTypeInfo, SetParts: capi.API.ErrorSetRaisedFromCStrParts,
 		Layouts: shared.layouts,
 		From:    lastingCString("Cannot convert from type `"), To: lastingCString("` to `"), End: lastingCString("`"),

@@ -86,7 +86,7 @@ func around(f *Failure, inner error) *Failure {
 		return f
 	}
 	leaf := in.Message
-	if in.levels > 0 {
+	if in.levels > 0 && in.leaf <= len(leaf) { // a program may have set Message
 		leaf = leaf[len(leaf)-in.leaf:]
 	}
 	if places, ok := strings.CutSuffix(f.Message, leaf); ok {

@@ -42,7 +42,8 @@ import (
 //
 // The zero Batch is ready for use. After Do, the next call that is added begins a new batch
 // and ends the results of the previous one. A Batch must not be copied, and two goroutines
-// must not use it at once: like a map of Go, it panics where it finds that they do.
+// must not use it at once: like a map of Go, it panics where it finds that they do. It cannot
+// be used any more then.
 type Batch struct {
 	_       objects.NoCopy
 	vector  calls.Batch

@@ -65,6 +65,7 @@ func (d *DRef) Release() {
 // has ended, [ErrClosed] after Close, and an error for an argument of another type.
 func (s *Session) Call(f Callable, args ...any) (*DRef, error) {
 	callee, name := f.callee()
+	defer runtime.KeepAlive(f) // callee is only its number
 	if s.options.Plain {
 		return s.invoke(name, callee, args...)
 	}

@@ -76,6 +76,10 @@ func (h *hub) serve(c net.Conn) {
 	}
 	_ = c.SetReadDeadline(time.Time{})
 	h.mu.Lock()
+	if h.err != nil {
+		_ = m.out.Encode(answer{Err: h.err.Error()})
+		_ = c.Close()
+	}
 	h.members[hello.Rank] = m
 	h.mu.Unlock()
 	for {
@@ -140,6 +144,9 @@ func combine(team []*member) ([][]byte, error) {
 	var all [][]byte
 	for _, m := range team {
 		if r := m.last; r.Op != first.Op || r.Size != first.Size || r.Kind != first.Kind || r.Type != first.Type {
+			if r.Op == first.Op {
+				return nil, fmt.Errorf("worker %d calls %s with operator %v, type %v and %d workers, and worker %d with operator %v, type %v and %d workers", r.Rank, r.Op, r.Kind, r.Type, r.Size, first.Rank, first.Kind, first.Type, first.Size)
+			}
 			return nil, fmt.Errorf("worker %d is at the operation %s, and worker %d at %s", r.Rank, r.Op, first.Rank, first.Op)
 		}
 		all = append(all, m.last.Data)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
@@ -21,8 +22,9 @@ import (
 //
 // Any peer that can connect becomes a node, and can run any function here: Disco has neither a secret nor encryption. Use a
 // listener on a loopback address with a tunnel, a private network, or for nodes in Go a listener of crypto/tls that
-// demands certificates. A peer that leaves or sends something before all have come is not counted. Workers of Go connect
-// to the address of the controller that its first node sees.
+// demands certificates; a listener without SetDeadline is closed. Collective operations on CPUs use a port of their own,
+// without encryption. A peer that leaves or sends something before all have come is not counted. Workers of Go connect to
+// the address of the controller that its first node sees.
 //
 // A node is lost if its process or its connection ends, or if its machine is silent for Options.Silence. Then the
 // session can only be closed. Disco sends no heartbeats: only a probe from outside, such as Kubernetes', finds a node
@@ -83,6 +85,9 @@ func newCaller(c net.Conn) *caller {
 // listenTime is for how long a controller listens to peers that should be silent.
 const listenTime = 50 * time.Millisecond
 
+// handshakeTime is how long a handshake of crypto/tls may take.
+const handshakeTime = 10 * time.Second
+
 // silent waits for the end of the reading, and returns an error if the peer was not silent.
 func (p *caller) silent() error {
 	err := <-p.read
@@ -142,7 +147,8 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 	return nil
 }
 
-// accept passes on the connections until stop, or until the listener fails. The listener can be used again after stop.
+// accept passes on the connections until stop, or until the listener fails. After stop the listener
+// can be used again, if it has SetDeadline. A handshake of crypto/tls is done before.
 func accept(ctx context.Context, l net.Listener, come chan<- *caller) (failed <-chan error, stop func(), err error) {
 	limited, ok := l.(interface{ SetDeadline(time.Time) error })
 	if !ok {
@@ -152,18 +158,29 @@ func accept(ctx context.Context, l net.Listener, come chan<- *caller) (failed <-
 	failure, done := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(done)
+		var peers sync.WaitGroup
+		defer peers.Wait()
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				failure <- err
 				return
 			}
-			p := newCaller(c)
-			select {
-			case come <- p:
-			case <-ctx.Done():
-				closeAll(c)
-			}
+			peers.Go(func() {
+				if secure, ok := c.(interface{ HandshakeContext(context.Context) error }); ok {
+					limited, end := context.WithTimeout(ctx, handshakeTime)
+					defer end()
+					if secure.HandshakeContext(limited) != nil {
+						closeAll(c)
+						return
+					}
+				}
+				select {
+				case come <- newCaller(c):
+				case <-ctx.Done():
+					closeAll(c)
+				}
+			})
 		}
 	}()
 	return failure, func() {

@@ -14,12 +14,12 @@ import (
 )
 
 // handOver gives a connection on which the greeting is done to the client of the library. It
-// returns the session and a descriptor with which Go can end the connection. The conn is closed.
+// returns the session and a descriptor with which Go can end the connection. A TCP conn is closed.
 //
 // The library can only dial on its own, waits without limit, and keeps the descriptor. So it
 // dials a loopback listener of this function, which passes on the first packet and its answer
 // within the limits of ctx. Then nobody uses the library's descriptor, and dup3 makes it one of
-// the real connection: calls go to the server directly. If conn is not a TCP connection, it becomes one of a relay.
+// the real connection: calls go to the server directly. A relay carries another conn.
 func handOver(ctx context.Context, conn net.Conn, timeout time.Duration) (*tvmffi.Module, *socket, error) {
 	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

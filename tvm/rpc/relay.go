@@ -147,7 +147,7 @@ func half(err error, got int, left int64) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("half a message: %d bytes came where %d were left: %w", got, left, err)
+	return fmt.Errorf("a message ended early: %d of the next %d bytes came: %w", got, left, err)
 }
 
 // between, begin, more and last keep the deadline for what the peer sends: none while C++ computes.

@@ -140,7 +140,7 @@ func TestHeld(t *testing.T) {
 		t.Fatalf("the client sent %d messages", len(all))
 	}
 	first := bytes.Join(all[:10], nil)
-	server, _ := serve(t, rpc.Config{Isolation: rpc.InProcess, MaxSessions: 16, PeerTimeout: 100 * time.Millisecond, Relay: true})
+	server, _ := serve(t, rpc.Config{Isolation: rpc.InProcess, MaxSessions: 16, PeerTimeout: 100 * time.Millisecond, IdleTimeout: time.Second, Relay: true})
 	greeting := append(int32s(0xff271, int32(len(hello))), hello...)
 	var clients sync.WaitGroup
 	room := make(chan struct{}, 16)

@@ -40,8 +40,12 @@ func (s *Server) session(conn net.Conn, timeout time.Duration) (err error) {
 	}
 	err = serve(ctx, socket, dir)
 	if relay != nil {
+		first := relay.why()
 		socket.abort()
-		if failed := relay.wait(); failed != nil {
+		if s.ended.Err() != nil {
+			conn.Close() // a client that does not read must not hold Close
+		}
+		if failed := relay.wait(); failed != nil && (first != nil || err == nil) {
 			err = failed // what the end of the session follows from
 		}
 	}

@@ -106,7 +106,7 @@ func (c *TrackerClient) Do(ctx context.Context, key string, priority int, f func
 
 // try calls f until it succeeds.
 func (c *TrackerClient) try(ctx context.Context, f func() error) (err error) {
-	for i := range cmp.Or(c.Attempts, 5) {
+	for i := range max(1, cmp.Or(c.Attempts, 5)) {
 		if i > 0 && pause(ctx, time.Duration(i)*200*time.Millisecond) != nil {
 			break
 		}
