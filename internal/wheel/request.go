@@ -61,8 +61,8 @@ func Take(ctx context.Context, file string) (Dir, error) {
 	return d, find.Advise(err)
 }
 
-// Have returns a wheel of that version that [Find] or [Take] left in the cache.
-func Have(pkg, version string) (Dir, bool) {
+// Have returns a wheel of that version that [Find] or [Take] left in the cache and that fits.
+func Have(pkg, version string, fits func(Dir) bool) (Dir, bool) {
 	cache, err := find.CacheDir()
 	if err != nil {
 		return Dir{}, false
@@ -73,7 +73,7 @@ func Have(pkg, version string) (Dir, bool) {
 		tree := filepath.Join(parent, name)
 		hash, err := os.ReadFile(filepath.Join(tree, find.Marker))
 		s := Tagged(Normal(pkg), version, "", strings.TrimSpace(string(hash)))
-		if d, ok := Cached(s); err == nil && ok && d.root == tree {
+		if d, ok := Cached(s); err == nil && ok && d.root == tree && fits(d) {
 			return d, true
 		}
 	}

@@ -17,7 +17,9 @@ func TestTake(t *testing.T) {
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := Have("sample-kit", "1.0"); ok {
+	fits := true
+	have := func(name string) (Dir, bool) { return Have(name, "1.0", func(Dir) bool { return fits }) }
+	if _, ok := have("sample-kit"); ok {
 		t.Fatal("an empty cache has it")
 	}
 	d, err := Take(t.Context(), file)
@@ -27,8 +29,12 @@ func TestTake(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if again, ok := Have("sample.kit", "1.0"); !ok || again.Root() != d.Root() {
+	if again, ok := have("sample.kit"); !ok || again.Root() != d.Root() {
 		t.Errorf("got %+v, %v", again, ok)
+	}
+	fits = false
+	if d, ok := have("sample-kit"); ok {
+		t.Errorf("%+v does not fit", d)
 	}
 	if got := Tag(d.Root()); got != tag {
 		t.Errorf("the tag is %q", got)

@@ -70,6 +70,7 @@ type Prober struct {
 
 	hashes map[string]string            // of files, by path
 	locked map[string]project.WheelFile // what the lock of the configuration says, like Wheels
+	chosen map[string]project.WheelFile // what Discover found, like Wheels; it comes before the lock
 
 	lastKey, last []byte // the libraries that were read last, and their schema
 }

@@ -26,6 +26,7 @@ import (
 // libraries of TVM-FFI in it and what they need: the libtvm_ffi that the wheel asks for, and the
 // CUDA runtime.
 func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (wheel.Dir, error) {
+	p.readLock(c)
 	dir, err := p.anyWheel(ctx, what)
 	if err != nil {
 		return wheel.Dir{}, err
@@ -39,6 +40,10 @@ func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (
 		return wheel.Dir{}, err
 	}
 	s := dir.Spec()
+	if p.chosen == nil {
+		p.chosen = map[string]project.WheelFile{}
+	}
+	p.chosen[s.Package+"=="+s.Version] = project.WheelFile{Tag: wheel.Tag(dir.Root()), SHA256: s.SHA256}
 	for _, f := range found {
 		c.Libraries = append(c.Libraries, project.LibrarySpec{Package: s.Package, Version: s.Version, Path: f.path})
 	}
@@ -49,13 +54,17 @@ func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (
 		if !slices.ContainsFunc(found, func(f foundLibrary) bool { return slices.Contains(f.Needed, name) }) {
 			continue
 		}
-		if spec, err := pinnedWheel(cudaPackages[name], ""); err == nil {
-			if cuda, err := p.fetch(ctx, spec); err == nil {
-				files, _ := fs.Glob(os.DirFS(cuda.Root()), "nvidia/*/lib/"+name)
-				for _, file := range files {
-					c.Deps = append(c.Deps, project.LibrarySpec{Package: spec.Package, Version: spec.Version, Path: file})
-				}
-			}
+		cuda, err := p.getWheel(ctx, cudaPackages[name], "")
+		if ctx.Err() != nil {
+			return wheel.Dir{}, ctx.Err()
+		}
+		if err != nil {
+			p.Console.Notef("going on without %s: %v\n", name, err)
+			continue
+		}
+		files, _ := fs.Glob(os.DirFS(cuda.Root()), "nvidia/*/lib/"+name)
+		for _, file := range files {
+			c.Deps = append(c.Deps, project.LibrarySpec{Package: cuda.Spec().Package, Version: cuda.Spec().Version, Path: file})
 		}
 	}
 	return dir, nil
@@ -68,7 +77,11 @@ func (p *Prober) anyWheel(ctx context.Context, what string) (wheel.Dir, error) {
 	}
 	name, version, exact := strings.Cut(what, "==")
 	if exact {
-		if dir, ok := wheel.Have(name, version); ok {
+		if f, ok := p.locked[wheel.Normal(name)+"=="+version]; ok {
+			return p.fetch(ctx, wheel.Tagged(wheel.Normal(name), version, f.Tag, f.SHA256))
+		}
+		here := func(d wheel.Dir) bool { _, err := librariesIn(d); return err == nil }
+		if dir, ok := wheel.Have(name, version, here); ok {
 			return dir, nil
 		}
 		if spec, err := pinnedWheel(wheel.Normal(name), version); err == nil {

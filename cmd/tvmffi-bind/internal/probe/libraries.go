@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -30,11 +31,7 @@ type Library struct {
 // Locate finds libtvm_ffi, the dependencies and the libraries of c. It returns them in
 // the order in which they are loaded.
 func (p *Prober) Locate(ctx context.Context, c *project.Config) ([]Library, error) {
-	if file, err := c.LockFile(); err == nil {
-		if lock, err := project.ReadLock(file); err == nil { // gen reports what is wrong with it
-			p.locked = lock.WheelsHere()
-		}
-	}
+	p.readLock(c)
 	core, err := p.CoreOf(ctx, c)
 	if err != nil {
 		return nil, err
@@ -57,6 +54,17 @@ func (p *Prober) Locate(ctx context.Context, c *project.Config) ([]Library, erro
 		}
 	}
 	return all, nil
+}
+
+// readLock reads which wheels the lock of c asks for.
+func (p *Prober) readLock(c *project.Config) {
+	p.locked = map[string]project.WheelFile{}
+	if file, err := c.LockFile(); err == nil {
+		if lock, err := project.ReadLock(file); err == nil { // gen reports what is wrong with it
+			p.locked = lock.WheelsHere()
+		}
+	}
+	maps.Copy(p.locked, p.chosen)
 }
 
 // locate finds one library of a configuration.
@@ -104,7 +112,7 @@ func (p *Prober) mended(ctx context.Context, c find.Candidate, lib Library) (Lib
 func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, role schema.Role) (Library, error) {
 	identity := schema.Library{Role: role, Package: spec.Package, PathInPackage: spec.Path}
 	f := find.File{Name: path.Base(spec.Path), Package: spec.Package, Version: spec.Version, PathInPackage: spec.Path}
-	for c, err := range find.InPackages(f, sameVersion, loadable, p.undamaged) {
+	for c, err := range find.InPackages(f, sameVersion, p.asLocked, loadable, p.undamaged) {
 		fits := err == nil
 		if !fits {
 			if fits, err = p.mend(ctx, c, err); err != nil {
@@ -154,6 +162,19 @@ func sameVersion(c find.Candidate, f find.File) error {
 		return errors.New("another version")
 	}
 	return nil
+}
+
+// asLocked is the check that a wheel of the cache is the one in the lock.
+func (p *Prober) asLocked(c find.Candidate, f find.File) error {
+	want, ok := p.locked[f.Package+"=="+c.Version]
+	if !c.Cached || !ok {
+		return nil
+	}
+	hash, err := os.ReadFile(filepath.Join(c.Site, find.Marker))
+	if err == nil && strings.TrimSpace(string(hash)) != want.SHA256 {
+		err = errors.New("another wheel")
+	}
+	return err
 }
 
 // loadable is the check that a library is whole and for this machine.

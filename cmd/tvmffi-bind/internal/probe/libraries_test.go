@@ -151,6 +151,36 @@ func TestLocate_file(t *testing.T) {
 }
 
 // TestFetch downloads a wheel with a package tool that copies it, and repairs it.
+// TestLocateInPackage_locked has two wheels of one version in the cache: the lock decides.
+func TestLocateInPackage_locked(t *testing.T) {
+	data, err := os.ReadFile(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	t.Setenv("TVMFFI_CACHE", cache)
+	for _, digit := range []string{"a", "b"} {
+		tree := filepath.Join(cache, "wheels", "sample-1.0-"+strings.Repeat(digit, 8))
+		write(t, filepath.Join(tree, find.Marker), strings.Repeat(digit, 64)+"\n")
+		write(t, filepath.Join(tree, "sample", "lib.so"), string(data))
+	}
+	for _, digit := range []string{"a", "b", "c"} {
+		p := offline(io.Discard)
+		p.locked = map[string]project.WheelFile{"sample==1.0": {SHA256: strings.Repeat(digit, 64)}}
+		lib, err := p.locateInPackage(t.Context(), project.LibrarySpec{Package: "sample", Version: "1.0", Path: "sample/lib.so"}, schema.RoleBound)
+		dir, err2 := p.anyWheel(t.Context(), "Sample==1.0")
+		if digit == "c" {
+			if err == nil || err2 == nil {
+				t.Errorf("another wheel than the locked one: %s, %s", lib.Path, dir.Root())
+			}
+			continue
+		}
+		if err != nil || err2 != nil || !strings.HasPrefix(lib.Path, dir.Root()) || !strings.HasSuffix(dir.Root(), "-"+strings.Repeat(digit, 8)) {
+			t.Errorf("%s: %s, %v; %s, %v", digit, lib.Path, err, dir.Root(), err2)
+		}
+	}
+}
+
 func TestFetch(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in tool is a shell script")
