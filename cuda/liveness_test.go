@@ -69,7 +69,10 @@ func TestLiveness(t *testing.T) {
 			return cuda.Copy(got(cuda.TensorMemory(tensorOn(0, 2))), got(cuda.TensorMemory(tensorOn(0, 2))), nil)
 		}, nil},
 		{"Copy between devices", func() any {
-			return cuda.Copy(got(cuda.TensorMemory(tensorOn(0, 2))), got(cuda.TensorMemory(tensorOn(1, 2))), nil)
+			source := got(cuda.TensorMemory(tensorOn(1, 2)))
+			defer runtime.KeepAlive(source) // its device does not wait for the copy, which runs on the other one
+			defer cuda.Device(0).Synchronize()
+			return cuda.Copy(got(cuda.TensorMemory(tensorOn(0, 2))), source, nil)
 		}, nil},
 		{"Fill", func() any { return cuda.Fill(got(cuda.TensorMemory(tensorOn(0, 2))), float32(1), nil) }, nil},
 		{"Part", func() any { return out(got(got(cuda.TensorMemory(tensorOn(0, 2))).Part(4, 4))) }, "[1]"},

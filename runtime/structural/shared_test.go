@@ -1,6 +1,7 @@
 package structural_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,6 +30,9 @@ func TestShared(t *testing.T) {
 	x, y := doubled(t, 60), doubled(t, 60)
 	list := runtimetest.Must[*tvmffi.List[*tvmffi.Array[tvmffi.Any]]](t)(tvmffi.NewList(x))
 	dict := runtimetest.Must[*tvmffi.Dict[string, *tvmffi.Array[tvmffi.Any]]](t)(tvmffi.NewDict(tvmffi.MapOf(map[string]*tvmffi.Array[tvmffi.Any]{"k": x})))
+	older := func(t testing.TB, err error) bool {
+		return errors.Is(err, errors.ErrUnsupported) && runtimetest.Older(t, "0.1.12", err)
+	}
 	for name, call := range map[string]func() error{
 		"structural.Equal":         func() error { return runtimetest.ErrorOf(structural.Equal(x, y)) },
 		"structural.Equal of List": func() error { return runtimetest.ErrorOf(structural.Equal(list, list)) },
@@ -44,7 +48,11 @@ func TestShared(t *testing.T) {
 		"metadata":                 func() error { return runtimetest.ErrorOf(jsongraph.Marshal(1, map[string]any{"k": x})) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			runtimetest.WantError(t, call(), tvmffi.ErrValue, "the value shares parts with itself so often that to go through it takes more than 134217728 visits")
+			err := call()
+			if older(t, err) {
+				return
+			}
+			runtimetest.WantError(t, err, tvmffi.ErrValue, "the value shares parts with itself so often that to go through it takes more than 134217728 visits")
 		})
 	}
 	for name, text := range map[string]string{"String": x.String(), "fmt": fmt.Sprint(x)} {
@@ -56,7 +64,7 @@ func TestShared(t *testing.T) {
 	if err != nil || len(graph) > 10_000 {
 		t.Errorf("the graph has %d bytes: %v", len(graph), err)
 	}
-	if same, err := tvmffi.Hash(x); err != nil || same == 0 {
+	if same, err := tvmffi.Hash(x); !older(t, err) && (err != nil || same == 0) {
 		t.Errorf("the hash of the contents is %d: %v", same, err)
 	}
 	if _, err := structural.DeepCopy(x); err != nil {

@@ -65,7 +65,7 @@ func (p *proxy) serve(client net.Conn) {
 	p.copy(client, server, &p.stopServer, &p.received)
 }
 
-// copy copies until stop is set, and then waits for the end of the test.
+// copy copies until stop is set. It reads once more then, and waits for the end of the test.
 func (p *proxy) copy(to io.Writer, from io.Reader, stop *atomic.Bool, count *atomic.Int64) {
 	b := make([]byte, 64<<10)
 	for {
@@ -74,11 +74,11 @@ func (p *proxy) copy(to io.Writer, from io.Reader, stop *atomic.Bool, count *ato
 		if err != nil {
 			return
 		}
-		if _, err := to.Write(b[:n]); err != nil {
+		if stop.Load() { // before Write: its reader may be the one that sets stop, and goes on
+			<-p.ended
 			return
 		}
-		if stop.Load() {
-			<-p.ended
+		if _, err := to.Write(b[:n]); err != nil {
 			return
 		}
 	}
