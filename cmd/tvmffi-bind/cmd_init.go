@@ -63,10 +63,17 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, args, d
 	if err := start.refuseExisting(); err != nil {
 		return err
 	}
-	if start.pkg != "" {
-		if err := start.discover(ctx, con, p); err != nil {
-			return err
-		}
+	if err := bindings.Check(ctx, start.config); err != nil {
+		return err // before a download
+	}
+	switch {
+	case start.pkg != "":
+		err = start.discover(ctx, con, p)
+	case start.known == nil:
+		err = p.AddCUDA(ctx, start.config, args)
+	}
+	if err != nil {
+		return err
 	}
 	b, err := bindings.Generate(ctx, p, start.config)
 	if err != nil {
@@ -173,9 +180,6 @@ func exists(file string) bool {
 // discover gets the Python package, and reads the names in its sources. Without names, the
 // bindings are as good as for a library file.
 func (s *start) discover(ctx context.Context, con *console.Console, p *probe.Prober) error {
-	if err := bindings.Check(ctx, s.config); err != nil {
-		return err // before a download
-	}
 	dir, err := p.Discover(ctx, s.config, s.pkg)
 	if err != nil {
 		return err

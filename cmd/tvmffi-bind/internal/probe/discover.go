@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -50,13 +51,34 @@ func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (
 	if version != "" {
 		c.Deps = append(c.Deps, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: find.PathOfCore(runtime.GOOS)})
 	}
-	for _, name := range []string{"libcudart.so.12", "libcudart.so.13"} {
-		if !slices.ContainsFunc(found, func(f foundLibrary) bool { return slices.Contains(f.Needed, name) }) {
+	var files []string
+	for _, f := range found {
+		files = append(files, dir.Path(f.path))
+	}
+	return dir, p.AddCUDA(ctx, c, files)
+}
+
+// AddCUDA writes into c the CUDA runtime that library files need, from the wheel of NVIDIA, in which
+// programs find it too. It leaves out one that c names.
+func (p *Prober) AddCUDA(ctx context.Context, c *project.Config, files []string) error {
+	var needed []string
+	for _, file := range files {
+		f, err := symbols.Read(file)
+		if err != nil {
+			return err
+		}
+		needed = append(needed, f.Needed...)
+	}
+	for _, dep := range c.Deps {
+		needed = slices.DeleteFunc(needed, func(name string) bool { return name == filepath.Base(dep.File) })
+	}
+	for _, name := range slices.Sorted(maps.Keys(cudaPackages)) {
+		if !slices.Contains(needed, name) {
 			continue
 		}
 		cuda, err := p.getWheel(ctx, cudaPackages[name], "")
 		if ctx.Err() != nil {
-			return wheel.Dir{}, ctx.Err()
+			return ctx.Err()
 		}
 		if err != nil {
 			p.Console.Notef("going on without %s: %v\n", name, err)
@@ -67,7 +89,7 @@ func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (
 			c.Deps = append(c.Deps, project.LibrarySpec{Package: cuda.Spec().Package, Version: cuda.Spec().Version, Path: file})
 		}
 	}
-	return dir, nil
+	return nil
 }
 
 // anyWheel gets a wheel that need not be known.
