@@ -8,7 +8,7 @@
 //
 // The steps are a table in steps.go. Two of them run at a time, because most wait much. The output
 // of a step comes when it has ended; a failing step does not stop the others. Downloads and
-// builds stay in the caches of the user, except those of the steps demo and test.
+// builds stay in the caches of the user; the steps demo and test use only those of the go command.
 package main
 
 import (

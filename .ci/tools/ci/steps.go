@@ -54,18 +54,18 @@ var steps = []step{
 	{name: "demo", group: "fresh", about: "the first command of the README, under an empty HOME", do: demo},
 	{name: "format", group: "static", about: "gofmt and asmfmt change nothing", do: format},
 	{name: "modules", group: "static", about: "go.mod has what the code needs", do: commands("go mod tidy -diff", "go mod verify")},
+	// Beside demo, whose packages for this platform the next steps need.
+	{name: "cross", group: "static", about: "other platforms build, and pass vet", do: cross},
+	{name: "test", group: "fresh", about: "the second one, under another empty HOME", do: test},
 	{name: "vet", group: "static", about: "with all tags", do: commands("go vet -tags="+allTags+" ./...",
 		"go vet -tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness ./internal/... ./runtime/... ./reflection ./cuda/...",
 		"go vet -tags=tvmffi_portable ./internal/ccall ./internal/dynlib ./tvm/disco", "go vet -C .ci/tools ./...")},
-	// Not beside demo, from whose compiler cache it takes what both compile.
-	{name: "test", group: "fresh", about: "the second one, under another empty HOME", do: test},
 	{name: "staticcheck", group: "static", about: "with all tags", do: commands("go tool -modfile=.ci/tools/go.mod staticcheck -tags="+allTags+" ./...",
 		"go -C .ci/tools tool staticcheck ./...")},
 	{name: "platforms", group: "static", about: "staticcheck of the code for macOS and Windows", night: true, args: words{"CGO_ENABLED=0"}, do: commands(
 		"GOOS=darwin GOARCH=arm64 $(go tool -modfile=.ci/tools/go.mod -n staticcheck) ./internal/... ./runtime/... ./cmd/... ./tvm/...",
 		"GOOS=windows GOARCH=amd64 $(go tool -modfile=.ci/tools/go.mod -n staticcheck) ./internal/... ./runtime/... ./cmd/... ./tvm/...")},
 	{name: "generated", group: "static", about: "generated code is what its go:generate line writes", do: generated},
-	{name: "cross", group: "static", about: "other platforms build, and pass vet", do: cross},
 	{name: "tools", group: "static", about: "the tests of .ci/tools", do: commands("go -C .ci/tools test ./...")},
 
 	{name: "e2e", group: "journeys", about: "tests with the tag e2e: tools, compilers, Python, Rust", args: words{"-tags=e2e"}, do: endToEnd},
