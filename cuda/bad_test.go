@@ -95,8 +95,8 @@ func TestBadInput(t *testing.T) {
 		{"tensor nil", first(noTensor), value, []string{"argument 0: the tensor is nil", "tvmffi.Pointer{}"}},
 		{"memory on another device", first(there), value, []string{"argument 0: the memory is on cuda:0", "copy it there first"}},
 		{"memory nil", first(noMemory), value, []string{"argument 0: the memory is nil"}},
-		{"pinned memory nil", first(noHost), value, []string{"argument 0: the pinned host memory is nil"}},
-		{"pinned memory freed", first(pinned), value, []string{"argument 0: the pinned host memory is nil or was freed"}},
+		{"pinned memory nil", first(noHost), value, []string{"argument 0: the pinned host memory is nil: make one with AllocHost"}},
+		{"pinned memory freed", first(pinned), value, []string{"argument 0: the pinned host memory of 1 elements was freed: it must not be used any more"}},
 		{"nil", first(nil), typ, []string{"argument 0: it is nil", "pass tvmffi.Pointer{} for a null pointer"}},
 		{"slice of the host", first(make([]float32, 16)), typ, []string{"argument 0: a []float32 cannot be the parameter", "pass device memory"}},
 		{"number for a tensor", first(float32(1)), typ, []string{"argument 0: the parameter has 8 bytes and float32 has 4"}},
@@ -144,6 +144,8 @@ func TestZeroValues(t *testing.T) {
 	host := frees[*cuda.Host[float32]](t)(cuda.AllocHost[float32](1, 16))
 	stream := closes[*cuda.Stream](t)(cuda.Device(1).NewStream(cuda.Blocking()))
 	var noKernel *cuda.Kernel
+	var noImage *cuda.Image
+	var noModule *cuda.Module
 	var noMemory cuda.Memory
 	var noHost cuda.Host[float32]
 	var noStream cuda.Stream
@@ -177,6 +179,8 @@ func TestZeroValues(t *testing.T) {
 		"graph":          {func() error { return new(cuda.Graph).Launch(nil) }, "a zero Graph stands for nothing, in the call of Graph.Launch: make one with Stream.Capture"},
 		"kernel":         {func() error { return new(cuda.Kernel).Launch(c) }, "a zero Kernel stands for nothing, in the call of Kernel.Launch: make one with Module.Kernel or Image.Kernel"},
 		"its memory":     {func() error { _, err := new(cuda.Kernel).MaxDynamicSharedMemory(); return err }, "a zero Kernel stands for nothing, in the call of Kernel.MaxDynamicSharedMemory:"},
+		"nil image":      {func() error { _, err := noImage.Kernel(1, "k"); return errors.Join(err, noImage.Close()) }, "the image is nil: make one with NewImage or ImageFS"},
+		"nil module":     {func() error { _, err := noModule.Kernel("k"); return errors.Join(err, noModule.Close()) }, "the module is nil: make one with Device.LoadModule"},
 		"nil kernel":     {func() error { return noKernel.Launch(c) }, "the kernel is nil"},
 		"its blocks":     {func() error { _, err := noKernel.MaxActiveBlocks(32, 0); return err }, "the kernel is nil"},
 		"its clusters":   {func() error { _, err := noKernel.MaxActiveClusters(c); return err }, "the kernel is nil"},

@@ -42,34 +42,37 @@ func TestRefusedInCapture(t *testing.T) {
 	defer func() { ok(t, m.Free()) }()
 	loaded := must[*cuda.Module](t)(cuda.Device(1).LoadModule([]byte(ptx)))
 	defer func() { ok(t, loaded.Close()) }()
+	pool := closes[*cuda.Pool](t)(cuda.Device(1).NewPool())
+	const apart = " inside Capture: it would not be part of the graph: "
 	for _, c := range []struct {
 		name string
 		call func() error
 		says string
 	}{
-		{"Device.Synchronize", cuda.Device(1).Synchronize, "Synchronize of cuda:1 inside Capture"},
-		{"Device.Synchronize of another device", cuda.Device(0).Synchronize, "wait after the launch of the graph"},
-		{"Event.Synchronize", event.Synchronize, "Synchronize of an event inside Capture"},
-		{"Event.Done", func() error { _, err := event.Done(); return err }, "ask after the launch of the graph"},
-		{"CopyIn", func() error { return cuda.CopyIn(m, []int8{1}) }, "copy before it, or by CopyInAsync and CopyOutAsync on the stream"},
-		{"CopyOut", func() error { return cuda.CopyOut(make([]int8, 1), m) }, "CopyIn or CopyOut inside Capture"},
-		{"Alloc", func() error { _, err := cuda.Device(1).Alloc(4); return err }, "allocate before it"},
-		{"AllocOf", func() error { _, err := cuda.AllocOf(1, []int8{1}); return err }, "Alloc inside Capture"},
-		{"AllocManaged", func() error { _, err := cuda.Device(1).AllocManaged(4); return err }, "Alloc inside Capture"},
-		{"AllocHost", func() error { _, err := cuda.AllocHost[int8](1, 4); return err }, "AllocHost inside Capture"},
-		{"AllocAsync", func() error { _, err := cuda.Device(1).AllocAsync(4, st); return err }, "AllocAsync inside Capture"},
-		{"Free", m.Free, "must outlive the graph"},
-		{"FreeAsync", func() error { return m.FreeAsync(other) }, "FreeAsync inside Capture"},
-		{"Host.Free", h.Free, "Free of pinned memory inside Capture"},
-		{"Module.Close", loaded.Close, "Close of a module inside Capture"},
-		{"EnablePeerAccess", func() error { return cuda.Device(1).EnablePeerAccess(0) }, "EnablePeerAccess inside Capture"},
+		{"Device.Synchronize", cuda.Device(1).Synchronize, "Synchronize of cuda:1" + apart + "wait after the launch of the graph"},
+		{"Device.Synchronize of another device", cuda.Device(0).Synchronize, "Synchronize of cuda:0" + apart + "wait after the launch of the graph"},
+		{"Event.Synchronize", event.Synchronize, "Synchronize of an event" + apart + "wait after the launch of the graph"},
+		{"Event.Done", func() error { _, err := event.Done(); return err }, "Done of an event" + apart + "ask after the launch of the graph"},
+		{"CopyIn", func() error { return cuda.CopyIn(m, []int8{1}) }, "CopyIn or CopyOut" + apart + "copy before it, or by CopyInAsync and CopyOutAsync on the stream"},
+		{"CopyOut", func() error { return cuda.CopyOut(make([]int8, 1), m) }, "CopyIn or CopyOut" + apart},
+		{"Alloc", func() error { _, err := cuda.Device(1).Alloc(4); return err }, "Alloc" + apart + "allocate before it"},
+		{"AllocOf", func() error { _, err := cuda.AllocOf(1, []int8{1}); return err }, "Alloc" + apart + "allocate before it"},
+		{"AllocManaged", func() error { _, err := cuda.Device(1).AllocManaged(4); return err }, "Alloc" + apart + "allocate before it"},
+		{"AllocHost", func() error { _, err := cuda.AllocHost[int8](1, 4); return err }, "AllocHost" + apart + "allocate before it"},
+		{"AllocAsync", func() error { _, err := cuda.Device(1).AllocAsync(4, st); return err }, "AllocAsync inside Capture: this package keeps memory out of graphs: allocate before it"},
+		{"Pool.Alloc", func() error { _, err := pool.Alloc(4, st); return err }, "Pool.Alloc inside Capture: this package keeps memory out of graphs: allocate before it"},
+		{"Free", m.Free, "Free" + apart + "free after it; everything that a graph uses must outlive the graph"},
+		{"FreeAsync", func() error { return m.FreeAsync(other) }, "FreeAsync inside Capture: this package keeps memory out of graphs: free after it; everything that a graph uses must outlive the graph"},
+		{"Host.Free", h.Free, "Free of pinned memory" + apart + "free after it; everything"},
+		{"Module.Close", loaded.Close, "Close of a module" + apart + "close it after that"},
+		{"EnablePeerAccess", func() error { return cuda.Device(1).EnablePeerAccess(0) }, "EnablePeerAccess" + apart + "enable it before"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f.t = t
 			live := cuda.Device(1).Live()
 			graphOf(t, o, st, func() {
 				f.calls()
-				wantError(t, c.call(), tvmffi.ErrValue, c.says, "it would not be part of the graph: ")
+				wantError(t, c.call(), tvmffi.ErrValue, c.says)
 				f.expect() // the driver did not see it
 			})
 			if now := cuda.Device(1).Live(); now != live {

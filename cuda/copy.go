@@ -31,7 +31,11 @@ func AllocOf[T Scalar](d Device, src []T) (*Memory, error) {
 		return nil, err
 	}
 	if err := CopyIn(m, src); err != nil {
-		m.Free()
+		if _, refused := err.(*tvmffi.Error); refused { // because of a capture, for whose end Free would wait
+			m.unused()
+		} else {
+			m.Free()
+		}
 		return nil, err
 	}
 	return m, nil
@@ -380,9 +384,8 @@ func fill64(m *Memory, word uint64, stream *Stream) error {
 	return nil
 }
 
-// CopyRange copies bytes of src from an offset on to an offset of dst, in the order of a
-// stream of the device of dst, without waiting. It is [Copy] of parts; all numbers are
-// bytes. The two ranges must not overlap, because the driver copies in no certain order.
+// CopyRange copies bytes of src from an offset on to an offset of dst. It is [Copy] of parts; all
+// numbers are bytes. The two ranges must not overlap, because the driver copies in no certain order.
 func CopyRange(dst *Memory, to int64, src *Memory, from, bytes int64, stream *Stream) error {
 	d, err := dst.Part(to, bytes)
 	if err != nil {

@@ -23,8 +23,7 @@ import (
 //     blocking stream is captured, and the capture of a blocking stream begins only when no such call
 //     runs: the call holds queues for reading, and the beginning capture takes it for writing.
 //
-// What follows a wait, such as cuMemFree, may run beside a capture. Synchronize and Done of the
-// default stream only ask first: they ruin a capture of a blocking stream that begins right then.
+// What follows a wait, such as cuMemFree, may run beside a capture.
 //
 // # Locks
 //
@@ -288,10 +287,19 @@ func (c *threadSet) here() bool {
 
 // outside refuses a call inside Capture before the driver sees it.
 func outside(call, remedy string) error {
+	return inCapture(call, "it would not be part of the graph", remedy)
+}
+
+// ordered is outside for memory in the order of a stream, which could be a part of the graph.
+func ordered(call, remedy string) error {
+	return inCapture(call, "this package keeps memory out of graphs", remedy)
+}
+
+func inCapture(call, why, remedy string) error {
 	if !capturers.here() {
 		return nil
 	}
-	return valueError("%s inside Capture: it would not be part of the graph: %s", call, remedy)
+	return valueError("%s inside Capture: %s: %s", call, why, remedy)
 }
 
 // relax lets the calling thread load code inside Capture: that is not part of a graph, and

@@ -148,17 +148,25 @@ func TestBesideCapture(t *testing.T) {
 			"another device": cuda.Device(0).Synchronize,
 		}
 		def2 := map[string]func() error{
-			"a launch there":  func() error { return p.on(def) },
-			"without stream":  func() error { return p.on(nil) },
-			"Fill":            func() error { return cuda.Fill(p.b, float32(2), nil) },
-			"CopyIn":          func() error { return cuda.CopyIn(p.b, slice) },
-			"CopyOut":         func() error { return cuda.CopyOut(slice, p.b) },
+			"a launch there": func() error { return p.on(def) },
+			"without stream": func() error { return p.on(nil) },
+			"Fill":           func() error { return cuda.Fill(p.b, float32(2), nil) },
+			"CopyIn":         func() error { return cuda.CopyIn(p.b, slice) },
+			"CopyOut":        func() error { return cuda.CopyOut(slice, p.b) },
+			"AllocOf": func() error {
+				m, err := cuda.AllocOf(d, slice)
+				if err == nil {
+					err = m.FreeAsync(second)
+				}
+				return err
+			},
 			"CopyInAt":        func() error { return cuda.CopyInAt(p.b, 0, slice, def) },
 			"Record":          func() error { return plain.Record(def) },
 			"Wait":            func() error { return def.Wait(plain) },
 			"Call":            func() error { _, err := def.Call(func() error { return nil }); return err },
 			"AllocAsync":      func() error { m, err := d.AllocAsync(16, nil); return errors.Join(err, m.FreeAsync(def)) },
 			"its Synchronize": def.Synchronize,
+			"its Done":        func() error { _, err := def.Done(); return err },
 		}
 		captured := map[string]func(st *cuda.Stream) error{
 			"Synchronize": (*cuda.Stream).Synchronize, "Done": func(st *cuda.Stream) error { _, err := st.Done(); return err },
@@ -224,12 +232,13 @@ func TestJoins(t *testing.T) {
 	ok(t, errors.Join(there.Synchronize(), blocking.Synchronize()))
 }
 
-// TestCapturesBesideQueues begins captures of a blocking stream while goroutines queue work on the default stream all the
+// TestCapturesBesideQueues begins captures of a blocking stream while goroutines use the default stream all the
 // time. No capture fails: a use of the default stream is done before it begins, or refused.
 func TestCapturesBesideQueues(t *testing.T) {
 	f := load(t)
 	const d = cuda.Device(0)
 	o, p, st := newOnes(t, d), newOnes(t, d), newStream(t, d, cuda.Blocking())
+	def := must[*cuda.Stream](t)(d.DefaultStream())
 	f.Queue(8)
 	defer f.Queue(0)
 	stop, left := make(chan struct{}), make(chan error, 4)
@@ -242,9 +251,16 @@ func TestCapturesBesideQueues(t *testing.T) {
 					return
 				default:
 				}
-				err := p.on(nil)
-				if i%2 == 0 {
+				var err error
+				switch i {
+				case 0:
+					err = p.on(nil)
+				case 1:
 					err = cuda.CopyOut(make([]float32, 4), p.a)
+				case 2:
+					err = def.Synchronize()
+				case 3:
+					_, err = def.Done()
 				}
 				var refused *tvmffi.Error
 				if err != nil && !errors.As(err, &refused) {
@@ -261,6 +277,11 @@ func TestCapturesBesideQueues(t *testing.T) {
 	close(stop)
 	for range cap(left) {
 		returns(t, "a goroutine", left)
+	}
+	f.calls()
+	ok(t, def.Synchronize())
+	if waits := only(f.calls(), "cuStreamSynchronize"); len(waits) != 1 || waits[0].args == "0" {
+		t.Errorf("%v: the driver waits for the default stream, and a capture that begins meanwhile fails", waits)
 	}
 	ok(t, d.Synchronize())
 }

@@ -34,11 +34,12 @@ type Graph struct {
 // wait for an event of the capture.
 //
 // Other goroutines may use the device. Their calls that wait for it, which are
-// [Device.Synchronize], Free, Close of modules, and [AllocOf] if its copy is refused, wait until the capture has ended, and Capture
+// [Device.Synchronize], Free, and Close of modules, wait until the capture has ended, and Capture
 // waits at its start until such calls have returned. So f must not wait for a goroutine that makes
-// one. While a stream of [Blocking] is captured, the default stream cannot be used, nor CopyIn and
-// CopyOut, which come after its work; Capture of such a stream waits at its start while a call queues
-// work on the default stream. Other goroutines must not use the stream itself until Capture returns.
+// one. While a stream of [Blocking] is captured, the default stream cannot be used, nor CopyIn,
+// CopyOut and [AllocOf], which come after its work; Capture of such a stream waits at its start while
+// a call queues work on the default stream. Other goroutines must not use the stream itself until
+// Capture returns.
 func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
 	if st == nil {
 		return nil, aStream.none()

@@ -254,11 +254,13 @@ func (h *Host[T]) Mapped(d Device) (*Memory, error) {
 
 // hostPointer returns the address for copies.
 func (h *Host[T]) hostPointer() (uintptr, error) {
-	if h == nil || h.gone() {
-		return 0, valueError("the pinned host memory is nil or was freed")
-	}
-	if h.s == nil {
+	switch {
+	case h == nil:
+		return 0, aHost.none()
+	case h.s == nil:
 		return 0, aHost.zero()
+	case h.gone():
+		return 0, valueError("the pinned host memory of %d elements was freed: it must not be used any more", h.n)
 	}
 	return h.address, nil
 }

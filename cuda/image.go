@@ -184,7 +184,10 @@ func (im *Image) Module(d Device) (*Module, error) {
 
 // on returns the image as it is loaded on a device, locked.
 func (im *Image) on(d Device) (*loadedImage, error) {
-	if len(im.variants) == 0 {
+	switch {
+	case im == nil:
+		return nil, anImage.none()
+	case len(im.variants) == 0:
 		return nil, anImage.zero()
 	}
 	for {
@@ -254,6 +257,9 @@ func (im *Image) Kernel(d Device, name string) (*Kernel, error) {
 // more; the next use of the image loads it again. What cannot be unloaded stays, see
 // [Module.Close], and Close can be called again.
 func (im *Image) Close() error {
+	if im == nil {
+		return nil
+	}
 	im.mu.Lock()
 	loaded, left := im.loaded, im.left
 	im.loaded, im.left = nil, nil

@@ -109,7 +109,7 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	if bytes <= 0 {
 		return s.none(bytes)
 	}
-	if err := outside("AllocAsync", "allocate before it"); err != nil {
+	if err := ordered("AllocAsync", "allocate before it"); err != nil {
 		return nil, err
 	}
 	g, h, err := s.enterOn(stream)
@@ -358,6 +358,13 @@ func (m *Memory) Free() (err error) {
 	return about(err, "memory of %d bytes on %s", m.size, m.s.device)
 }
 
+// unused is Free of memory that no work uses. It does not wait.
+func (m *Memory) unused() {
+	m.freed.Store(true)
+	m.gone()
+	_ = m.s.do(driver.MemFree, m.address)
+}
+
 // free is the free of memory that the driver allocated.
 func (g *guard) free(address uintptr) error { return g.call(driver.MemFree, address) }
 
@@ -374,7 +381,7 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if !m.inOrder {
 		return valueError("FreeAsync of memory on %s that is not of AllocAsync, Pool.Alloc or Alloc: a stream cannot free it: call Free", m.s.device)
 	}
-	if err := outside("FreeAsync", "free after it; everything that a graph uses must outlive the graph"); err != nil {
+	if err := ordered("FreeAsync", "free after it; everything that a graph uses must outlive the graph"); err != nil {
 		return err
 	}
 	g, h, err := m.s.enterOn(stream)

@@ -136,7 +136,7 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	if bytes <= 0 {
 		return p.s.none(bytes)
 	}
-	if err := outside("Pool.Alloc", "allocate before it"); err != nil {
+	if err := ordered("Pool.Alloc", "allocate before it"); err != nil {
 		return nil, err
 	}
 	g, on, err := p.s.enterOn(stream)

@@ -168,34 +168,58 @@ func (st *Stream) Close() error {
 	if st == nil || st.borrowed {
 		return nil
 	}
-	if st.s != nil && st.s.gate.captures.Load() != 0 {
-		if err := st.uncaptured("Close"); err != nil && st.handle.Load() != 0 {
-			return err
-		}
+	if err := st.uncaptured("Close"); err != nil && st.handle.Load() != 0 {
+		return err
 	}
 	return st.shut()
 }
 
-// on calls the driver with the stream as the argument.
-func (st *Stream) on(f driver.Func) error {
+// ask calls a function of the driver that waits for the stream, or asks whether its work is done.
+func (st *Stream) ask(call string, f driver.Func) error {
 	if st == nil {
 		return aStream.none()
 	}
+	if err := st.uncaptured(call); err != nil {
+		return err
+	}
 	h, err := st.get()
+	switch {
+	case err != nil:
+		return err
+	case h > streamLegacy:
+		err = st.s.do(f, h)
+	default:
+		err = st.s.askDefault(f)
+	}
+	return about(err, "the stream of %s", st.s.device)
+}
+
+// askDefault is ask for the default stream. While it waits, it waits for a stream that waits for that one, without a lock.
+func (s *state) askDefault(f driver.Func) (err error) {
+	g, err := s.enter()
 	if err != nil {
 		return err
 	}
-	return about(st.s.do(f, h), "the stream of %s", st.s.device)
+	defer g.leave(&err)
+	if f == driver.StreamQuery {
+		return g.queue(0, f, 0)
+	}
+	c, err := g.copier()
+	if err != nil {
+		return err
+	}
+	defer s.copiers.give(c)
+	if err := g.follow(c, 0); err != nil {
+		return err
+	}
+	return g.call(f, c.stream)
 }
 
 // Synchronize waits until the work queued so far is done. It reports errors of
 // kernels that ran before. For a stream that is captured it is an error, because its
 // work does not run.
 func (st *Stream) Synchronize() error {
-	if err := st.uncaptured("Synchronize"); err != nil {
-		return err
-	}
-	if err := st.on(driver.StreamSynchronize); err != nil {
+	if err := st.ask("Synchronize", driver.StreamSynchronize); err != nil {
 		return err
 	}
 	return st.s.lookAll()
@@ -203,8 +227,8 @@ func (st *Stream) Synchronize() error {
 
 // uncaptured refuses a call for a stream that is captured, while this package captures one.
 func (st *Stream) uncaptured(call string) (err error) {
-	if st == nil || st.s == nil || st.s.gate.captures.Load() == 0 {
-		return nil // the caller refuses nil
+	if st.s == nil || st.s.gate.captures.Load() == 0 {
+		return nil // the caller refuses a zero Stream
 	}
 	h, err := st.get()
 	if err != nil {
@@ -221,10 +245,7 @@ func (st *Stream) uncaptured(call string) (err error) {
 // Done reports whether the work queued so far is done. It is an error where Synchronize
 // is one.
 func (st *Stream) Done() (bool, error) {
-	if err := st.uncaptured("Done"); err != nil {
-		return false, err
-	}
-	return done(st.on(driver.StreamQuery))
+	return done(st.ask("Done", driver.StreamQuery))
 }
 
 func done(err error) (bool, error) {
