@@ -149,29 +149,40 @@ func everything() *face.Library {
 		Name: "Bag", Key: "all.Bag", Opaque: true, Doc: "Bag holds.", Compare: true, Hash: true,
 		Close: method("close", "Close", nil), Len: method("len", "Len", integer), String: method("string", "String", text),
 		All: method("all", "All", of(face.KindIterator, text)), Properties: []*face.Function{method("size", "Size", &face.Type{Kind: face.KindEnum, Enum: color})},
-		Constructor: &face.Function{GoName: "NewBag", Fails: true, Params: []face.Param{{Name: "self", Type: integer}, {Name: "f", Type: of(face.KindFunction)}}},
+		Constructor: &face.Function{GoName: "NewBag", Fails: true, Params: []face.Param{{Name: "self", Type: integer}, {Name: "f", Type: of(face.KindFunction)}, {Name: "rest", Type: text, Variadic: true}}},
 	}
-	bag.Methods = []*face.Function{bag.Close, bag.Len, bag.String, bag.All, {Name: "wait", GoName: "Wait", Context: true, Fails: true}}
+	bag.Methods = []*face.Function{bag.Close, bag.Len, bag.String, bag.All, {Name: "wait", GoName: "Wait", Context: true, Fails: true},
+		{Name: "ends", GoName: "Ends", Results: []face.Result{{Name: "first", Type: text}, {Name: "last", Type: text}}}}
 	base := &face.Class{Name: "Base", Key: "all.Base", ParentKey: "other.Base", Structural: true, Fields: []face.Field{
 		{Name: "id", Type: integer, ReadOnly: true}, {Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: &face.Value{Kind: face.KindInt, Text: "1"}, HasDefault: true},
 		{Name: "hidden", Type: text, NoInit: true}, {Name: "from", Type: text}, {Name: "big", Type: of(face.KindBigInt), HasDefault: true},
 	}}
-	child := &face.Class{Name: "Child", Key: "all.Child", Parent: base, KwOnly: true, Equal: true, Fields: []face.Field{{Name: "x", Type: of(face.KindFloat), Doc: "across"}}}
+	child := &face.Class{Name: "Child", Key: "all.Child", Parent: base, KwOnly: true, Equal: true, Fields: []face.Field{{Name: "x", Type: of(face.KindFloat), Doc: "across"}},
+		Methods: []*face.Function{method("area", "Area", integer)}}
+	base.Methods = []*face.Function{method("area", "Area", integer)}
+	lent := func(k face.Kind, bits int, unsigned bool) *face.Type {
+		return &face.Type{Kind: face.KindTensor, Lent: true, Elems: []*face.Type{{Kind: k, Bits: bits, Unsigned: unsigned}}}
+	}
 	return &face.Library{
 		Name: "all", Prefix: "all.", Path: "example.test/all", Doc: "Package all has all.", Classes: []*face.Class{point, bag, {Name: "Sealed", Key: "all.Sealed", Opaque: true}, base, child},
 		Enums: []*face.Enum{color, fruit},
 		Errors: []*face.Error{{Name: "LostError", Kind: "all.LostError", Base: "KeyError", Doc: "LostError says what.", Fields: []face.Field{
-			{Name: "name", Type: text, Doc: "what"}, {Name: "code", Type: integer, HasDefault: true, Default: &face.Value{Kind: face.KindInt, Text: "3"}}}}, {Name: "PlainError", Kind: "all.PlainError"}},
+			{Name: "name", Type: text, Doc: "what"}, {Name: "code", Type: integer, HasDefault: true, Default: &face.Value{Kind: face.KindInt, Text: "3"}}}}, {Name: "PlainError", Kind: "all.PlainError"},
+			{Name: "Code", Kind: "all.Code", Fields: []face.Field{{Name: "value", Type: integer}}}},
 		Functions: []*face.Function{
 			{Name: "divmod", GoName: "DivMod", Symbol: "divmod", Global: "all.divmod", Doc: "DivMod divides.", Fails: true, Params: []face.Param{
 				{Name: "a", Type: integer}, {Name: "b", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "0x10"}}}, Results: []face.Result{{Name: "quot", Type: integer}, {Name: "_count", Type: of(face.KindSequence, integer)}}},
 			{Name: "join", GoName: "Join", Symbol: "join", Packed: true, Results: []face.Result{{Type: of(face.KindAny)}}},
 			{Name: "lambda", GoName: "Lambda", Global: "all.lambda", Params: []face.Param{{Name: "class", Type: text, Default: &face.Value{Kind: face.KindString, Text: "a\"b\nπ"}},
 				{Name: "None", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "-Inf"}}, {Name: "print", Type: &face.Type{Kind: face.KindEnum, Enum: fruit}, Default: &face.Value{Kind: face.KindString, Text: "pear"}}}},
+			{Name: "lent", GoName: "Lent", Symbol: "lent", Params: []face.Param{{Name: "flags", Type: lent(face.KindBool, 8, false)}, {Name: "floats", Type: lent(face.KindFloat, 32, false)}, {Name: "bytes", Type: lent(face.KindInt, 8, true)},
+				{Name: "on", Type: of(face.KindBool), Default: &face.Value{Kind: face.KindBool, Text: "true"}}, {Name: "off", Type: of(face.KindBool), Default: &face.Value{Kind: face.KindBool, Text: "false"}},
+				{Name: "mode", Type: of(face.KindOptional, integer), Default: &face.Value{Kind: face.KindNone}}, {Name: "size", Type: of(face.KindOptional, integer), Default: &face.Value{Kind: face.KindInt, Text: "8"}}},
+				Results: []face.Result{{Name: "total", Type: integer}}},
 			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(face.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}},
 				Results: []face.Result{{Type: of(face.KindSequence, &face.Type{Kind: face.KindRecord, Record: limits})}}},
 			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "3"}}, {Name: "xs", Type: integer, Variadic: true}}},
-			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone)))}},
+			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone), of(face.KindTuple, integer)))}},
 				Results: []face.Result{{Type: integer}, {Type: of(face.KindOptional, of(face.KindTuple, integer))}}},
 		},
 	}
