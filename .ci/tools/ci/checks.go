@@ -35,24 +35,20 @@ func (j *job) testPackages(patterns []string) {
 }
 
 // stranger returns a command with an empty HOME, and without the caches and settings of the user; those of the network
-// stay. So do the caches of the go command, because no step compiles what another one has compiled. They hide nothing:
-// go.sum is checked in any case, and the machines of ci.yml that run the group fresh begin without them.
+// stay. The caches of the go command are those of the run, empty at first.
 func (j *job) stranger(words ...string) *exec.Cmd {
 	home, err := os.MkdirTemp(j.scratch, "home")
 	j.must(err)
-	caches := j.text("go", "env", "GOMODCACHE", "GOCACHE")
 	c := j.command(words...)
 	mine := regexp.MustCompile(`^(TVMFFI_.*|XDG_(CACHE|CONFIG)_HOME|GOPATH|GOBIN|GOENV|GOFLAGS|CGO_ENABLED|CARGO_HOME|(PIP|UV)_CACHE_DIR)=`)
-	c.Env = slices.DeleteFunc(os.Environ(), mine.MatchString)
-	c.Env = append(c.Env, "HOME="+home, "GOMODCACHE="+caches[0], "GOCACHE="+caches[1])
+	c.Env = append(slices.DeleteFunc(os.Environ(), mine.MatchString), "HOME="+home)
 	return c
 }
 
 func demo(j *job) { j.must(j.finish(j.stranger("go", "run", "./cmd/tvmffi-bind", "demo"))) }
 
-// test has a HOME of its own: no test needs what the demo has left behind. Results are not taken from the cache, and
-// the step vet has looked at the code.
-func test(j *job) { j.readTest(j.stranger("go", "test", "-json", "-count=1", "-vet=off", "./...")) }
+// test has a HOME of its own: no test needs what the demo has left behind.
+func test(j *job) { j.readTest(j.stranger("go", "test", "-json", "./...")) }
 
 func format(j *job) {
 	asm := append(words{"go", "tool", "-modfile=.ci/tools/go.mod", "asmfmt", "-l"}, j.files("*.s")...)
