@@ -11,6 +11,7 @@ import (
 // rig is what the programs of TestMistakes share.
 type rig struct {
 	t            *testing.T
+	f            *fake
 	addOne       *cuda.Kernel // of device 0
 	many         *cuda.Kernel // of device 0, of which the fake knows the parameters only
 	there        *cuda.Kernel // add_one of device 1
@@ -23,9 +24,9 @@ type rig struct {
 	config       cuda.LaunchConfig
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, f *fake) *rig {
 	m, m1 := module(t, 0), module(t, 1)
-	r := &rig{t: t, addOne: kernel(t, m, "add_one"), many: kernel(t, m, "many"), there: kernel(t, m1, "add_one"), config: cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}}
+	r := &rig{t: t, f: f, addOne: kernel(t, m, "add_one"), many: kernel(t, m, "many"), there: kernel(t, m1, "add_one"), config: cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32)}}
 	stream := func(d cuda.Device, o ...cuda.StreamOption) *cuda.Stream {
 		st := must[*cuda.Stream](t)(d.NewStream(o...))
 		t.Cleanup(func() { ok(t, st.Close()) })
@@ -335,6 +336,57 @@ var mistakes = []mistake{
 		ok(r.t, errors.Join(cuda.CopyOut(got, to), to.Free()))
 		return got
 	}},
+	{"pool memory freed while a kernel of another device uses it", []float32{2, 3, 4, 5}, func(r *rig, wrong bool) []float32 {
+		pool := must[*cuda.Pool](r.t)(cuda.Device(0).NewPool())
+		ok(r.t, pool.AllowAccess(1))
+		m := must[*cuda.Memory](r.t)(pool.Alloc(16, r.a))
+		ok(r.t, errors.Join(cuda.Copy(m, r.x, r.a), r.done.Record(r.a), r.far.Wait(r.done)))
+		to := must[*cuda.Memory](r.t)(cuda.AllocOf(1, make([]float32, 4)))
+		c := r.config
+		c.Stream = r.far
+		ok(r.t, r.there.Launch(c, m, to, 4))
+		used := must[*cuda.Event](r.t)(cuda.Device(1).NewEvent())
+		ok(r.t, used.Record(r.far))
+		if !wrong {
+			ok(r.t, r.a.Wait(used))
+		}
+		ok(r.t, errors.Join(m.FreeAsync(r.a), r.a.Synchronize(), r.far.Synchronize()))
+		got := make([]float32, 4)
+		ok(r.t, errors.Join(cuda.CopyOut(got, to), to.Free(), used.Close(), pool.Close()))
+		return got
+	}},
+	{"a buffer that is filled again while a kernel reads it", []float32{0, 0, 0, 0}, func(r *rig, wrong bool) []float32 {
+		r.pass(r.a, r.x)
+		ok(r.t, r.done.Record(r.a))
+		if !wrong {
+			ok(r.t, r.b.Wait(r.done))
+		}
+		ok(r.t, cuda.CopyInAsync(r.x, r.h, r.b))
+		return r.out(r.y)
+	}},
+	{"two kernels that nobody models, without an order, where both may write", []float32{1, 2, 3, 4}, func(r *rig, wrong bool) []float32 {
+		r.f.Strict(true)
+		defer r.f.Strict(false)
+		r.pass(r.a, r.x)
+		ok(r.t, r.done.Record(r.a))
+		if !wrong {
+			ok(r.t, r.b.Wait(r.done))
+		}
+		r.pass(r.b, r.x)
+		return r.out(r.x)
+	}},
+	{"freed memory whose address is in a struct", []float32{0, 0, 0, 0}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Memory](r.t)(cuda.Device(0).Alloc(16))
+		s := [2]uint64{4, uint64(m.Pointer().Address)}
+		if wrong {
+			ok(r.t, m.Free())
+		}
+		c := r.config
+		c.Stream = r.a
+		ok(r.t, r.many.Launch(c, 1, 2, 3, 4, float32(5), 6.0, r.x, s))
+		ok(r.t, m.Free())
+		return r.out(r.y)
+	}},
 	{"a kernel that goes beyond the memory", []float32{2, 3, 4, 5}, func(r *rig, wrong bool) []float32 {
 		n := 4
 		if wrong {
@@ -366,6 +418,28 @@ var mistakes = []mistake{
 		}
 		ok(r.t, m.FreeAsync(r.b))
 		ok(r.t, graph.Close())
+		return r.out(r.y)
+	}},
+	{"a graph whose pinned memory is freed", []float32{1, 2, 3, 4}, func(r *rig, wrong bool) []float32 {
+		h := must[*cuda.Host[float32]](r.t)(cuda.AllocHost[float32](0, 4))
+		graph := must[*cuda.Graph](r.t)(r.a.Capture(func() error { return cuda.CopyOutAsync(h, r.x, r.a) }))
+		if wrong {
+			ok(r.t, h.Free())
+		}
+		ok(r.t, errors.Join(graph.Launch(r.a), r.a.Synchronize(), graph.Close()))
+		got := slices.Clone(h.Slice())
+		ok(r.t, h.Free())
+		return got
+	}},
+	{"a graph whose module is closed", []float32{2, 3, 4, 5}, func(r *rig, wrong bool) []float32 {
+		m := must[*cuda.Module](r.t)(cuda.Device(0).LoadModule([]byte(ptx)))
+		c := r.config
+		c.Stream = r.a
+		graph := must[*cuda.Graph](r.t)(r.a.Capture(func() error { return kernel(r.t, m, "add_one").Launch(c, r.x, r.y, 4) }))
+		if wrong {
+			ok(r.t, m.Close())
+		}
+		ok(r.t, errors.Join(graph.Launch(r.a), graph.Close(), m.Close()))
 		return r.out(r.y)
 	}},
 	{"a function of the host that calls the driver", []float32{2, 3, 4, 5}, func(r *rig, wrong bool) []float32 {
@@ -406,7 +480,7 @@ var mistakes = []mistake{
 // mistake is found.
 func TestMistakes(t *testing.T) {
 	f := load(t)
-	r := newRig(t)
+	r := newRig(t, f)
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			r.t = t

@@ -8,7 +8,8 @@
 // PTX and cubins, also in fatbins (fatbin.h), are read as far as variables, and names, parameters and sizes of kernels go
 // (kernels.h says what kernels do).
 //
-// The environment: FAKECUDA_ABORT=1 ends the process at the first violation, FAKECUDA_VERSION is the CUDA version of the driver, such as 12020, FAKECUDA_INIT the result of cuInit, FAKECUDA_DEVICES the
+// The environment: FAKECUDA_ABORT=1 ends the process at the first violation, FAKECUDA_STRICT=1 also compares two kernels
+// without a model with each other, as if each wrote all that its parameters point to, FAKECUDA_VERSION is the CUDA version of the driver, such as 12020, FAKECUDA_INIT the result of cuInit, FAKECUDA_DEVICES the
 // number of devices, FAKECUDA_LOG a file that gets the log too, FAKECUDA_SLEEP, such as cuStreamSynchronize=100, a
 // function and the milliseconds that it sleeps, and FAKECUDA_MIG a device that is an instance of MIG. Linked with
 // old.ld, it has the functions of CUDA 11.2.
@@ -43,6 +44,8 @@ EXPORT size_t fakecuda_violations(char* out, size_t n) {
 }
 // How much work fits into the queue of one stream from now on, 0 for any number.
 EXPORT void fakecuda_queue(size_t n) { queue_length = n; }
+// Whether two kernels without a model are compared with each other from now on.
+EXPORT void fakecuda_strict(size_t on) { strict = on != 0; }
 // Empties the log, lets all functions work, and resets devices with a sticky error, whose memory is lost.
 EXPORT void fakecuda_clear() {
   LOCK;

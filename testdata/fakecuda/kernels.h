@@ -54,12 +54,16 @@ const Model* model_of(const std::string& name, const Arguments& args) {
   return &m->second;
 }
 
-// What a kernel without a model does is not known. It may use what its parameters point to, and has no use for an address
-// in freed memory.
+// What a kernel without a model does is not known. It may use what its parameters and the words of structs point to, and
+// has no use for an address in freed memory.
 void check_parameters(const std::string& name, const Arguments& args) {
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (args[i].size() != 8) continue;
-    uintptr_t p = argument<uint64_t>(args, i);
+  std::vector<uintptr_t> words;
+  for (auto& a : args)
+    for (size_t at = 0; at + 8 <= a.size(); at += 8) {
+      words.push_back(0);
+      std::memcpy(&words.back(), a.data() + at, 8);
+    }
+  for (auto p : words) {
     auto b = around(blocks, p, 1);
     if (b != blocks.end()) judge(b->second, p, b->first + b->second.size - p, "kernel " + name, true, true);
     auto g = around(graves, p, 1);

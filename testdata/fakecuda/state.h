@@ -309,6 +309,14 @@ bool reachable(int dev, const Block& b) {
   return false;
 }
 
+// Whether guesses count as writes, so that two kernels that may only read are judged too.
+std::atomic<bool> strict{std::getenv("FAKECUDA_STRICT") != nullptr};
+
+const char* verb(const std::string& who, bool write, bool guess) {
+  if (who.compare(0, 9, "cuMemFree") == 0) return "frees";
+  return guess ? "may use" : write ? "writes" : "reads";
+}
+
 // Compares a use of memory with those before: two that have no order are a mistake, unless both read or both are guesses.
 void judge(Block& b, uintptr_t p, size_t n, const std::string& who, bool write, bool guess) {
   Time host;
@@ -317,9 +325,9 @@ void judge(Block& b, uintptr_t p, size_t n, const std::string& who, bool write, 
   std::vector<Use> left;
   for (auto& u : b.uses) {
     const bool overlap = u.from < p + n && p < u.to, ordered = at.after(u.line, u.tick);
-    if (overlap && !ordered && (u.write || write) && !(u.guess && guess))
+    if (overlap && !ordered && (u.write || write) && !(u.guess && guess && !strict))
       violation("%s on stream %u %s %zu bytes at %zx, and %s on stream %u %s them without an order: let one wait for an event of the other, or synchronise", u.who.c_str(), u.stream,
-                u.guess ? "may use" : u.write ? "writes" : "reads", n, p, who.c_str(), at.stream, guess ? "may use" : write ? "writes" : "reads");
+                verb(u.who, u.write, u.guess), n, p, who.c_str(), at.stream, verb(who, write, guess));
     const bool covered = p <= u.from && u.to <= p + n;
     if (!(covered && (ordered || u.line == at.line) && (write || !u.write))) left.push_back(u);
   }

@@ -12,7 +12,7 @@ import (
 
 // Driver is the driver of this process. Its methods may be called from any goroutine.
 type Driver struct {
-	log, violations, clear, fail, live, queue uintptr
+	log, violations, clear, fail, live, queue, strict uintptr
 }
 
 // Open finds the functions for tests in the file of the driver.
@@ -23,7 +23,7 @@ func Open(path string) (*Driver, error) {
 	}
 	d := &Driver{}
 	for name, to := range map[string]*uintptr{"fakecuda_log": &d.log, "fakecuda_violations": &d.violations, "fakecuda_clear": &d.clear,
-		"fakecuda_fail": &d.fail, "fakecuda_live": &d.live, "fakecuda_queue": &d.queue} {
+		"fakecuda_fail": &d.fail, "fakecuda_live": &d.live, "fakecuda_queue": &d.queue, "fakecuda_strict": &d.strict} {
 		if *to, err = h.Symbol(name); err != nil {
 			return nil, err
 		}
@@ -58,6 +58,15 @@ func (d *Driver) Fail(name string, code, skip int) {
 // Queue says how much work fits into the queue of one stream from now on: a call that queues more blocks until there
 // is room. 0 is any number, as at the start.
 func (d *Driver) Queue(n int) { purego.SyscallN(d.queue, uintptr(n)) }
+
+// Strict says whether two kernels whose effects the driver does not know are compared with each other from now on.
+func (d *Driver) Strict(on bool) {
+	n := uintptr(0)
+	if on {
+		n = 1
+	}
+	purego.SyscallN(d.strict, n)
+}
 
 // Thing is a kind of thing that the driver counts.
 type Thing uintptr
