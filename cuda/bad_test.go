@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -247,4 +248,70 @@ func TestIllegalAddress(t *testing.T) {
 	other := must[*cuda.Memory](t)(cuda.AllocOf(0, []int32{1}))
 	ok(t, other.Free())
 	f.reset()
+}
+
+// TestHugeElements asks for a tensor whose size no number of 63 bits holds.
+func TestHugeElements(t *testing.T) {
+	load(t)
+	loadTVMFFI(t)
+	m := frees[*cuda.Memory](t)(cuda.Device(0).Alloc(64))
+	wide := tvmffi.Float64
+	wide.Lanes = 1024
+	for _, shape := range [][]int64{{1 << 56}, {1 << 28, 1 << 28}, {1 << 50}} {
+		_, err := m.Tensor(wide, shape...)
+		wantError(t, err, tvmffi.ErrValue, "tensor")
+	}
+	wide.Lanes = 0xfffc // a vector whose length only the hardware knows
+	_, err := m.Tensor(wide, 1)
+	wantError(t, err, tvmffi.ErrValue)
+}
+
+// TestEmptyArguments passes arguments without bytes to a kernel of which an old driver does not report the parameters. In C
+// no parameter is that small: the driver would read behind the arguments.
+func TestEmptyArguments(t *testing.T) {
+	f := load(t)
+	m := module(t, 0)
+	defer driver.Remove(driver.FuncGetParamInfo)()
+	k := kernel(t, m, "small")
+	f.calls()
+	for _, arg := range []any{struct{}{}, [0]int32{}, struct{ _ [0]uint8 }{}} {
+		err := k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}, arg)
+		wantError(t, err, tvmffi.ErrType, `launch of "small": argument 0`, "has no bytes")
+	}
+	if calls := only(f.calls(), "cuLaunchKernel"); len(calls) > 0 {
+		t.Errorf("the driver got %q", calls)
+	}
+}
+
+// TestSticky compares what is said about codes after which a device is lost.
+func TestSticky(t *testing.T) {
+	f := load(t)
+	for code, name := range map[cuda.Code]string{
+		214: "CUDA_ERROR_ECC_UNCORRECTABLE", 220: "CUDA_ERROR_NVLINK_UNCORRECTABLE", 226: "CUDA_ERROR_CONTAINED", 700: "CUDA_ERROR_ILLEGAL_ADDRESS",
+		702: "CUDA_ERROR_LAUNCH_TIMEOUT", 709: "CUDA_ERROR_CONTEXT_IS_DESTROYED", 710: "CUDA_ERROR_ASSERT", 714: "CUDA_ERROR_HARDWARE_STACK_ERROR",
+		715: "CUDA_ERROR_ILLEGAL_INSTRUCTION", 716: "CUDA_ERROR_MISALIGNED_ADDRESS", 717: "CUDA_ERROR_INVALID_ADDRESS_SPACE", 718: "CUDA_ERROR_INVALID_PC",
+		719: "CUDA_ERROR_LAUNCH_FAILED", 721: "CUDA_ERROR_TENSOR_MEMORY_LEAK", 725: "", 726: "", 911: "CUDA_ERROR_EXTERNAL_DEVICE",
+	} {
+		f.failing("cuCtxSynchronize", int(code), 0)
+		err := cuda.Device(0).Synchronize()
+		var e *cuda.Error
+		if !errors.As(err, &e) || !e.Sticky() || e.Name != name || !errors.Is(err, code) {
+			t.Errorf("%d: %#v, want a sticky %q", int(code), err, name)
+		}
+		wantError(t, err, tvmffi.ErrRuntime, "no call on this device succeeds until the process ends")
+		f.reset()
+	}
+	for _, code := range []cuda.Code{1, 2, 600, 701, 720, 900, 901, 999} {
+		f.failing("cuCtxSynchronize", int(code), 0)
+		var e *cuda.Error
+		if err := cuda.Device(0).Synchronize(); !errors.As(err, &e) || e.Sticky() || strings.Contains(err.Error(), "until the process ends") {
+			t.Errorf("%d: %#v is sticky", int(code), err)
+		}
+		f.reset()
+	}
+	for code := cuda.Code(900); code <= 908; code++ {
+		if text := code.Error(); !strings.HasPrefix(text, "CUDA_ERROR_") {
+			t.Errorf("%d is called %q", int(code), text)
+		}
+	}
 }

@@ -461,3 +461,58 @@ func TestUUID(t *testing.T) {
 		wantDriverError(t, err, cuda.ErrUnknown, "cuDeviceGetUuid")
 	}
 }
+
+// TestWithDeviceAfterOthers lets a library inside WithDevice leave another context current, where WithDevice itself had
+// nothing to change: the former one is current again.
+func TestWithDeviceAfterOthers(t *testing.T) {
+	load(t)
+	ok(t, cuda.WithDevice(0, func() error {
+		ok(t, cuda.WithDevice(0, func() error {
+			if rc := driver.Call(driver.CtxSetCurrent, 0); rc != 0 {
+				t.Errorf("cuCtxSetCurrent: %d", rc)
+			}
+			return nil
+		}))
+		if d, set, err := cuda.CurrentDevice(); err != nil || !set || d != 0 {
+			t.Errorf("%s is current: %v %v", d, set, err)
+		}
+		return nil
+	}))
+}
+
+// TestRefusedRelease asks for the release of a device again and again while others use it. It is refused, and they see nothing
+// of it.
+func TestRefusedRelease(t *testing.T) {
+	load(t)
+	x, y := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2})), must[*cuda.Memory](t)(cuda.AllocOf(1, []float32{3, 4}))
+	defer x.Free()
+	defer y.Free()
+	ok(t, cuda.WithDevice(0, func() error {
+		stop := make(chan struct{})
+		var g sync.WaitGroup
+		for d := range cuda.Device(2) {
+			g.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						wantError(t, d.Release(), tvmffi.ErrValue, "is in use")
+					}
+				}
+			})
+		}
+		defer g.Wait()
+		defer close(stop)
+		for range 300 {
+			if d, found, err := cuda.CurrentDevice(); d != 0 || !found || err != nil {
+				t.Errorf("the current device is %s, %t, %v", d, found, err)
+			}
+			if err := cuda.Copy(y, x, nil); err != nil {
+				return err
+			}
+		}
+		return cuda.Device(1).Synchronize()
+	}))
+	ok(t, cuda.Device(0).Synchronize())
+}

@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +15,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -214,24 +219,6 @@ func TestBesideCapture(t *testing.T) {
 	}
 }
 
-// TestJoins lets streams wait for an event of a capture: one of another device, and one that the default stream waits for,
-// are refused, and the capture goes on.
-func TestJoins(t *testing.T) {
-	load(t)
-	const d = cuda.Device(1)
-	o, st, blocking, there := newOnes(t, d), newStream(t, d), newStream(t, d, cuda.Blocking()), newStream(t, 0)
-	event := closes[*cuda.Event](t)(d.NewEvent())
-	graphOf(t, o, st, func() {
-		ok(t, event.Record(st))
-		wantError(t, there.Wait(event), tvmffi.ErrValue, "the event was recorded in a capture on cuda:1, the stream is of cuda:0: a capture stays on one device")
-		wantError(t, blocking.Wait(event), tvmffi.ErrValue, "the default stream of cuda:1 waits for this stream: only streams that were not made with Blocking can join")
-		beside(func() { ok(t, cuda.Fill(o.b, float32(1), nil)) }) // which can be used still
-	})
-	ok(t, event.Record(st))
-	ok(t, errors.Join(there.Wait(event), blocking.Wait(event)))
-	ok(t, errors.Join(there.Synchronize(), blocking.Synchronize()))
-}
-
 // TestCapturesBesideQueues begins captures of a blocking stream while goroutines use the default stream all the
 // time. No capture fails: a use of the default stream is done before it begins, or refused.
 func TestCapturesBesideQueues(t *testing.T) {
@@ -286,38 +273,327 @@ func TestCapturesBesideQueues(t *testing.T) {
 	ok(t, d.Synchronize())
 }
 
-// TestThreadStream uses handle 2, which is another stream on each OS thread, inside WithDevice alone.
-func TestThreadStream(t *testing.T) {
-	load(t)
-	loadTVMFFI(t)
-	o := newOnes(t, 1)
-	st := must[*cuda.Stream](t)(cuda.StreamFromPointer(1, tvmffi.Pointer{Address: 2}))
-	for what, use := range map[string]func() error{"a launch": func() error { return o.on(st) }, "Synchronize": st.Synchronize, "Fill": func() error { return cuda.Fill(o.b, float32(0), st) }} {
-		if err := use(); err == nil {
-			t.Errorf("%s: no error", what)
-		} else {
-			wantError(t, err, tvmffi.ErrValue, "default stream of an OS thread (handle 2)", "use it inside WithDevice or WithStream")
+// beside calls f on a goroutine of its own and waits for it.
+func beside(f func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	<-done
+}
+
+// untilIn waits until a goroutine is in all of the functions.
+func untilIn(functions ...string) { untilSoMany(1, functions...) }
+
+// untilSoMany waits until n goroutines or more are in all of the functions. After two minutes, or more on a busy machine, it panics.
+func untilSoMany(n int, functions ...string) {
+	late := time.Now().Add(nativetest.Patience(2 * time.Minute))
+	for stack := make([]byte, 1<<20); ; runtime.Gosched() {
+		in := 0
+		for one := range strings.SplitSeq(string(stack[:runtime.Stack(stack, true)]), "\n\n") {
+			missing := func(f string) bool { return !strings.Contains(one, f+"(") }
+			if !slices.ContainsFunc(functions, missing) {
+				in++
+			}
 		}
-	}
-	work := func() error { return errors.Join(o.on(st), st.Synchronize()) }
-	ok(t, cuda.WithDevice(0, work))
-	ok(t, cuda.WithStream(st, work))
-	wantFloats(t, o.b, 2, 3, 4, 5)
-	if p := st.Pointer(); p.Address != 2 {
-		t.Errorf("the handle is %d", p.Address)
+		if in >= n {
+			return
+		}
+		if time.Now().After(late) {
+			panic(fmt.Sprintf("%d goroutines are in %q, want %d", in, functions, n))
+		}
 	}
 }
 
-// TestCopyOnEither copies between devices on a stream of the source and on one of the destination.
-func TestCopyOnEither(t *testing.T) {
+// busy queues a function on a stream of a device, which runs until end is called.
+func busy(t *testing.T, d cuda.Device) (end func()) {
+	t.Helper()
+	block := make(chan bool)
+	must[*cuda.HostCall](t)(newStream(t, d).Call(func() error { <-block; return nil }))
+	return func() { close(block) }
+}
+
+// TestCopyBesideWaits copies while one goroutine waits for the device and another one for
+// that, to begin a capture. The copy waits for neither: the device may wait for what the
+// program does after it.
+func TestCopyBesideWaits(t *testing.T) {
 	load(t)
-	from, to := must[*cuda.Memory](t)(cuda.AllocOf(0, []float32{1, 2})), must[*cuda.Memory](t)(cuda.AllocOf(1, []float32{0, 0}))
-	defer func() { ok(t, errors.Join(from.Free(), to.Free())) }()
+	o := newOnes(t, 0)
+	st := newStream(t, 0)
+	end := busy(t, 0)
+	results := make(chan error, 2)
+	go func() { results <- cuda.Device(0).Synchronize() }()
+	untilIn("(*guard).wait", "driver.CallWith")
+	go func() {
+		graph, err := st.Capture(func() error { return o.on(st) })
+		results <- errors.Join(err, graph.Close())
+	}()
+	untilIn("(*Stream).begin", "sync.(*Cond).Wait")
+	wantFloats(t, o.a, 1, 2, 3, 4)
+	end()
+	ok(t, errors.Join(<-results, <-results))
+}
+
+// stuck is a stream that waits for the program, whose queue holds little work.
+type stuck struct {
+	t    *testing.T
+	st   *cuda.Stream
+	goOn func()
+}
+
+// newStuck makes a stream that waits. It goes on when the test ends, if not before.
+func newStuck(t *testing.T, d cuda.Device, options ...cuda.StreamOption) *stuck {
+	t.Helper()
+	gate := make(chan struct{})
+	s := &stuck{t, newStream(t, d, options...), sync.OnceFunc(func() { close(gate) })}
+	t.Cleanup(s.goOn)
+	must[*cuda.HostCall](t)(s.st.Call(func() error { <-gate; return nil }))
+	return s
+}
+
+// queue lets a stream take so much work before a call that queues more blocks.
+func (f *fake) queue(n int) {
+	f.Queue(n)
+	f.t.Cleanup(func() { f.Queue(0) })
+}
+
+// inTime fails where f has not returned after a while; the stream goes on then.
+func (s *stuck) inTime(what string, f func() error) {
+	s.t.Helper()
+	result := make(chan error, 1)
+	go func() { result <- f() }()
+	select {
+	case err := <-result:
+		if err != nil {
+			s.t.Errorf("%s: %v", what, err)
+		}
+	case <-time.After(nativetest.Patience(5 * time.Second)):
+		stack := make([]byte, 1<<16)
+		s.t.Errorf("%s waits for a stream that it does not use:\n%s", what, stack[:runtime.Stack(stack, true)])
+		s.goOn()
+		<-result
+	}
+}
+
+// TestFullQueue lets a copy wait in the driver for a stream whose queue is full, and uses
+// everything else meanwhile. The copy must hold no lock that they need.
+func TestFullQueue(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	o, p, q := newOnes(t, d), newOnes(t, d), newOnes(t, d)
+	free := newStream(t, d)
+	captured, joined := newStream(t, d, cuda.Blocking()), newStream(t, d, cuda.Blocking())
+	event := must[*cuda.Event](t)(d.NewEvent())
+	t.Cleanup(func() { ok(t, event.Close()) })
+	f.queue(4)
+	s := newStuck(t, d, cuda.Blocking())
+	for range 3 {
+		ok(t, o.on(s.st))
+	}
+	copied := make(chan error, 1)
+	got := make([]float32, 4)
+	go func() { copied <- cuda.CopyOut(got, o.b) }()
+	untilIn("(*guard).copyOn", "driver.CallWith")
+	graph := func(st *cuda.Stream, f func() error) func() error {
+		return func() error {
+			gr, err := st.Capture(f)
+			return errors.Join(err, gr.Close())
+		}
+	}
+	s.inTime("NewStream", func() error {
+		st, err := d.NewStream(cuda.Blocking())
+		return errors.Join(err, st.Close())
+	})
+	s.inTime("a launch", func() error { return errors.Join(p.on(free), free.Synchronize(), free.Keep(1)) })
+	s.inTime("Capture", graph(free, func() error { return p.on(free) }))
+	s.inTime("Capture of a stream that copies wait for", graph(captured, func() error {
+		return errors.Join(q.on(captured), event.Record(captured), joined.Wait(event), q.on(joined), event.Record(joined), captured.Wait(event))
+	}))
+	s.inTime("Close of a stream with work", func() error { return errors.Join(q.on(joined), joined.Close()) })
+	s.inTime("a copy on another stream", func() error { return cuda.CopyInAt(p.a, 0, []float32{1, 2, 3, 4}, free) })
+	s.inTime("Close of the stream", s.st.Close)
+	select {
+	case err := <-copied:
+		t.Fatalf("the copy does not wait for the stream: %v", err)
+	default:
+	}
+	s.goOn()
+	ok(t, <-copied)
+	if got[3] != 5 {
+		t.Errorf("copied %v, want [2 3 4 5]", got)
+	}
+}
+
+// TestCopyBesideCopy copies inside WithStream of a stream that waits, and beside that as usual. The
+// second copy need not wait for that stream.
+func TestCopyBesideCopy(t *testing.T) {
+	load(t)
+	loadTVMFFI(t)
+	o := newOnes(t, 0)
+	s := newStuck(t, 0)
+	copied := make(chan error, 1)
+	go func() {
+		copied <- cuda.WithStream(s.st, func() error { return cuda.CopyOut(make([]float32, 4), o.a) })
+	}()
+	untilIn("(*guard).copyOn", "driver.CallWith")
+	s.inTime("a copy", func() error { return cuda.CopyIn(o.b, []float32{1}) })
+	s.goOn()
+	ok(t, <-copied)
+}
+
+// TestImageBesideClose uses an image on one device while Close waits for the other one.
+func TestImageBesideClose(t *testing.T) {
+	load(t)
+	im := cuda.NewImage([]byte(ptx))
 	for d := range cuda.Device(2) {
-		st := newStream(t, d)
-		ok(t, cuda.CopyIn(to, []float32{0, 0}))
-		ok(t, cuda.Copy(to, from, st))
-		ok(t, st.Synchronize())
-		wantFloats(t, to, 1, 2)
+		must[*cuda.Kernel](t)(im.Kernel(d, "add_one"))
+	}
+	s := newStuck(t, 0)
+	closed := make(chan error, 1)
+	go func() { closed <- im.Close() }()
+	untilIn("(*Image).Close", "(*guard).whenDone", "driver.CallWith")
+	s.inTime("a kernel on another device", func() error {
+		_, err := im.Kernel(1, "add_one")
+		return err
+	})
+	s.goOn()
+	ok(t, <-closed)
+	ok(t, im.Close())
+}
+
+// TestTogether lets goroutines call functions of Go on streams, capture, copy, free, keep and close at the
+// same time on one device, with short queues, ten times. None waits for another forever, and the
+// work uses nothing that has ended.
+func TestTogether(t *testing.T) {
+	f := load(t)
+	defer f.Queue(0)
+	const d = cuda.Device(0)
+	var own [6]ones
+	for i := range own {
+		own[i] = newOnes(t, d)
+	}
+	for seed := range 10 {
+		f.Queue(2 + seed%7)
+		f.t = t
+		results := make(chan error)
+		list := []func(){
+			func() { callsTogether(own[0], seed) },
+			func() { callsTogether(own[1], seed+1) },
+			func() { capturesTogether(own[2]) },
+			func() { capturesTogether(own[3]) },
+			func() { freesTogether(own[4]) },
+			func() { closesTogether(own[5]) },
+			func() {
+				for range 4 {
+					needs(d.Synchronize())
+					runtime.Gosched()
+				}
+			},
+		}
+		for i, g := range list {
+			go func() {
+				err := caught(g)
+				if err != nil {
+					err = fmt.Errorf("goroutine %d: %w", i, err)
+				}
+				results <- err
+			}()
+		}
+		limit := time.After(time.Minute)
+		for range list {
+			select {
+			case err := <-results:
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			case <-limit:
+				stack := make([]byte, 1<<20)
+				t.Fatalf("seed %d: the goroutines wait for each other:\n%s", seed, stack[:runtime.Stack(stack, true)])
+			}
+		}
+		ok(t, d.Synchronize())
+		if bad := f.violated(); bad != "" {
+			t.Fatalf("seed %d: %s", seed, bad)
+		}
+	}
+}
+
+// callsTogether lets a stream call functions that lock, allocate and collect.
+func callsTogether(o ones, n int) {
+	st := need(cuda.Device(0).NewStream(options(n)...))
+	var mu sync.Mutex
+	var seen []int
+	var calls []*cuda.HostCall
+	for i := range 6 {
+		calls = append(calls, need(st.Call(func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(slices.Clone(seen), i)
+			if i == 3 && n%10 == 0 {
+				runtime.GC()
+			}
+			return nil
+		})))
+		needs(errors.Join(o.on(st), st.Keep(calls[i])))
+	}
+	<-calls[5].Done() // without waiting for the stream
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5}) {
+		needs(fmt.Errorf("the calls came as %v", seen))
+	}
+	needs(errors.Join(calls[5].Err(), st.Close()))
+}
+
+// options makes every second stream one that the default stream waits for.
+func options(n int) []cuda.StreamOption {
+	if n%2 == 0 {
+		return []cuda.StreamOption{cuda.Blocking()}
+	}
+	return nil
+}
+
+func capturesTogether(o ones) {
+	const d = cuda.Device(0)
+	st := need(d.NewStream())
+	joined := need(d.NewStream())
+	event := need(d.NewEvent())
+	for range 3 {
+		graph := need(st.Capture(func() error {
+			return errors.Join(o.on(st), event.Record(st), joined.Wait(event), o.on(joined), event.Record(joined), st.Wait(event))
+		}))
+		call := need(st.Call(func() error { return nil }))
+		needs(errors.Join(graph.Launch(st), graph.Close(), event.Record(st), joined.Wait(event), o.on(joined), event.Record(joined), st.Wait(event)))
+		<-call.Done()
+	}
+	needs(errors.Join(joined.Close(), st.Close(), event.Close()))
+}
+
+func freesTogether(o ones) {
+	const d = cuda.Device(0)
+	st := need(d.NewStream(cuda.Blocking()))
+	for range 3 {
+		m := need(cuda.AllocOf(d, []float32{0, 0, 0, 0}))
+		n := need(d.AllocAsync(16, st))
+		got := make([]float32, 4)
+		needs(errors.Join(ones{o.k, o.a, m}.on(st), ones{o.k, o.a, n}.on(st), n.FreeAsync(st), cuda.CopyOut(got, m), m.Free()))
+		if !slices.Equal(got, []float32{2, 3, 4, 5}) {
+			needs(fmt.Errorf("copied %v", got))
+		}
+	}
+	needs(st.Close())
+}
+
+// closesTogether closes streams, modules and images whose work runs.
+func closesTogether(o ones) {
+	const d = cuda.Device(0)
+	im := cuda.NewImage([]byte(ptx))
+	for n := range 4 {
+		st := need(d.NewStream(options(n)...))
+		k := need(im.Kernel(d, "add_one"))
+		need(st.Call(func() error { return nil }))
+		m := need(d.AllocAsync(16, st))
+		needs(errors.Join(ones{k, o.a, m}.on(st), m.FreeAsync(st), st.Close()))
+		if n%2 == 1 {
+			needs(im.Close())
+		}
 	}
 }

@@ -3,12 +3,14 @@
 package cuda_test
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 	"weak"
 
@@ -224,4 +226,75 @@ func TestPinHostUnregisterFails(t *testing.T) {
 		t.Error("the slice was collected while the driver has its pages")
 	}
 	unregister()
+}
+
+// TestPinnedSliceEnds pins a slice of Go: it is kept until Free and not longer.
+func TestPinnedSliceEnds(t *testing.T) {
+	load(t)
+	ended := make(chan bool, 1)
+	pin := func() *cuda.Host[byte] {
+		s := make([]byte, 1<<16)
+		runtime.AddCleanup(&s[0], func(int) { ended <- true }, 0)
+		return must[*cuda.Host[byte]](t)(cuda.PinHost(0, s))
+	}
+	h := pin()
+	if collected(ended) {
+		t.Error("the slice was collected before Free")
+	}
+	ok(t, h.Free())
+	if !collected(ended) {
+		t.Error("the slice is there after Free")
+	}
+}
+
+func init() { children["forgotten pin"] = forgottenPin }
+
+// forgottenPin pins a slice and forgets the Host. The runtime ends a program that loses a pinner without Unpin.
+func forgottenPin() error {
+	if _, err := cuda.PinHost(0, make([]byte, 1<<16)); err != nil {
+		return err
+	}
+	for range 5 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+}
+
+func TestForgottenPin(t *testing.T) {
+	load(t)
+	child(t, "forgotten pin", "TVMFFI_CUDA_LIBRARY="+os.Getenv("TVMFFI_CUDA_LIBRARY"))
+}
+
+func TestHostParts(t *testing.T) {
+	load(t)
+	st := newStream(t, 0, cuda.Blocking())
+	h := must[*cuda.Host[int32]](t)(cuda.AllocHost[int32](0, 6))
+	copy(h.Slice(), []int32{1, 2, 3, 4, 5, 6})
+	part := must[*cuda.Host[int32]](t)(h.Part(2, 3))
+	if part.Len() != 3 || !slices.Equal(part.Slice(), []int32{3, 4, 5}) {
+		t.Errorf("the part holds %v, want [3 4 5]", part.Slice())
+	}
+	m := onDevice(t, 0, make([]byte, 24))
+	ok(t, cuda.CopyInAsync(must[*cuda.Memory](t)(m.Part(4, 12)), part, st))
+	ok(t, cuda.CopyOutAsync(must[*cuda.Host[int32]](t)(h.Part(0, 2)), must[*cuda.Memory](t)(m.Part(8, 8)), st))
+	ok(t, st.Synchronize())
+	if !slices.Equal(h.Slice(), []int32{4, 5, 3, 4, 5, 6}) {
+		t.Errorf("the pinned memory holds %v, want [4 5 3 4 5 6]", h.Slice())
+	}
+	ok(t, part.Free()) // a view: nothing happens
+	for _, c := range [][2]int{{-1, 1}, {0, 7}, {6, 1}, {1, -1}, {math.MaxInt, 1}} {
+		_, err := h.Part(c[0], c[1])
+		wantError(t, err, tvmffi.ErrValue, "not inside the pinned memory of 6 elements")
+	}
+	ok(t, h.Free())
+	if part.Slice() != nil {
+		t.Error("a part has a slice after Free")
+	}
+	wantError(t, cuda.CopyInAsync(m, part, st), tvmffi.ErrValue, "was freed")
+	_, err := part.Part(0, 1)
+	wantError(t, err, tvmffi.ErrValue, "was freed")
+	var none *cuda.Host[int32]
+	_, err = none.Part(0, 0)
+	wantError(t, err, tvmffi.ErrValue, "nil")
 }

@@ -1,6 +1,9 @@
 package cuda_test
 
 import (
+	"encoding/binary"
+	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -138,4 +141,196 @@ func TestLTOIR(t *testing.T) {
 	_, err := cuda.Device(0).LoadModule([]byte("\xed\x43\x4e\x7f" + strings.Repeat("x", 100)))
 	wantDriverError(t, err, cuda.ErrInvalidImage, "cuModuleLoadDataEx")
 	wantError(t, err, nil, "the image is LTO IR, which the driver does not load: compile it without -dlto, or link it first")
+}
+
+func TestBrokenImages(t *testing.T) {
+	f := load(t)
+	elf := smallCubin()
+	whole := must[*cuda.Module](t)(cuda.Device(0).LoadModule(elf))
+	ok(t, whole.Close())
+	host := slices.Clone(elf)
+	host[18] = 62
+	far := slices.Clone(elf)
+	far[128+24], far[128+32] = 200, 100
+	fat := fatbin(fatImage{kind: fatCubin, arch: 90, data: elf})
+	fatbin := must[*cuda.Module](t)(cuda.Device(0).LoadModule(fat))
+	ok(t, fatbin.Close())
+	f.calls()
+	for name, c := range map[string]struct {
+		image []byte
+		says  string
+	}{
+		"nil":        {nil, "empty"},
+		"short ELF":  {elf[:40], "an ELF file and not a cubin"},
+		"host ELF":   {host, "an ELF file and not a cubin"},
+		"cut ELF":    {elf[:200], "cut off"},
+		"far":        {far, "cut off"},
+		"cut fatbin": {fat[:len(fat)-1], "cut off"},
+		"wrapper":    {[]byte("\xb1\x43\x62\x46rest"), "pass the fatbin itself"},
+		"text":       {[]byte("hello"), "neither"},
+		"binary":     {[]byte(".version\x00more"), "neither"},
+	} {
+		_, err := cuda.Device(0).LoadModule(c.image)
+		wantDriverError(t, err, cuda.ErrInvalidImage, "cuModuleLoadDataEx")
+		if err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q does not say %q", name, err, c.says)
+		}
+	}
+	f.expect() // none of them reached the driver
+	_, err := cuda.Device(0).LoadModule([]byte(".version 8.0\n syntax_error"))
+	wantDriverError(t, err, cuda.ErrInvalidPTX, "cuModuleLoadDataEx")
+	var e *cuda.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Log, "line 2") || !strings.HasSuffix(err.Error(), e.Log) {
+		t.Errorf("%q has no log", err)
+	}
+}
+
+// TestCutImages loads each beginning of a cubin and a fatbin, and images with each byte of the header changed: what
+// the driver would read beyond its end never reaches it.
+func TestCutImages(t *testing.T) {
+	f := load(t)
+	elf := smallCubin()
+	fat := fatbin(fatImage{kind: fatCubin, arch: 90, data: elf})
+	for name, image := range map[string][]byte{"cubin": elf, "fatbin": fat} {
+		for n := range len(image) {
+			_, err := cuda.Device(0).LoadModule(image[:n:n])
+			wantDriverError(t, err, cuda.ErrInvalidImage, "cuModuleLoadDataEx")
+		}
+		f.expect()
+		for at := range image {
+			for _, b := range []byte{0, 1, 0x7f, 0x80, 0xff} {
+				changed := slices.Clone(image)
+				changed[at] = b
+				m, err := cuda.Device(0).LoadModule(changed)
+				if err == nil {
+					err = m.Close()
+				}
+				var e *cuda.Error
+				if err != nil && !errors.As(err, &e) {
+					t.Errorf("%s with %#x at %d: %v", name, b, at, err)
+				}
+			}
+		}
+		f.reset()
+	}
+}
+
+// The kinds of images in a fatbin.
+const (
+	fatPTX   = 1
+	fatCubin = 2
+)
+
+// fatImage is an image in a fatbin.
+type fatImage struct {
+	kind uint16
+	arch uint32
+	data []byte
+}
+
+// fatbin assembles a fatbin, as fatbinary with --compress=false does.
+func fatbin(images ...fatImage) []byte {
+	le := binary.LittleEndian
+	data := make([]byte, 16)
+	copy(data, "\x50\xed\x55\xba\x01\x00\x10\x00")
+	for _, im := range images {
+		entry := make([]byte, 64)
+		size := (len(im.data) + 7) / 8 * 8
+		le.PutUint16(entry, im.kind)
+		le.PutUint16(entry[2:], 0x101)
+		le.PutUint32(entry[4:], uint32(len(entry)))
+		le.PutUint64(entry[8:], uint64(size))
+		le.PutUint32(entry[28:], im.arch)
+		le.PutUint64(entry[40:], 0x11)
+		data = append(append(data, entry...), im.data...)
+		data = append(data, make([]byte, size-len(im.data))...)
+	}
+	le.PutUint64(data[8:], uint64(len(data)-16))
+	return data
+}
+
+// smallCubin is an ELF file with the header of a cubin and two sections without names.
+func smallCubin() []byte {
+	elf := make([]byte, 256)
+	copy(elf, "\x7fELF\x02\x01\x01")
+	elf[18] = 190
+	elf[40], elf[58], elf[60] = 128, 64, 2 // two sections of 64 bytes at 128
+	return elf
+}
+
+// TestFatbin_broken has fatbins of which the driver would read what is behind their end.
+func TestFatbin_broken(t *testing.T) {
+	f := load(t)
+	code, text := fatImage{fatCubin, 90, smallCubin()}, fatImage{fatPTX, 70, []byte(ptx)}
+	whole := fatbin(text, code)
+	m := must[*cuda.Module](t)(cuda.Device(0).LoadModule(whole))
+	ok(t, m.Close())
+	f.calls()
+	second := 16 + 64 + (len(ptx)+7)/8*8
+	change := func(at int, value uint64) []byte {
+		data := slices.Clone(whole)
+		binary.LittleEndian.PutUint64(data[at:], value)
+		return data
+	}
+	short := slices.Clone(whole[:second+32])
+	binary.LittleEndian.PutUint64(short[8:], uint64(len(short)-16))
+	cut := code
+	cut.data = cut.data[:len(cut.data)-16]
+	for name, image := range map[string][]byte{
+		"a size beyond the end":       change(16+8, uint64(len(whole))),
+		"a huge size":                 change(second+8, 1<<64-1),
+		"a header beyond the end":     change(second, 1<<62|fatCubin),
+		"a header of no bytes":        change(second, fatCubin),
+		"a tail without an image":     short,
+		"a cubin that was cut off":    fatbin(cut),
+		"a cubin that is not one":     fatbin(fatImage{kind: fatCubin, arch: 90, data: []byte("text of 16 bytes")}),
+		"a header of the fatbin of 8": change(0, 0x0008_0001_ba55_ed50),
+	} {
+		_, err := cuda.Device(0).LoadModule(image)
+		var e *cuda.Error
+		if !errors.As(err, &e) || e.Number != int(cuda.ErrInvalidImage) || !strings.Contains(err.Error(), "the image is a fatbin that was cut off") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	f.expect() // none of them reached the driver
+}
+
+// TestImageCloseFails closes an image where a module cannot be unloaded: the next use loads another one, and a later
+// Close unloads both.
+func TestImageCloseFails(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	retain(t, f)
+	st := closes[*cuda.Stream](t)(d.NewStream(cuda.Blocking()))
+	im := cuda.NewImage([]byte(ptx))
+	k := must[*cuda.Kernel](t)(im.Kernel(d, "nothing"))
+	graph, err := st.Capture(func() error {
+		wantError(t, im.Close(), tvmffi.ErrValue, "Close of a module inside Capture")
+		return nil
+	})
+	ok(t, errors.Join(err, graph.Close()))
+	if again := must[*cuda.Kernel](t)(im.Kernel(d, "nothing")); again == k || d.Live().Modules != 2 {
+		t.Errorf("the image is loaded %d times, want 2", d.Live().Modules)
+	}
+	f.failing("cuCtxSynchronize", int(cuda.ErrUnknown), 0)
+	wantError(t, im.Close(), cuda.ErrUnknown)
+	ok(t, im.Close())
+	if n := d.Live().Modules; n != 0 {
+		t.Errorf("%d modules are left", n)
+	}
+}
+
+// TestReusedOptions changes a slice that the program has given to an image.
+func TestReusedOptions(t *testing.T) {
+	load(t)
+	options := []cuda.ModuleOption{cuda.MaxRegisters(32)}
+	images := []*cuda.Image{
+		cuda.NewImage([]byte(ptx), options...),
+		must[*cuda.Image](t)(cuda.ImageFS(fstest.MapFS{"a.ptx": {Data: []byte(ptx)}}, "*.ptx", options...)),
+	}
+	options[0] = nil
+	for _, im := range images {
+		must[*cuda.Module](t)(im.Module(0))
+		ok(t, im.Close())
+	}
 }

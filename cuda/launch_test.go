@@ -1,7 +1,6 @@
 package cuda_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -67,48 +66,6 @@ func TestModules(t *testing.T) {
 	wantError(t, err, tvmffi.ErrValue, "the module on cuda:1 is closed")
 	wantError(t, k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}, uint8(1)), tvmffi.ErrValue, "is closed")
 	wantError(t, cuda.CopyOut(got, table), tvmffi.ErrValue, "is closed")
-}
-
-func TestBrokenImages(t *testing.T) {
-	f := load(t)
-	elf := smallCubin()
-	whole := must[*cuda.Module](t)(cuda.Device(0).LoadModule(elf))
-	ok(t, whole.Close())
-	host := slices.Clone(elf)
-	host[18] = 62
-	far := slices.Clone(elf)
-	far[128+24], far[128+32] = 200, 100
-	fat := fatbin(fatImage{kind: fatCubin, arch: 90, data: elf})
-	fatbin := must[*cuda.Module](t)(cuda.Device(0).LoadModule(fat))
-	ok(t, fatbin.Close())
-	f.calls()
-	for name, c := range map[string]struct {
-		image []byte
-		says  string
-	}{
-		"nil":        {nil, "empty"},
-		"short ELF":  {elf[:40], "an ELF file and not a cubin"},
-		"host ELF":   {host, "an ELF file and not a cubin"},
-		"cut ELF":    {elf[:200], "cut off"},
-		"far":        {far, "cut off"},
-		"cut fatbin": {fat[:len(fat)-1], "cut off"},
-		"wrapper":    {[]byte("\xb1\x43\x62\x46rest"), "pass the fatbin itself"},
-		"text":       {[]byte("hello"), "neither"},
-		"binary":     {[]byte(".version\x00more"), "neither"},
-	} {
-		_, err := cuda.Device(0).LoadModule(c.image)
-		wantDriverError(t, err, cuda.ErrInvalidImage, "cuModuleLoadDataEx")
-		if err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %q does not say %q", name, err, c.says)
-		}
-	}
-	f.expect() // none of them reached the driver
-	_, err := cuda.Device(0).LoadModule([]byte(".version 8.0\n syntax_error"))
-	wantDriverError(t, err, cuda.ErrInvalidPTX, "cuModuleLoadDataEx")
-	var e *cuda.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Log, "line 2") || !strings.HasSuffix(err.Error(), e.Log) {
-		t.Errorf("%q has no log", err)
-	}
 }
 
 func TestLaunchArguments(t *testing.T) {
@@ -364,4 +321,105 @@ func TestExample(t *testing.T) {
 	if got := must[[]float32](t)(saxpy(name)); !slices.Equal(got, []float32{12, 24, 36}) {
 		t.Errorf("saxpy computes %v, want [12 24 36]", got)
 	}
+}
+
+// markedPTX has kernels whose parameters say what they are, in the form of LLVM, and some traps for a reader.
+const markedPTX = `
+.version 8.0
+.target sm_70
+.address_size 64
+// .entry mixed(.param .u64 p, .param .u64 .ptr n)
+.visible .entry mixed(
+	.param .u64 .ptr .global .align 16 mixed_param_0,
+	.param .u64 mixed_param_1,
+	.param .align 8 .b8 mixed_param_2[16],
+	.param .u64 .ptr .align 1 mixed_param_3
+)
+.maxntid 64
+{ ret; }
+.visible .entry nothing { ret; }
+.visible .entry remark(.param .u64 .ptr a /* ), .param .u64 b */) { ret; }
+.visible .entry plain(.param .u64 a, .param .u64 b) { ret; }
+`
+
+// TestPointerParameters passes numbers where PTX says that the kernel has a pointer: each is refused before the driver sees it.
+func TestPointerParameters(t *testing.T) {
+	f := load(t)
+	m := closes[*cuda.Module](t)(cuda.Device(0).LoadModule([]byte(markedPTX)))
+	x := frees[*cuda.Memory](t)(cuda.AllocOf(0, make([]float32, 4)))
+	mapped := frees[*cuda.Host[float32]](t)(cuda.AllocHost[float32](0, 4, cuda.HostMapped()))
+	address := x.Pointer().Address
+	k, remark, plain := kernel(t, m, "mixed"), kernel(t, m, "remark"), kernel(t, m, "plain")
+	c := cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}
+	two := [2]int64{1, 2}
+	for _, arg := range []any{x, x.Pointer(), mapped, tvmffi.Pointer{}} {
+		ok(t, k.Launch(c, arg, int64(7), two, arg))
+		ok(t, plain.Launch(c, arg, arg))
+	}
+	f.calls()
+	wrong := map[string]any{"int64": int64(address), "uint64": uint64(address), "int": int(address), "uint": uint(address), "uintptr": address, "float64": float64(1),
+		"[8]uint8": [8]byte{}, "complex64": complex64(1), "unsafe.Pointer": unsafe.Pointer(nil)}
+	for name, arg := range wrong {
+		says := "the parameter is a pointer and " + name + " is not: pass device memory, or the address as a tvmffi.Pointer"
+		if name == "unsafe.Pointer" {
+			says = "a unsafe.Pointer cannot be the parameter of a kernel"
+		}
+		wantError(t, k.Launch(c, arg, int64(7), two, x), tvmffi.ErrType, `launch of "mixed": argument 0: `+says)
+		wantError(t, k.Launch(c, x, int64(7), two, arg), tvmffi.ErrType, `launch of "mixed": argument 3: `+says)
+	}
+	wantError(t, k.Launch(c, uint(1<<63), 7, two, x), tvmffi.ErrType, "the parameter is a pointer and uint is not")
+	wantError(t, k.Launch(c, x, 7, x, x), tvmffi.ErrType, "argument 2: the parameter has 16 bytes and *cuda.Memory has 8")
+	wantError(t, k.Launch(c, x, int32(7), two, x), tvmffi.ErrType, "argument 1: the parameter has 8 bytes and int32 has 4")
+	if calls := only(f.calls(), "cuLaunchKernel"); len(calls) != 0 {
+		t.Errorf("the driver has launched: %q", calls)
+	}
+	// What the text does not tell is taken as it is.
+	ok(t, remark.Launch(c, uint64(address)))
+	ok(t, plain.Launch(c, int64(1), 2))
+	if n := testing.AllocsPerRun(100, func() { ok(t, k.Launch(c, x, int64(7), two, x)) }); n > 3 && !raceEnabled { // of the array
+		t.Errorf("%v allocations", n)
+	}
+	ok(t, cuda.Device(0).Synchronize())
+}
+
+// TestLaunchAttributes compares what the driver gets; what a GPU makes of it, no test here can see.
+func TestLaunchAttributes(t *testing.T) {
+	f := load(t)
+	const d = cuda.Device(0)
+	k := kernel(t, module(t, d), "nothing")
+	st := closes[*cuda.Stream](t)(d.NewStream(cuda.Blocking()))
+	_, _, err := d.PriorityRange()
+	ok(t, err)
+	for _, c := range []struct {
+		set  func(c *cuda.LaunchConfig)
+		want string
+	}{
+		{func(c *cuda.LaunchConfig) { c.Priority = -2 }, fmt.Sprintf("8=%d", uint32(math.MaxUint32-1))},
+		{func(c *cuda.LaunchConfig) { c.Priority = -99 }, fmt.Sprintf("8=%d", uint32(math.MaxUint32-4))},
+		{func(c *cuda.LaunchConfig) { c.Priority = 5 }, ""}, // 0 after clamping, that of the stream
+		{func(c *cuda.LaunchConfig) {
+			c.Cluster, c.Cooperative, c.Programmatic, c.Priority = cuda.Dim(2), true, true, -1
+		}, fmt.Sprintf("4=2x1x1;2=1;6=1;8=%d", uint32(math.MaxUint32))},
+	} {
+		f.reset()
+		config := cuda.LaunchConfig{Grid: cuda.Dim(2), Block: cuda.Dim(32), Stream: st}
+		c.set(&config)
+		ok(t, k.Launch(config))
+		calls := f.calls()
+		i := len(calls) - 2 // the device goes back after it
+		if i < 0 {
+			t.Fatalf("calls %q", calls)
+		}
+		if len(only(slices.Clone(calls), "cuCtxGetStreamPriorityRange")) > 0 { // it was read above
+			t.Errorf("the range is read for each launch: %q", calls)
+		}
+		name, attributes := "cuLaunchKernelEx", " attributes="+c.want+" "
+		if c.want == "" {
+			name, attributes = "cuLaunchKernel", ""
+		}
+		if calls[i].name != name || !strings.Contains(calls[i].args, attributes) {
+			t.Errorf("got %v, want %s with %q", calls[i], name, attributes)
+		}
+	}
+	ok(t, d.Synchronize())
 }

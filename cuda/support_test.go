@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/internal/fakecuda"
@@ -325,3 +326,94 @@ func (f *fake) expectCall(want string) {
 func hex(n uintptr) string { return fmt.Sprintf("%x", n) }
 
 func hasSuffix(s, suffix string) bool { return strings.HasSuffix(s, suffix) }
+
+// collected reports whether the cleanup of a value runs.
+func collected(ended chan bool) bool {
+	for range 5 {
+		runtime.GC()
+		select {
+		case <-ended:
+			return true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return false
+}
+
+// ones is work for add_one: what is at a plus 1 goes to b.
+type ones struct {
+	k    *cuda.Kernel
+	a, b *cuda.Memory
+}
+
+func (o ones) on(st *cuda.Stream) error {
+	return o.k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(32), Stream: st}, o.a, o.b, 4)
+}
+
+func newOnes(t *testing.T, d cuda.Device) ones {
+	t.Helper()
+	o := ones{kernel(t, module(t, d), "add_one"), must[*cuda.Memory](t)(cuda.AllocOf(d, []float32{1, 2, 3, 4})), must[*cuda.Memory](t)(cuda.AllocOf(d, make([]float32, 4)))}
+	t.Cleanup(func() { ok(t, errors.Join(o.a.Free(), o.b.Free())) })
+	return o
+}
+
+func wantFloats(t *testing.T, m *cuda.Memory, want ...float32) {
+	t.Helper()
+	got := make([]float32, len(want))
+	ok(t, cuda.CopyOut(got, m))
+	if !slices.Equal(got, want) {
+		t.Errorf("the memory holds %v, want %v", got, want)
+	}
+}
+
+func newStream(t *testing.T, d cuda.Device, options ...cuda.StreamOption) *cuda.Stream {
+	t.Helper()
+	st := must[*cuda.Stream](t)(d.NewStream(options...))
+	t.Cleanup(func() { ok(t, st.Close()) })
+	return st
+}
+
+// slowly runs a program of children on a driver of which one function is slow, so that goroutines meet there.
+func slowly(t *testing.T, name, slow string) {
+	t.Helper()
+	load(t)
+	child(t, name, "TVMFFI_CUDA_LIBRARY="+os.Getenv("TVMFFI_CUDA_LIBRARY"), "FAKECUDA_ABORT=1", "FAKECUDA_SLEEP="+slow)
+}
+
+// numbers returns n bytes that count up from first.
+func numbered(n int, first byte) []byte {
+	s := make([]byte, n)
+	for i := range s {
+		s[i] = first + byte(i)
+	}
+	return s
+}
+
+// onDevice returns device memory with bytes in it, freed at the end of the test.
+func onDevice(t *testing.T, d cuda.Device, bytes []byte) *cuda.Memory {
+	t.Helper()
+	m := filled(t, d, bytes)
+	t.Cleanup(func() { ok(t, m.Free()) })
+	return m
+}
+
+// filled returns device memory that holds bytes, for all streams.
+func filled(t *testing.T, d cuda.Device, bytes []byte) *cuda.Memory {
+	t.Helper()
+	m := must[*cuda.Memory](t)(d.Alloc(int64(len(bytes))))
+	ok(t, cuda.CopyInAt(m, 0, bytes, nil))
+	return m
+}
+
+// wantBytes asserts what memory holds when a stream has done its work.
+func wantBytes(t *testing.T, m *cuda.Memory, st *cuda.Stream, want []byte) {
+	t.Helper()
+	got := make([]byte, m.Size())
+	ok(t, cuda.CopyOutAt(got, m, 0, st))
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("byte %d of the memory is %d, want %d", i, got[i], want[i])
+			return
+		}
+	}
+}
