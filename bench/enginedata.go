@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// vocabularySize is that of the vocabularies of many small models.
+// vocabularySize is the size of many small models' vocabularies.
 const vocabularySize = 32000
 
 // engineSchema is what a service that reads invoices might ask a model for.

@@ -31,7 +31,7 @@ var engineRows = []row{
 // engineGoal is a target of the engines.
 type engineGoal struct {
 	goal
-	// overhead says that only the time beyond that of the C API counts, on both sides.
+	// overhead says that the time of the C API is subtracted on both sides.
 	overhead bool
 }
 
@@ -140,7 +140,7 @@ func (m measurements) engineTable(rows []row) string {
 	return b.String()
 }
 
-// engineRatios returns the ratio of each run, those of the undisturbed runs alone if there are any.
+// engineRatios returns the ratio of each undisturbed run, or of each run if all were disturbed.
 func (m measurements) engineRatios(g engineGoal) (all []float64) {
 	own, other, base := m[ours(g.item)], m[key{g.item, g.peer, g.peerItem}], m[key{g.item, "cpp", g.item}]
 	if own == nil || other == nil || g.overhead && base == nil {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// scratch makes a module outside the repository that uses it, like that of a user.
+// scratch makes a module outside the repository that uses it, like a user's module.
 func (t *tree) scratch(ctx context.Context, name string, files map[string]string) (string, error) {
 	dir := filepath.Join(t.cache, name)
 	if err := os.RemoveAll(dir); err != nil {

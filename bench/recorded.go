@@ -24,7 +24,7 @@ type recordedTime struct {
 	ns   float64
 }
 
-// units are those of the table, in nanoseconds.
+// units are the units in the table, in nanoseconds.
 var units = map[string]float64{"us": 1e3, "ms": 1e6}
 
 // record parses the text of a file of bench/results, which full writes.

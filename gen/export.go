@@ -46,7 +46,7 @@ func ReadExports(dir, pattern string) (*Exports, error) {
 // Dir is the folder of the package.
 func (x *Exports) Dir() string { return x.pkg.Dir }
 
-// Count returns the numbers of functions, including those of included packages, of
+// Count returns the numbers of functions, with the functions of included packages, of
 // types and of methods.
 func (x *Exports) Count() (functions, types, methods int) {
 	for _, t := range x.pkg.Types {

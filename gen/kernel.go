@@ -11,7 +11,7 @@ type KernelConfig struct {
 	// Package is the name of the Go package.
 	Package string
 	Kernels []Kernel
-	// Contents are those of the images and programs of the kernels, by name. A kernel
+	// Contents are the bytes of the images and programs of the kernels, by name. A kernel
 	// that is not in them is an error; a file that is missing here is not looked into.
 	Contents map[string][]byte
 	// ToolVersion is written into the header of the file.
@@ -25,10 +25,10 @@ type Kernel struct {
 	// A Stream becomes a parameter of the Go func; without one the kernel runs on the
 	// environment stream of the device.
 	Spec string
-	// Name is the name of the Go func; without it, that of the description as a Go
+	// Name is the name of the Go func; without it, the name of the description as a Go
 	// name. Doc becomes a part of its comment.
 	Name, Doc string
-	// Entry is the name of the kernel in the image; without it, that of the
+	// Entry is the name of the kernel in the image; without it, the name of the
 	// description.
 	Entry string
 	// Images are the cubins, fatbins and PTX files that hold the kernel, below the
@@ -54,8 +54,8 @@ type Kernel struct {
 	// Empty says what a grid without blocks means: "skip", which is the default,
 	// launches nothing, "error" refuses it.
 	Empty string
-	// Register is the name in the registry; without it, that of the package, a dot
-	// and that of the description.
+	// Register is the name in the registry; without it, the name of the package, a dot
+	// and the name of the description.
 	Register string
 }
 

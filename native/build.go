@@ -48,7 +48,7 @@ func Build(ctx context.Context, c Code) (string, error) {
 }
 
 // BuildObjects compiles the code if necessary, without linking it, and returns the paths of
-// the object files in the cache, where they stay: those of CUDA, of CPP and of Files, in this
+// the object files in the cache, where they stay: from CUDA, from CPP and from Files, in this
 // order. An object file among Files stands there as it is. LinkFlags are not used. The
 // object files are for what links by itself, such as the JIT of apache-tvm-ffi-orcjit.
 func BuildObjects(ctx context.Context, c Code) ([]string, error) {
@@ -166,7 +166,7 @@ func (c *Code) prepare(ctx context.Context) (*building, error) {
 const format = "2"
 
 // key names what the files are made of. The headers of TVM-FFI stand in it by the
-// path of libtvm_ffi, with its size and time, those of the user are in the manifest.
+// path of libtvm_ffi, with its size and time, the headers of the user are in the manifest.
 func (b *building) key() string {
 	h := sha256.New()
 	write := func(texts ...string) {

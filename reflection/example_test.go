@@ -77,7 +77,7 @@ func ExampleTypeOf() {
 	// Output: ffi.Array is a ffi.Object
 }
 
-// What the library would do silently is an error.
+// A change that the library would make silently is an error.
 func ExampleValue_Set() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)

@@ -630,7 +630,7 @@ func TestNilDereferenceAfterLoad(t *testing.T) {
 	*p = 1
 }
 
-// What Register says of a func is in the registry for everyone, read here by C++.
+// The description that Register gives of a func is in the registry for everyone, read here by C++.
 func TestRegisteredMetadata(t *testing.T) {
 	runtimetest.Load(t)
 	if err := linkedType.Register(); err != nil {

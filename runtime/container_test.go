@@ -249,7 +249,7 @@ func TestList(t *testing.T) {
 	runtimetest.WantPanic(t, tvmffi.ErrIndex, "List: index -1 out of range", func() { l.At(-1) })
 	runtimetest.WantError(t, l.Set(5, 1), tvmffi.ErrIndex)
 	runtimetest.WantError(t, l.Set(1<<40, 1), tvmffi.ErrIndex)
-	// What is appended in the loop is seen, what is removed is not.
+	// The loop sees elements that it appends, and none that it removes.
 	n := 0
 	for i, x := range l.All() {
 		if n++; i < 3 {

@@ -307,7 +307,7 @@ func TestLentTensor(t *testing.T) {
 		if err != nil || sum.Value() != 27.0 {
 			return 0, fmt.Errorf("an argument: %v, %v", sum, err)
 		}
-		// What could keep the tensor gets no object of it.
+		// Code that could keep the tensor gets no object of it.
 		runtimetest.WantError(t, runtimetest.ErrorOf(runtimetest.Call("calls.echo_tensor", x)), tvmffi.ErrType, "DLTensor*")
 		for what, err := range keepers(t, x) {
 			runtimetest.WantError(t, err, tvmffi.ErrRuntime, "is borrowed until the callback returns: keep a Clone")

@@ -78,7 +78,7 @@ func TestErrorFormat(t *testing.T) {
 		!strings.Contains(s, "error_test.go") || !strings.Contains(s, "TestErrorFormat.func") {
 		t.Errorf("%%+v prints %s, want the frame of the callback that panicked", s)
 	}
-	// What is between Go and C++ is left out, on the way down and on the way up.
+	// Frames between Go and C++ are left out, on the way down and on the way up.
 	g := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(int64) { panic("deeper") }))
 	defer g.Release()
 	for _, through := range []string{"calls.apply", "calls.on_thread"} {

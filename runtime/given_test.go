@@ -266,7 +266,7 @@ func TestGivenMoved_refused(t *testing.T) {
 	runtimetest.DropGarbage(t)
 }
 
-// What a callback keeps of a moved argument ends with the callback, unless it is retained.
+// A moved argument ends with the callback, unless the callback retains it.
 func TestGivenMoved_kept(t *testing.T) {
 	loadGiven(t)
 	runtimetest.Balanced(t)

@@ -9,7 +9,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// What native code passes by view is a value of Go, or lent until the callback returns.
+// An argument that native code passes by view is a value of Go, or lent until the callback returns.
 func TestGivenViews(t *testing.T) {
 	loadGiven(t)
 	runtimetest.Balanced(t)

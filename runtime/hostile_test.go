@@ -98,7 +98,7 @@ func TestTypesInThemselves(t *testing.T) {
 		t.Errorf("%d options", taken)
 	}
 
-	// What no Function can be is found when it is used.
+	// A func type that no Function can have is found when it is used.
 	_, err = runtimetest.Call("calls.echo", twice(func(twice) (int64, chan int) { return 0, nil }))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "result 2: Go type chan int")
 	_, err = tvmffi.As[twice](runtimetest.MustCall(t, "calls.adder", 1))

@@ -65,7 +65,7 @@ func TestMarshalObjects(t *testing.T) {
 			t.Errorf("%T is\n%s, want\n%s; %v", c.x, text, c.want, err)
 		}
 	}
-	// What the wrapper does not show, a generic reader of JSON takes.
+	// A generic reader of JSON takes fields that the wrapper does not show.
 	var back struct {
 		X    int64
 		Next struct{ Name string }

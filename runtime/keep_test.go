@@ -25,7 +25,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-// What C reads during a call must be alive until it returns, and the tables of the
+// Values that C reads during a call must be alive until it returns, and the tables of the
 // library must be locked. Such faults show rarely by themselves, so these children
 // provoke them: the collector runs inside C functions, with freed memory
 // overwritten (GODEBUG=clobberfree=1), and goroutines meet in the tables.
@@ -338,9 +338,9 @@ type keeper struct {
 
 var keeperType = define.Object[keeper]("gotest.Keeper")
 
-// What Value returns, and what is inside a slice that Get returns, is not a leak; what
-// Get returns by itself is one if nobody releases it. A constructor keeps nothing but
-// what is in the object.
+// Objects that Value returns, and objects inside a slice that Get returns, are not leaks; an object
+// that Get returns by itself is a leak if nobody releases it. A constructor keeps only what is in
+// the object.
 func TestObjectsInFields(t *testing.T) {
 	runtimetest.LoadDefine(t)
 	if err := keeperType.Register(); err != nil {

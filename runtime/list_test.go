@@ -288,7 +288,7 @@ func checkArray[T comparable](t *testing.T, items []T) {
 	l.Release()
 }
 
-// What must be there is, or the error is the one of the library.
+// An element that must be there is there, or the library's error says so.
 func TestMustGet(t *testing.T) {
 	runtimetest.Balanced(t)
 	m := runtimetest.Must[*tvmffi.Map[string, int64]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]int64{"a": 1})))

@@ -25,7 +25,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
-// What the children read.
+// Variables that the children read.
 const (
 	envOption = "TEST_OPTION"
 	envDir    = "TEST_DIR"

@@ -166,7 +166,7 @@ func TestModuleResultsOutlive(t *testing.T) {
 	}
 	f.Release()
 	b.Release()
-	// What is left to the collector ends in any order: the library stays.
+	// Handles that are left to the collector end in any order: the library stays.
 	m = runtimetest.Must[*tvmffi.Module](t)(tvmffi.LoadModule(outlived(t)))
 	f = runtimetest.Must[*tvmffi.Function](t)(m.Function("items"))
 	items := runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.As[*tvmffi.Array[any]](runtimetest.Must[tvmffi.Any](t)(f.Call(3))))

@@ -12,7 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
-// What C++ makes of values for its parameters: numbers and names are converted, in
+// C++ converts numbers and names for its parameters, in
 // the order of the alternatives of a Variant.
 func TestParameterConversions(t *testing.T) {
 	runtimetest.Balanced(t)

@@ -115,7 +115,7 @@ func TestReleaseInCallback_callee(t *testing.T) {
 	runtimetest.DropGarbage(t)
 }
 
-// What a callback makes and releases ends at once, in every callback that is nested in it
+// An object that a callback makes and releases ends at once, in every callback that is nested in it
 // too, and so does everything when no callback runs.
 func TestReleaseInCallback_atOnce(t *testing.T) {
 	loadRelease(t)

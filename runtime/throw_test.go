@@ -25,7 +25,7 @@ func wantThrown(t testing.TB, err error, what string) {
 	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type "+thrownTypes[what]+", which TVM-FFI does not pass on")
 }
 
-// What C++ throws and TVM-FFI does not catch is an error of the call; what the function
+// A C++ exception that TVM-FFI does not catch is an error of the call; what the function
 // held is destroyed.
 func TestThrown(t *testing.T) {
 	runtimetest.Load(t)

@@ -335,7 +335,7 @@ func TestAny(t *testing.T) {
 		t.Errorf("the function returned %v, want 1", r)
 	}
 	f.Release()
-	// What every kind of object is in Go.
+	// The Go type of every kind of object.
 	tensor := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1, 2}))
 	module := runtimetest.Must[*tvmffi.Module](t)(tvmffi.SystemLib(""))
 	list := runtimetest.Must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1))

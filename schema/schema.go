@@ -147,7 +147,7 @@ type Type struct {
 	Accepts *TypeSchema `json:"accepts,omitempty"`
 }
 
-// Field is a field of a type, without those of its ancestors.
+// Field is a field that a type has itself, not one of its ancestors.
 type Field struct {
 	Name string     `json:"name"`
 	Type TypeSchema `json:"schema"`
@@ -168,7 +168,7 @@ type Field struct {
 type Method struct {
 	Name      string         `json:"name"`
 	Signature *Signature     `json:"signature,omitempty"` // nil: packed
-	Flaw      string         `json:"flaw,omitempty"`      // like that of a Function
+	Flaw      string         `json:"flaw,omitempty"`      // like the Flaw of a Function
 	Doc       string         `json:"doc,omitempty"`
 	Flags     Flags          `json:"flags"`
 	Metadata  map[string]any `json:"metadata,omitempty"`

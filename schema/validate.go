@@ -438,7 +438,7 @@ func (t *Type) validateAncestors(types map[string]*Type) error {
 			return fmt.Errorf("its ancestor %q is not in the schema", key)
 		}
 		if !slices.Equal(ancestor.Ancestors, t.Ancestors[:i]) {
-			return fmt.Errorf("its ancestors disagree with those of %q: %q against %q", key, t.Ancestors[:i], ancestor.Ancestors)
+			return fmt.Errorf("its ancestors disagree with the ancestors of %q: %q against %q", key, t.Ancestors[:i], ancestor.Ancestors)
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *nam
 // namesEnd ends the names of the files that names writes by itself. Others are left alone: a user may have written them.
 const namesEnd = ".names.json"
 
-// output returns the file to write: that of -o, the one that the configuration lists, or one beside it.
+// output returns the file to write: the flag -o, the file that the configuration lists, or one beside it.
 func (o *namesOptions) output(c *project.Config) string {
 	if o.file != "" {
 		return o.file

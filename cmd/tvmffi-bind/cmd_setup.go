@@ -17,7 +17,7 @@ import (
 )
 
 // ofPackage says which Python package libtvm_ffi is from. The version of the package
-// differs from that of the C API, which an official wheel sets to the next release.
+// differs from the version of the C API, which an official wheel sets to the next release.
 func ofPackage(lib probe.Library) string {
 	if lib.Identity.PackageVersion == "" {
 		return ""

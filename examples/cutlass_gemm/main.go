@@ -1,6 +1,6 @@
 // Cutlass_gemm compiles a kernel of CUTLASS with nvcc, both from PyPI, and calls it through the Go package
 // that tvmffi-bind wrote for it. Without a GPU it shows what the kernel refuses; with one it compares the
-// product with that of plain loops.
+// product with the result of plain loops.
 package main
 
 import (
@@ -56,7 +56,7 @@ func kernel(packages string) native.Code {
 // The sizes of the matrices. The last blocks of 128 rows and columns are not full.
 const m, n, k = 200, 328, 136
 
-// results multiplies matrices on the first GPU and compares the product with that of plain loops.
+// results multiplies matrices on the first GPU and compares the product with the result of plain loops.
 func results(out io.Writer) error {
 	if err := cuda.Available(); err != nil {
 		return err

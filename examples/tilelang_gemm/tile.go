@@ -21,7 +21,7 @@ type problem struct {
 	tileK   int64 // columns of A and rows of B that it copies at a time
 }
 
-// name is that of the function in compiled code.
+// name is the name of the function in compiled code.
 const name = "gemm"
 
 // gemm describes the product as a tile program.

@@ -55,7 +55,7 @@ func lowering(cpu *target.Target) (*transform.Sequential, error) {
 			must(stir.StmtSimplify()),
 			must(stir.LowerOpaqueBlock()),
 			must(tir.FlattenBuffer()),
-			// What a schedule has marked becomes vectors and repeated statements.
+			// Loops that a schedule has marked become vectors and repeated statements.
 			must(tir.VectorizeLoop(true)),
 			must(tir.UnrollLoop()),
 			must(tir.StmtSimplify()),

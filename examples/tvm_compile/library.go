@@ -41,7 +41,7 @@ func applyFrom(path string, numbers []float32) ([]float32, error) {
 
 // apply calls a kernel that takes an input and an output tensor of one length.
 func apply(kernel *tvmffi.Function, numbers []float32) ([]float32, error) {
-	// A kernel of TVM relies on memory that is aligned to 64 bytes, as that of NewTensor is; the memory of a
+	// A kernel of TVM relies on memory that is aligned to 64 bytes, as NewTensor aligns it; the memory of a
 	// slice may not be.
 	in, err := tvmffi.NewTensor(tvmffi.Float32, int64(len(numbers)))
 	if err != nil {

@@ -86,7 +86,7 @@ func lowering(cpu *target.Target) (*transform.Sequential, error) {
 			must(stir.LowerOpaqueBlock()),
 			must(tir.FlattenBuffer()),
 			must(tir.NarrowDataType(32)),
-			// What a schedule has marked becomes vectors and repeated statements.
+			// Loops that a schedule has marked become vectors and repeated statements.
 			must(tir.VectorizeLoop(true)),
 			must(tir.StorageRewrite()),
 			must(tir.UnrollLoop()),

@@ -32,7 +32,7 @@ type tuning struct {
 	fastest       time.Duration
 }
 
-// newTuning describes what is tuned. Its database goes on from the files in dir, whose names are those of the Python
+// newTuning describes what is tuned. Its database goes on from the files in dir, which have the names of the Python
 // package of TVM.
 func newTuning(ctx context.Context, out io.Writer, d *device, scratch, dir string) (*tuning, error) {
 	return describe(func() *tuning {
@@ -48,7 +48,7 @@ func newTuning(ctx context.Context, out io.Writer, d *device, scratch, dir strin
 // taskName is how the database calls what is tuned.
 const taskName = "matmul"
 
-// search measures candidates. All that it finds is in the database, also when it returns an error, such as that of ctx.
+// search measures candidates. All that it finds is in the database, also when it returns an error, such as the error of ctx.
 func (t *tuning) search(trials int64) error {
 	const batch, failures = 8, 100
 	_, err := describe(func() int {

@@ -117,7 +117,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (question, error) 
 	return q, nil
 }
 
-// constraint returns that of the question, nil if there is none.
+// constraint returns the constraint in the question, or nil if there is none.
 func (q *question) constraint(most int) (*constraint, error) {
 	var found []constraint
 	add := func(kind string, there bool, source string) {

@@ -103,7 +103,7 @@ var rooms = []room{
 		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
-	// What the commands of the tool consist of, from the ground up.
+	// Packages of the tool, from the ground up.
 	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
@@ -116,7 +116,7 @@ var rooms = []room{
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
-	// What is written by hand above the bindings of an engine.
+	// Packages by hand above the bindings of an engine.
 	{dir: "tvm/...", own: []string{"generated/tvm/...", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
 	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "native", "reflection", "schema", "runtime/..."}},
 	{dir: "bench/...", own: []string{"..."}},

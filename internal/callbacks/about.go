@@ -161,7 +161,7 @@ func instead(want, got string) string {
 	return ""
 }
 
-// gotNames are the names of values that differ from those of their types.
+// gotNames are the names of values that differ from the names of their types.
 var gotNames = map[string]string{
 	"ffi.SmallStr": "string", "ffi.String": "string", "const char*": "string",
 	"ffi.SmallBytes": "bytes", "ffi.Bytes": "bytes", "TVMFFIByteArray*": "bytes",

@@ -17,7 +17,7 @@ import (
 // its own. They lie on the Go heap, which does not move, and the Task keeps them alive: who
 // has a Task must not drop it before End or Drop returns.
 type Task struct {
-	args   Args // first, so that the address of its frame is that of the Task
+	args   Args // first, so that its frame has the address of the Task
 	values []abi.Any
 	result abi.Any
 	run    func(context.Context) error

@@ -101,7 +101,7 @@ func TestRecentWrappersAreCollected(t *testing.T) {
 	settle(t, "the rings are not emptied by collections", func() bool { return live(t) <= before })
 }
 
-// What holds much memory waits in no ring: the first collection finds it.
+// An object that holds much memory waits in no ring: the first collection finds it.
 func TestHeavyWrappersAreCollectedAtOnce(t *testing.T) {
 	inPlace(t)
 	objects.GuardRecent()

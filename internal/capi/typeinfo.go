@@ -47,7 +47,7 @@ func TypesWithPointer(name string) []abi.TypeIndex {
 	return types
 }
 
-// FieldsOf copies the entries of the fields of a type, without those of its
+// FieldsOf copies the entries of the fields of a type, without the fields of its
 // ancestors. The library moves the entries when it registers another one.
 func FieldsOf(info *abi.TypeInfo) []abi.FieldInfo {
 	Registry.Lock()
@@ -175,7 +175,7 @@ func InfoOfRegistered(index abi.TypeIndex) *abi.TypeInfo {
 	return info
 }
 
-// FieldNamed copies the entry of a field of a type, without those of its ancestors.
+// FieldNamed copies the entry of a field of a type, but not of its ancestors.
 // The library moves the entries when it registers another one.
 func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
 	if owner == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
 
-// What the assembly takes for granted about the names that it uses.
+// The assembly takes these facts about its names for granted.
 func TestLayout(t *testing.T) {
 	for _, c := range []struct {
 		what      string

@@ -4,7 +4,7 @@ package ccall
 
 import "unsafe"
 
-// Indices in stubCodes behind those of the getters.
+// Indices in stubCodes behind the getters.
 const (
 	codeSetInt64 = int(FieldKinds) + iota
 	codeSetFloat64

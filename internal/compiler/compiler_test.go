@@ -125,7 +125,7 @@ func TestOnce(t *testing.T) {
 		t.Errorf("the folder has %v, %v; want the file and the lock", left, err)
 	}
 
-	// What is in a folder in which others can write may be theirs.
+	// A file in a folder in which others can write may be theirs.
 	if runtime.GOOS != "windows" {
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)

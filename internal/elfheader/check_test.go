@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is missing, for another system or not a library is left to the loader.
+// A file that is missing, for another system or not a library is left to the loader.
 func TestCheckOthers(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -83,7 +83,7 @@ func (s Settings) Apply(f func() error) error {
 		// Setting the previous stream cannot fail: the table already has the entry.
 		defer SetStream(c.device, old)
 	}
-	if s.allocator != Allocator() { // the same one if it is that of the process
+	if s.allocator != Allocator() { // the same one if it is the process's allocator
 		old, err := SetAllocator(s.allocator, false)
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ func CacheDir() (string, error) {
 		return filepath.Clean(d), nil
 	}
 	d, err := os.UserCacheDir()
-	if err == nil && !filepath.IsAbs(d) { // of a relative HOME: whoever owns the working directory could plant a library
+	if err == nil && !filepath.IsAbs(d) { // of a relative HOME: the owner of the working directory could plant a library
 		err = fmt.Errorf("%s is a relative path", d)
 	}
 	if err != nil {

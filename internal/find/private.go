@@ -17,12 +17,12 @@ var ErrShared = errors.New("is not safe to load code from")
 // loaded from there. It checks the root of the cache, path, and each folder between them.
 //
 // Each must belong to the user of the process or to root, and must not be writable by others
-// or by a group. Two groups are accepted: that of root, and that with the number of the user,
+// or by a group. Two groups are accepted: root's, and the one with the number of the user,
 // because systems that give each user such a group let it write by default (umask 002). The
 // root of the cache may be a folder in which everybody can write if the sticky bit keeps them
 // from replacing what is in it, such as /tmp. Links are followed. Folders above the root of the
 // cache are not checked, because what somebody puts in the place of the root belongs to them.
-// What does not exist is safe. On Windows, where modes do not say who may write, Private checks
+// A path that does not exist is safe. On Windows, where modes do not say who may write, Private checks
 // nothing.
 func Private(path string) error {
 	root, err := CacheDir()

@@ -63,7 +63,7 @@ func (l *Library) load(o *find.Options, again bool) error {
 	defer func() { l.loading = false }()
 	l.state = l.find(o)
 	l.done, l.loads = true, loads.Load()
-	if given != nil && l.state == nil { // those of a call that failed hold for no other
+	if given != nil && l.state == nil { // the options of a call that failed hold for no other
 		l.options = given
 	}
 	return l.state

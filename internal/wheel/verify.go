@@ -66,7 +66,7 @@ func verifyFile(root *os.Root, name, want string) string {
 	return ""
 }
 
-// Unpacked returns the pinned wheels that are complete in the cache, those of other platforms too, and
+// Unpacked returns the pinned wheels that are complete in the cache, also for other platforms, and
 // the folders there that no pinned wheel has. It returns an error if another user can change the cache.
 func Unpacked() (wheels []Dir, others []string, err error) {
 	cache, err := find.CacheDir()

@@ -25,7 +25,7 @@ type layout struct {
 	parent     *definition    // in Go, nil for another
 	parentAt   uintptr        // where an opaque struct embeds it
 	foreign    *abi.TypeInfo  // the nearest ancestor that is not made in Go
-	fields     []*recordField // with those of parents in Go
+	fields     []*recordField // with the fields of parents in Go
 	own        []*recordField
 	methods    []registry.Method
 	attributes []preparedAttribute
@@ -345,7 +345,7 @@ func foreignLayout(info *abi.TypeInfo) (size int64, refs []uint64, err error) {
 			level = capi.Ancestor(info, depth)
 		}
 		if layout, ok := defined.LayoutOf(level.TypeIndex); ok {
-			refs = layout // those of its ancestors too
+			refs = layout // and of its ancestors
 			continue
 		}
 		for _, f := range capi.FieldsOf(level) {

@@ -395,7 +395,7 @@ func TestDefineState(t *testing.T) {
 }
 
 // Objects of a type that another language derived have a state too. It ends with the
-// object, whoever drops the last reference.
+// object, whichever side drops the last reference.
 func testDerivedState(t *testing.T) {
 	t.Helper()
 	if f, err := tvmffi.Lookup("ffi._PyClassRegisterTypeAttrColumns"); err != nil {

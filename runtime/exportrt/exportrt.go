@@ -171,7 +171,7 @@ func (l *Exports) global(f *Function) string {
 	return l.Prefix + f.Name
 }
 
-// named returns the functions by name, including those of included packages.
+// named returns the functions by name, also of included packages.
 func (l *Exports) named() map[string]*Function {
 	all := map[string]*Function{}
 	for _, in := range l.Includes {

@@ -85,7 +85,7 @@ func TestDenormals(t *testing.T) {
 			t.Fatalf("%g came back as %v, %v", f, list, err)
 		}
 	}
-	// What others wrote is read, too.
+	// Texts that others wrote are read, too.
 	if list, err := tvmffi.ParseJSON[[]float64]([]byte(`[5e-324, -4.9406564584124654e-324, 1E-310, 0.0]`)); err != nil || list[0] != 5e-324 || list[1] != -5e-324 || list[2] != 1e-310 {
 		t.Errorf("%v, %v", list, err)
 	}

@@ -30,7 +30,7 @@ func TestJSONGraph(t *testing.T) {
 			}
 		}
 	})
-	// What is shared stays shared, and objects keep their types.
+	// Shared values stay shared, and objects keep their types.
 	x := runtimetest.NewVar(t, "x")
 	f := runtimetest.NewFunc(t, []any{x}, []any{x, map[string]any{"k": []any{1, 2.5, nil}}})
 	text := runtimetest.Must[[]byte](t)(jsongraph.Marshal(f, map[string]any{"by": "a test", "n": 1}))

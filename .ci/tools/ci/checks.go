@@ -14,7 +14,7 @@ import (
 // mode runs the tests of a build mode.
 func mode(j *job) { j.testPackages(j.on) }
 
-// testPackages tests packages, those of the module in examples by themselves.
+// testPackages tests packages. The module in examples has a go test of its own.
 func (j *job) testPackages(patterns []string) {
 	var root, inner []string
 	for _, p := range patterns {
@@ -34,7 +34,7 @@ func (j *job) testPackages(patterns []string) {
 	}
 }
 
-// stranger returns a command with an empty HOME, and without the caches and settings of the user; those of the network
+// stranger returns a command with an empty HOME, and without the caches and settings of the user; network settings
 // stay. The caches of the go command are those of the run, empty at first.
 func (j *job) stranger(words ...string) *exec.Cmd {
 	home, err := os.MkdirTemp(j.scratch, "home")
@@ -129,7 +129,7 @@ func cross(j *job) {
 	j.sh("go", "-C", "examples", "vet", "./...")
 }
 
-// endToEnd runs the tests in files with the tag e2e, which the step test leaves out. The step examples has those of its module.
+// endToEnd runs the tests in files with the tag e2e, which the step test leaves out. The step examples runs the ones in its module.
 func endToEnd(j *job) {
 	files := j.text("git", "grep", "--untracked", "-lw", "^//go:build.*e2e", "--", "*_test.go", ":!examples")
 	var names []string

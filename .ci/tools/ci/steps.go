@@ -30,16 +30,16 @@ const (
 )
 
 var (
-	// What makes calls: the machine and its users. TestSteps finds a package that is missing.
+	// Packages that make calls: the machine and its users. TestSteps finds a package that is missing.
 	calls = words{"./internal/callbacks", "./internal/calls", "./internal/capi", "./internal/ccall", "./internal/codec", "./internal/defined", "./internal/environment", "./internal/failure", "./internal/fields",
 		"./internal/libraries", "./internal/maptable", "./internal/objects", "./internal/registry", "./internal/values", "./runtime/..."}
 	loads  = append(slices.Clone(calls), "./internal/dynlib")
 	native = append(slices.Clone(loads), "./reflection", "./generated/ffi/...", "./generated/testing/...", "./cuda/...", "./tvm/...") // what calls C
-	// What calls C by itself, for builds in which the compiler makes other code of Go. The rest of native calls through it.
+	// Packages that call C by themselves, for builds in which the compiler makes other code of Go. The rest of native calls through them.
 	compiled = append(slices.Clone(loads), "./reflection", "./generated/testing", "./cuda", "./cuda/kernelrt", "./tvm/disco", "./tvm/rpc")
-	// What has goroutines of its own, in its code or its tests.
+	// Packages that start goroutines, in their code or their tests.
 	concurrent = append(slices.Clone(loads), "./reflection", "./cuda", "./cuda/internal/gputest", "./cuda/kernelrt", "./cuda/nvrtc", "./cuda/spec/check", "./tvm/...")
-	// Where a build without assembly compiles other files.
+	// Packages of which a build without assembly compiles other files.
 	portable = append(slices.Clone(loads), "./cuda/kernelrt", "./cuda/spec/check", "./tvm/disco")
 	headers  = append(slices.Clone(loads), "./native") // what reads headers of TVM-FFI
 	alive    = words{"./runtime", "./runtime/batch", "./runtime/define", "./runtime/env", "./runtime/jsongraph", "./runtime/structural",
@@ -49,7 +49,7 @@ var (
 	cmake   = needs{"cmake": "cmake make", "pkg-config": "pkg-config"}
 )
 
-// The order is that of the run. Long steps come before short ones, because two run at a time.
+// The steps start in this order. Long steps come before short ones, because two run at a time.
 var steps = []step{
 	{name: "demo", group: "fresh", about: "the first command of the README, under an empty HOME", do: demo},
 	{name: "format", group: "static", about: "gofmt and asmfmt change nothing", do: format},
@@ -81,7 +81,7 @@ var steps = []step{
 	{name: "nobind-debug", group: "modes", about: "threads of C++ without a place in the scheduler; handles that remember who made them", on: calls,
 		args: words{"CGO_ENABLED=0", "-tags=tvmffi_nobind,tvmffi_debug"}},
 	{name: "wheel-0.1.9", group: "modes", about: "the oldest libtvm_ffi", on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.9"}},
-	// What is not kept alive ends at each call; malloc and the collector overwrite what they free.
+	// Everything that is not kept alive ends at each call; malloc and the collector overwrite what they free.
 	{name: "liveness", group: "modes", about: "nothing ends before its last use", on: alive, args: words{"CGO_ENABLED=0", "GODEBUG=clobberfree=1",
 		"GLIBC_TUNABLES=glibc.malloc.perturb=165:glibc.malloc.tcache_count=0", "-tags=tvmffi_liveness", "-run=TestLiveness"}},
 	{name: "fuzz", group: "modes", about: "every fuzz target, for a short time", do: fuzz},
@@ -98,7 +98,7 @@ var steps = []step{
 	{name: "wheel-0.1.14.post1", group: "modes", night: true, on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.14.post1"}},
 	{name: "wheel-0.1.15.post2", group: "modes", night: true, on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.15.post2"}},
 
-	// What needs large libraries, which are installed once.
+	// Steps that need large libraries, which are installed once.
 	{name: "engines", group: "journeys", about: "TVM: its runtime, RPC, Disco and compiler; 600 MB once", args: words{"CGO_ENABLED=0", "-tags=tvm"},
 		on: append(slices.Clone(engines), "./runtime", "./generated"), do: withTVM},
 	{name: "cute", group: "journeys", about: "kernels of the CuTe DSL", on: words{"./cuda/spec/check"}, args: words{"-tags=cute", "-run=TestCute"}},

@@ -67,7 +67,7 @@ func (p *Items) refineDoc(it *Item, own string) {
 }
 
 // A sourcedHint is one hint for an item. Those of the configuration have a key, and what is
-// wrong with them is an error. What is wrong with those of a names file is noted.
+// wrong with them is an error. Mistakes in a names file are noted.
 type sourcedHint struct {
 	item    hints.Item
 	key     string // of the configuration
@@ -154,7 +154,7 @@ func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, self bool)
 }
 
 // refineParams applies the names and the types of the hints to the signature of an item. Of the
-// parameters without a name, the names are those of the documentation.
+// parameters without a name, the names come from the documentation.
 func (p *Items) refineParams(it *Item, all []*sourcedHint, documented []string, self bool) {
 	params := it.Signature.Params
 	if self && len(params) > 0 {

@@ -328,7 +328,7 @@ func (d *documenter) result() string {
 	return ""
 }
 
-// start returns the links of the constructors to start with: those of the types that most
+// start returns the links of the constructors to start with: constructors of the types that most
 // functions and methods of the package belong to, take or return. A constructor of fields is
 // among them only if the library has registered none. One that takes an object follows the
 // constructor of that object.

@@ -57,7 +57,7 @@ func mangles(symbol, name string) bool {
 	return strings.HasPrefix(symbol, "_Z") && strings.Contains(symbol, strconv.Itoa(len(name))+name)
 }
 
-// comments are those of C++ and of PTX, and texts in quotes, which may look like some.
+// comments matches comments of C++ and PTX, and texts in quotes, which may look like comments.
 var comments = regexp.MustCompile(`"(?:\\.|[^"\\\n])*"|//[^\n]*|(?s:/\*.*?\*/)`)
 
 func withoutComments(text []byte) []byte {

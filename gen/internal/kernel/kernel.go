@@ -97,7 +97,7 @@ type Kernel struct {
 	Tensors []string
 	// Leaf has for each operand the index of its first value among those that a launch gets:
 	// a Tuple is taken apart into its elements, a Shape into its sizes. Leaves is their
-	// number, and Nested says that it is not that of the arguments, or not in their order.
+	// number, and Nested says that it differs from the number of the arguments, or from their order.
 	Leaf   []int
 	Leaves int
 	Nested bool

@@ -57,7 +57,7 @@ var symbol = regexp.MustCompile(`^[\pL_$%][\pL\pN_$%.]*$`)
 // texts refuses texts that are a part of code and cannot be.
 func (k *Kernel) texts() {
 	if !symbol.MatchString(k.Entry) && k.Entry != k.Plan.Func.Name {
-		k.fail("entry", -1, "%q is not the name of a kernel: write it as PTX has it, with letters, digits, _ and $; that of a template is mangled", k.Entry)
+		k.fail("entry", -1, "%q is not the name of a kernel: write it as PTX has it, with letters, digits, _ and $; the name of a template is mangled", k.Entry)
 	}
 	if !utf8.ValidString(k.Doc) {
 		k.fail("doc", -1, "%.40q is not UTF-8: write it in UTF-8", k.Doc)

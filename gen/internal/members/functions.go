@@ -43,7 +43,7 @@ func align(c *plan.Call, s *schema.Signature) {
 }
 
 // sign sets the signature of a function: typed, packed if the schema has none, perhaps
-// because of a flaw, or untyped if Go has no type for a part of it. The types are those of
+// because of a flaw, or untyped if Go has no type for a part of it. The types come from
 // the item; the runtime compares the signature of the schema.
 func (d *describer) sign(f *plan.Func, it *classify.Item, own *schema.Signature, flaw string) {
 	f.Doc.Text = it.Doc

@@ -1,8 +1,8 @@
 // Package names chooses all Go names, and groups the declarations into files. It comes after
-// package members, because a name depends on types: that of a constructor on what makes its
-// object, that of a variant on its parts, and those of imports on what the code mentions.
+// package members, because a name depends on types: a constructor's on what makes its
+// object, a variant's on its parts, and an import's on what the code mentions.
 //
-// The wishes are in names.go, helpers.go (what only generated code uses) and
+// The wishes are in names.go, helpers.go (for generated code only) and
 // params.go. A claim (claim.go) is a wish for a name in a scope (scope.go).
 package names
 

@@ -106,7 +106,7 @@ type Func struct {
 	Entry       *Entry
 	Local       string // name in its namespace or type
 	Want        string // the name that a function gets unless it is taken
-	Overload    int    // number of a method among those of its name
+	Overload    int    // number of a method among the methods of that name
 }
 
 // Result returns the object type that the function returns, or nil.

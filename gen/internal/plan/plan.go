@@ -151,7 +151,7 @@ func (c Config) Owned() map[string]string {
 }
 
 // CutPattern returns the beginning of the type keys that a key of External stands for.
-// pattern is false if the key is that of a single type.
+// pattern is false if the key names a single type.
 func CutPattern(key string) (prefix string, pattern bool) {
 	if key != "*" && !strings.HasSuffix(key, ".*") {
 		return "", false

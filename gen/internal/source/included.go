@@ -23,7 +23,7 @@ type Included struct {
 	Path, Name string
 	// Functions are the names of its functions, and of those that it includes.
 	Functions []string
-	// Source is what its own source says. Prefix is that of its names in the registry.
+	// Source is read from its own source. Prefix is the prefix of its names in the registry.
 	Source *Package
 	Prefix string
 	pos    token.Pos

@@ -1,4 +1,4 @@
-// Package consumer makes Go modules outside the repository that require it, like those of users, and runs commands in
+// Package consumer makes Go modules outside the repository that require it, like modules of users, and runs commands in
 // them. Only tests import it.
 //
 // The commands are offline: what a module needs is brought into the module cache first, so it may be empty before.
@@ -290,7 +290,7 @@ func (m *Module) Read(name string) string {
 	return string(data)
 }
 
-// Command returns a command that runs in the module. Variables of more win over those of the module.
+// Command returns a command that runs in the module. Variables of more win over variables of the module.
 func (m *Module) Command(ctx context.Context, more []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = m.Dir, slices.Concat(m.Env, more, []string{"PWD=" + m.Dir})

@@ -173,7 +173,7 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 // base is the name without folders.
 func (c *config) base() string { return filepath.Base(filepath.FromSlash(c.name)) }
 
-// compileFlags returns the flags with which each source is compiled: not those of the linker.
+// compileFlags returns the flags with which each source is compiled, without the flags for the linker.
 func (c *config) compileFlags() []string {
 	flags := append(slices.Insert(compiler.Flags(), 1, "-O0"), "-pthread")
 	for _, f := range c.flags {

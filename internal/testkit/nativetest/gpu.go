@@ -23,7 +23,7 @@ func GPU() bool {
 	return false
 }
 
-// CUDA gives the process the driver that TVMFFI_CUDA_LIBRARY names, or that of the machine, or else the one of
+// CUDA gives the process the driver that TVMFFI_CUDA_LIBRARY names, or the driver of the machine, or else the one of
 // testdata/fakecuda, which computes on the host and ends the process at the first use of memory that a device does not
 // forgive. A process has one driver, so it is the one of later tests too.
 func CUDA(t testing.TB) {

@@ -134,7 +134,7 @@ func pinnedWheel(pkg string) (wheel.Spec, bool) {
 	return wheel.Spec{}, false
 }
 
-// NeedOptimised skips a test of allocations or times in a build that differs from that of users: with the race
+// NeedOptimised skips a test of allocations or times in a build that users do not have: with the race
 // detector or with flags of the compiler.
 func NeedOptimised(t testing.TB) {
 	t.Helper()

@@ -176,7 +176,7 @@ func Checkers(t testing.TB) (python string) {
 	return python
 }
 
-// python311 returns the program of Python 3.11, for which some wheels are pinned, or else that of any Python.
+// python311 returns the program of Python 3.11, for which some wheels are pinned, or else of any Python.
 func python311() string {
 	const program = "python3.11"
 	if _, err := exec.LookPath(program); err != nil {

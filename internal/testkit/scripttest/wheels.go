@@ -73,5 +73,5 @@ func auditwheel(t *testing.T, ts *testscript.TestScript, args []string) {
 
 var glibc = regexp.MustCompile(`manylinux_\d+_\d+_`)
 
-// olderTags are those of auditwheel before 2.17.
+// olderTags are the tags of auditwheel before 2.17.
 var olderTags = []string{"manylinux_2_5_", "manylinux_2_12_"}

@@ -95,7 +95,7 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 	return names, nil
 }
 
-// declarations are those of generated files. A name is preceded by the folder of its package.
+// declarations are the names that generated files declare. A name is preceded by the folder of its package.
 type declarations struct {
 	root, name string // the import path and the name of the root package
 	functions  map[string]declaration

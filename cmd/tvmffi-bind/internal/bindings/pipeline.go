@@ -148,7 +148,7 @@ func (b *Result) list() {
 	}
 }
 
-// verify type-checks the files together with those of the user.
+// verify type-checks the files together with the user's files.
 func (b *Result) verify() error {
 	err := gen.Verify(b.Root, b.generated)
 	if errors.Is(err, gen.ErrLoad) {
@@ -207,7 +207,7 @@ type Timing struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// LibraryChanges says how the libraries differ from those of the previous run.
+// LibraryChanges says how the libraries differ from the previous run.
 func (b *Result) LibraryChanges() []string { return b.lock.Changed(b.previous) }
 
 // SampleCall returns a call of the generated function that is easiest to call, or nil if

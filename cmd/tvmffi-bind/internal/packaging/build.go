@@ -53,7 +53,7 @@ func (b Build) Library(ctx context.Context, main, file string) error {
 	return replace(built, file)
 }
 
-// flags are those of the go command. The build ID depends on the folders of the build.
+// flags returns flags for the go command. The build ID depends on the folders of the build.
 func (b Build) flags() []string {
 	var flags, linker []string
 	if b.Trim {
@@ -77,7 +77,7 @@ func replace(from, to string) error {
 	return err
 }
 
-// environment is that of the go command.
+// environment returns the environment of the go command.
 func (b Build) environment(cc string) []string {
 	env := append(os.Environ(), "CGO_ENABLED=1", "GOOS="+b.Target.OS, "GOARCH="+b.Target.Arch)
 	if cc != "" {
@@ -146,7 +146,7 @@ func (b Build) compiler(ctx context.Context) (string, error) {
 			return p.gcc, nil
 		}
 	}
-	for _, zig := range []string{"zig", "python-zig"} { // the second is that of the Python package ziglang
+	for _, zig := range []string{"zig", "python-zig"} { // the second comes with the Python package ziglang
 		if _, err := exec.LookPath(zig); err == nil {
 			return zig + " cc -target " + p.zig, nil
 		}

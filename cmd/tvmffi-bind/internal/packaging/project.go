@@ -68,8 +68,8 @@ func (p *Project) Read(ctx context.Context) error {
 	return err
 }
 
-// own reports whether the files of a package may change: those of the module in which the work is done, and of
-// modules that go.mod or go.work replaces by a folder.
+// own reports whether the files of a package may change: it belongs to the module in which the work is done, or to
+// one that go.mod or go.work replaces by a folder.
 func (l *linked) own() bool {
 	m := l.Module
 	return !l.Standard && m != nil && (m.Main || m.Replace != nil && m.Replace.Version == "")
@@ -84,7 +84,7 @@ func (l *linked) root() string {
 	return strings.TrimSuffix(l.Dir, filepath.FromSlash(below))
 }
 
-// module returns the main package, whose module is that of the project.
+// module returns the main package; its module is the module of the project.
 func (p *Project) module() (*linked, error) {
 	if n := len(p.linked); n > 0 && p.linked[n-1].Module != nil {
 		return &p.linked[n-1], nil
@@ -93,7 +93,7 @@ func (p *Project) module() (*linked, error) {
 }
 
 // Describe returns what the Go package, its folder and its module say about the distribution. With an empty version,
-// the version is that of [VersionOf].
+// the version comes from [VersionOf].
 func (p *Project) Describe(ctx context.Context, name, version string) (Metadata, error) {
 	m := Metadata{Name: name, Version: version, Summary: summary(p.Doc)}
 	if err := CheckDistribution(name); err != nil {
@@ -185,7 +185,7 @@ func licenses(dir, prefix string) ([]License, error) {
 }
 
 // thirdParty returns the licences of Go and of the other modules that are linked into the library: most of them ask
-// whoever passes on a binary to pass on their text.
+// that a binary comes with their text.
 func (p *Project) thirdParty(own string) ([]License, error) {
 	all, err := licenses(p.goroot, "third_party/go/")
 	if err != nil {

@@ -141,7 +141,7 @@ func pack(files []File) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// timestamp is the time of all files in the wheel: that of SOURCE_DATE_EPOCH, or the first that a zip file can have.
+// timestamp is the time of all files in the wheel: SOURCE_DATE_EPOCH, or the first time that a zip file can have.
 func timestamp() time.Time {
 	first := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil && n > first.Unix() {

@@ -230,7 +230,7 @@ func groups(c *project.Config) []group {
 }
 
 // CoreOf finds the libtvm_ffi that c names among its deps and libraries, as a file or by
-// the version of the package; without one it is that of [Prober.Core].
+// the version of the package; without one it is the library of [Prober.Core].
 func (p *Prober) CoreOf(ctx context.Context, c *project.Config) (Library, error) {
 	for _, group := range groups(c) {
 		for _, spec := range group.specs {

@@ -5,7 +5,7 @@ import "github.com/tvmffi-go/tvmffi/schema"
 // jsonListing is a schema with the constructors that libraries make of fields.
 type jsonListing struct {
 	schema.Schema
-	Types []jsonType `json:"types"` // in place of those of the schema
+	Types []jsonType `json:"types"` // in place of the types in the schema
 }
 
 type jsonType struct {

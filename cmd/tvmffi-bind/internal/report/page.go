@@ -154,8 +154,8 @@ func (n *namespace) adds(g bindings.GoItem) {
 	}
 }
 
-// id returns the anchor of an item. A second item of the same kind and name has a number, which
-// is not that of an item whose name ends like that.
+// id returns the anchor of an item. A second item of the same kind and name gets a number. No
+// other item has a name that ends like that.
 func (p *pager) id(kind, name string) string {
 	base := kind + "-" + spaceless(name)
 	id := base

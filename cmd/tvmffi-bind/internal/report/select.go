@@ -22,7 +22,7 @@ func Size(s schema.Schema) string {
 }
 
 // Select returns the functions and types of s that match the pattern and that the bound
-// libraries add. If all is set, those of the other libraries are selected too.
+// libraries add. If all is set, items of the other libraries are selected too.
 func Select(s schema.Schema, pattern string, all bool) (schema.Schema, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return schema.Schema{}, fmt.Errorf("%q is not a valid pattern: %w", pattern, err)
