@@ -9,12 +9,10 @@ import (
 	"os"
 
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
-	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
 
 func main() {
-	rpc.ServeChild()
-	disco.Main(nil)
+	disco.Main(nil) // the sessions of RPC too
 	if len(os.Args) == 2 && os.Args[1] == "serve" {
 		serveRemote()
 		return

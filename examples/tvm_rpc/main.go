@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	rpc.ServeChild() // the process of a session does not come back from here
+	rpc.Main(nil) // the process of a session does not come back from here
 	log.SetFlags(0)
 	var p parts
 	role := flag.String("role", "all", "all, tracker, server, client, or summary of a tracker")

@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	rpc.ServeChild() // does not return in the processes that run the candidates
+	rpc.Main(nil) // does not return in the processes that run the candidates
 	rows := flag.Int64("n", 256, "rows of the matrices")
 	trials := flag.Int64("trials", 32, "candidates to measure")
 	dir := flag.String("dir", "tuned", "folder for the database")

@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	rpc.ServeChild()
+	rpc.Main(nil)
 	os.Exit(m.Run())
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
 )
 
 // NodeOptions are the properties of a node.
@@ -36,7 +37,7 @@ type NodeOptions struct {
 func Join(ctx context.Context, address string, o NodeOptions) error {
 	o.Workers = max(o.Workers, 1)
 	options := Options{Output: o.Output, Env: o.Env, CloseLimit: o.CloseLimit, Silence: o.Silence}.filled()
-	if err := errors.Join(needMain(), prepare()); err != nil {
+	if err := errors.Join(child.Needed(), prepare()); err != nil {
 		return err
 	}
 	if o.Dial == nil {

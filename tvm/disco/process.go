@@ -1,12 +1,14 @@
 package disco
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"sync"
-	"time"
+
+	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
 )
 
 // process is a worker in its own process: this program, started again.
@@ -18,16 +20,12 @@ type process struct {
 	// ordersEnd is the other end of orders. While it is open here, writing to a process that has
 	// ended does not fail; in a destructor of Disco a failure would end this process.
 	ordersEnd *os.File
-	// alive is never written to. Its end shows the process that this one has ended.
-	alive  io.Closer
-	exited chan struct{} // closed when the process has ended and its output was read
-	gone   chan struct{} // closed when release has been called after that
-	exit   *ExitError    // valid when exited is closed
-	stdout *lines
-	stderr *lines
+	exited    chan struct{} // closed when the process has ended and its output was read
+	gone      chan struct{} // closed when release has been called after that
+	exit      *ExitError    // valid when exited is closed
+	stdout    *lines
+	stderr    *lines
 }
-
-const workerVariable = "TVMFFI_DISCO_WORKER"
 
 // The files of a worker's process, after its standard streams.
 const (
@@ -37,10 +35,6 @@ const (
 
 // start starts the worker with the given rank among size workers of this host.
 func start(rank, size, groups int, o *Options, out func(line string, fromStdout bool)) (*process, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	ordersEnd, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -54,15 +48,11 @@ func start(rank, size, groups int, o *Options, out func(line string, fromStdout 
 	p := &process{rank: rank, orders: orders, replies: replies, ordersEnd: ordersEnd, exited: make(chan struct{}), gone: make(chan struct{})}
 	p.stdout = &lines{line: func(s string) { out(s, true) }}
 	p.stderr = &lines{line: func(s string) { out(s, false) }}
-	p.cmd = exec.Command(program)
-	p.cmd.Env = append(append(os.Environ(), o.Env...), fmt.Sprintf("%s=%d,%d,%d", workerVariable, rank, size, groups))
-	p.cmd.ExtraFiles = []*os.File{ordersFile - 3: ordersEnd, repliesFile - 3: repliesEnd}
-	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	p.cmd.WaitDelay = time.Second // for children of the worker that keep its output open
 	widen(orders.Fd())
-	alive, err := p.cmd.StdinPipe()
+	p.cmd, err = child.Command(context.Background(), role, fmt.Sprintf("%d,%d,%d", rank, size, groups), ordersEnd, repliesEnd)
 	if err == nil {
-		p.alive = alive
+		p.cmd.Env = append(p.cmd.Env, o.Env...)
+		p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 		err = p.cmd.Start()
 	}
 	if err != nil {
@@ -94,7 +84,7 @@ func (p *process) kill() {
 }
 
 // release closes the ends that Disco used, which no longer exists.
-func (p *process) release() { closeAll(p.orders, p.replies, p.alive) }
+func (p *process) release() { closeAll(p.orders, p.replies) }
 
 func closeAll(all ...io.Closer) {
 	for _, c := range all {

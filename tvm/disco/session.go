@@ -12,6 +12,7 @@ import (
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
 )
 
 // Options are the properties of a session. The zero Options are good for most.
@@ -101,7 +102,7 @@ func Processes(ctx context.Context, n int, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := needMain(); err != nil {
+	if err := child.Needed(); err != nil {
 		return nil, err
 	}
 	if s.host, err = startHost(n, s.options.Groups, s.options, s.print); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
 )
 
 // Sockets begins a session on several hosts: this process and nodes-1 others, with perNode workers each. The others call
@@ -37,7 +38,7 @@ func Sockets(ctx context.Context, l net.Listener, nodes, perNode int, o Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := needMain(); err != nil {
+	if err := child.Needed(); err != nil {
 		return nil, err
 	}
 	if err := s.gather(ctx, l, nodes, perNode); err != nil {

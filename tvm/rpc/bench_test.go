@@ -15,7 +15,7 @@ import (
 
 // BenchmarkCall is a remote call, with an int and with a megabyte.
 func BenchmarkCall(b *testing.B) {
-	for name, c := range map[string]rpc.Config{"process": {}, "thread": {Isolation: rpc.InProcess}, "relay": {Relay: true}} {
+	for name, c := range map[string]rpc.Config{"direct": {}, "relay": {Relay: true}} {
 		server, _ := serve(b, c)
 		m := module(b, dial(b, server.Addr().String(), rpc.DialOptions{}))
 		for call, arg := range map[string]any{"echo": 7, "length": make([]byte, 1<<20), "repeat": 1 << 20} {
@@ -34,18 +34,14 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkDial begins and ends a session.
 func BenchmarkDial(b *testing.B) {
-	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
-		server, _ := serve(b, rpc.Config{Isolation: isolation})
-		b.Run(name, func(b *testing.B) {
-			ctx := limited(b, 5*time.Minute)
-			for b.Loop() {
-				s, err := rpc.Dial(ctx, server.Addr().String(), rpc.DialOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				s.Close()
-			}
-		})
+	server, _ := serve(b, rpc.Config{})
+	ctx := limited(b, 5*time.Minute)
+	for b.Loop() {
+		s, err := rpc.Dial(ctx, server.Addr().String(), rpc.DialOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Close()
 	}
 }
 
@@ -53,7 +49,7 @@ func BenchmarkDial(b *testing.B) {
 func BenchmarkRequest(b *testing.B) {
 	tracker := track(b, "").Addr().String()
 	client := rpc.TrackerClient{Addr: tracker}
-	serve(b, rpc.Config{Tracker: tracker, Key: "board", MaxSessions: 8, Isolation: rpc.InProcess})
+	serve(b, rpc.Config{Tracker: tracker, Key: "board", MaxSessions: 8})
 	ctx := limited(b, 5*time.Minute)
 	b.Run("summary", func(b *testing.B) {
 		for b.Loop() {

@@ -5,67 +5,54 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
 )
 
-// childVariable holds the server's settings for the process of a session.
-const childVariable = "TVMFFI_RPC_SESSION"
+// role is the name of a session's process.
+const role = "rpc"
 
-// The descriptors of the process of a session.
-const (
-	childSocket = 3
-	childLife   = 4 // a pipe that ends when the server does
-)
+// childSocket is the descriptor of the connection in the process of a session.
+const childSocket = 3
 
-// childReady reports whether main has called ServeChild.
-var childReady atomic.Bool
-
-// childTask is the value of childVariable.
+// childTask is what the process of a session gets.
 type childTask struct {
 	Dir        string
 	MaxMemory  int64
 	MaxArchive int64
 }
 
-// ServeChild serves a session and ends the process, if a server of this program has started the
-// process for that. Otherwise it returns at once. A program whose server isolates sessions in
-// processes calls it first in main, after registering its functions and loading its libraries:
-// the process of a session does that too.
-func ServeChild() {
-	childReady.Store(true)
-	text, ok := os.LookupEnv(childVariable)
-	if !ok {
-		return
-	}
-	os.Unsetenv(childVariable)
-	if err := serveChild(text); err != nil {
-		fmt.Fprintln(os.Stderr, "rpc: the session failed:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
+func init() { child.Role(role, serveChild) }
+
+// Main prepares this program for sessions, which run in processes that are this program again. Call it, or disco.Main,
+// once and first in main, or in TestMain.
+//
+// In the process that a user starts, Main returns at once. In the process of a session, it serves the session and does
+// not return. register, which may be nil, registers the Go funcs that clients may call, with [tvmffi.Register]. It runs
+// once in each process of a session.
+func Main(register func() error) { child.Main(register) }
 
 func serveChild(text string) error {
 	var task childTask
 	if err := json.Unmarshal([]byte(text), &task); err != nil {
-		return fmt.Errorf("%s in the environment is %q: only a server sets it: %w", childVariable, text, err)
+		return fmt.Errorf("the task %q: %w", text, err)
 	}
 	go func() { // the server is gone: so is the session, even while a kernel runs
-		io.Copy(io.Discard, os.NewFile(childLife, "life"))
+		child.Ended()
 		os.RemoveAll(task.Dir)
 		os.Exit(3)
 	}()
 	defer os.RemoveAll(task.Dir) // the session may see the end of the server first
-	if err := errors.Join(loadDevices(), registerEnvironment()); err != nil {
+	if err := child.Prepare(role, loadDevices); err != nil {
+		return err
+	}
+	if err := (folder{task.Dir, task.MaxArchive}).register(); err != nil {
 		return err
 	}
 	if err := os.Chdir(task.Dir); err != nil {
@@ -74,8 +61,6 @@ func serveChild(text string) error {
 	if err := limitMemory(task.MaxMemory); err != nil {
 		return err
 	}
-	runtime.LockOSThread() // callbacks of the session run on this thread
-	defer folders.enter(folder{task.Dir, task.MaxArchive})()
 	return tvmrpc.ServerLoop(childSocket)
 }
 
@@ -89,11 +74,10 @@ var errBroken = errors.New("the connection to the client broke: it was reset, or
 func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	cmd, life, err := s.child(ctx, socket, dir)
+	cmd, err := s.child(ctx, socket, dir)
 	if err != nil {
 		return err
 	}
-	defer life.Close()
 	stop := watch(socket, func() { cancel(errLeft) })
 	endGroup(cmd)
 	err = cmd.Wait()
@@ -112,40 +96,28 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 	return err
 }
 
-// child starts the process of a session. The process ends when the result life is closed.
-func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.Cmd, io.Closer, error) {
-	program, err := os.Executable()
+// child starts the process of a session.
+func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.Cmd, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	task, err := json.Marshal(childTask{dir, s.config.MaxMemory, s.config.MaxArchive})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	conn, err := socket.file()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer conn.Close()
-	ended, life, err := os.Pipe()
+	cmd, err := child.Command(ctx, role, string(task), conn)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer ended.Close()
-	cmd := exec.CommandContext(ctx, program)
-	cmd.Env = append(os.Environ(), childVariable+"="+string(task))
-	cmd.ExtraFiles = []*os.File{conn, ended} // childSocket, childLife
 	cmd.Stdout, cmd.Stderr = s.config.Output, s.config.Output
-	cmd.WaitDelay = time.Second // for processes that a kernel has started and that keep the output
 	ownGroup(cmd)
-	if err := cmd.Start(); err != nil {
-		life.Close()
-		return nil, nil, err
-	}
-	return cmd, life, nil
+	return cmd, cmd.Start()
 }
 
 // crashed reports whether native code crashed the process, which Go reports as exit status 2, and

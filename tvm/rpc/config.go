@@ -12,21 +12,6 @@ import (
 	"time"
 )
 
-// Isolation says where a session runs.
-type Isolation int
-
-const (
-	// Process runs each session in a child process, which is this program again: main must call
-	// [ServeChild] first. A crash ends only its session, and the end of a session frees
-	// everything that its client did not release.
-	Process Isolation = iota
-	// InProcess runs each session on a thread of this process. It starts faster, and the
-	// session's functions share the state of this program. A crash ends the program, and objects
-	// that a lost client did not release stay until then. On systems other than Linux it permits
-	// one session at a time.
-	InProcess
-)
-
 // A Config describes a [Server]. The zero value serves on a free port of the loopback interface.
 type Config struct {
 	// Addr is the address to listen on, "host:port". Without a host it is the loopback interface;
@@ -47,11 +32,8 @@ type Config struct {
 	// Key is the key that clients must send, "" for none. It keeps wrong clients away, not
 	// hostile ones: it is sent in clear text.
 	Key string
-	// Isolation is where sessions run, by default each in its own process.
-	Isolation Isolation
 	// MaxSessions is how many sessions may run at once; further clients wait. 0 is one for each
-	// processor. With [InProcess] the limit is 32, together with the sessions that this process
-	// dials.
+	// processor.
 	MaxSessions int
 	// MaxWaiting is how many further clients may wait, or be about to send their key; the server
 	// closes the connections of others at once. 0 is 1024.
@@ -71,7 +53,7 @@ type Config struct {
 	// SessionTimeout is how long a session may last, 0 for no limit. A client can ask for less.
 	SessionTimeout time.Duration
 	// MaxMemory limits the memory of a session's process that it may write to, in bytes, 0 for no limit. The
-	// process itself takes some 100 MB of it. It needs [Process] and Linux.
+	// process itself takes some 100 MB of it. It needs Linux.
 	MaxMemory int64
 	// Dir is the parent of the sessions' folders, by default the folder for temporary files. A
 	// session's folder is removed when it ends, even if the server is killed.
@@ -132,15 +114,6 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Tracker != "" && c.Key == "" {
 		return c, fmt.Errorf("rpc: a server that registers at the tracker %s needs a Key, by which clients ask for it", c.Tracker)
-	}
-	if c.Isolation == InProcess && c.MaxSessions > maxClientSessions {
-		return c, fmt.Errorf("rpc: MaxSessions is %d; a process can hold %d sessions: use rpc.Process", c.MaxSessions, maxClientSessions)
-	}
-	if c.MaxMemory > 0 && c.Isolation == InProcess {
-		return c, fmt.Errorf("rpc: MaxMemory limits the process of a session: use rpc.Process")
-	}
-	if _, ok := threadID(); !ok && c.Isolation == InProcess {
-		c.MaxSessions = 1
 	}
 	return c, nil
 }

@@ -4,11 +4,11 @@
 //
 // # Start here
 //
-// A machine that has a device runs a [Server]. Its main calls [ServeChild] first, because each
+// A machine that has a device runs a [Server]. Its main calls [Main] first, because each
 // session runs in its own process, which is the same program:
 //
 //	func main() {
-//		rpc.ServeChild()
+//		rpc.Main(nil)
 //		server, err := rpc.Listen(rpc.Config{Addr: "127.0.0.1:9090"})
 //		...
 //		err = server.Serve(ctx)
@@ -43,7 +43,7 @@
 // A session runs in its own process, because a client uploads native code: if it crashes, the
 // server and the other sessions go on, and the client gets an error. The end of the process also
 // frees everything that a vanished client has not released. A session starts in 20 to 40
-// milliseconds, or in one with [InProcess], for trusted clients.
+// milliseconds.
 //
 // # Security
 //

@@ -13,7 +13,7 @@ import (
 
 // A server of sessions, each in a process of its own. Close it by ending the context.
 func ExampleListen() {
-	rpc.ServeChild() // first in main
+	rpc.Main(nil) // first in main
 	server, err := rpc.Listen(rpc.Config{Addr: "127.0.0.1:9090", MaxSessions: 4})
 	if err != nil {
 		log.Fatal(err)

@@ -162,7 +162,7 @@ func TestCancel(t *testing.T) {
 
 // TestCancelBefore passes a context that has ended: the session stays usable.
 func TestCancelBefore(t *testing.T) {
-	server, _ := serve(t, rpc.Config{Isolation: rpc.InProcess})
+	server, _ := serve(t, rpc.Config{})
 	s := dial(t, server.Addr().String(), rpc.DialOptions{})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -199,21 +199,17 @@ func TestClose(t *testing.T) {
 
 // TestTimeout asks for a session of three seconds, and calls what takes longer.
 func TestTimeout(t *testing.T) {
-	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
-		t.Run(name, func(t *testing.T) {
-			server, _ := serve(t, rpc.Config{Isolation: isolation, MaxSessions: 1})
-			s := dial(t, server.Addr().String(), rpc.DialOptions{SessionTimeout: 3 * time.Second})
-			m := module(t, s)
-			start := time.Now()
-			_, err := function(t, m, "sleep").Call(limited(t, 10*time.Second), 6000)
-			if d := time.Since(start); !errors.Is(err, tvmffi.KindError("RPCSessionTimeoutError")) || d > nativetest.Patience(5*time.Second) {
-				t.Errorf("after %v: %v", d, err)
-			}
-			m.Release()
-			s.Close()
-			works(t, server.Addr().String())
-		})
+	server, _ := serve(t, rpc.Config{MaxSessions: 1})
+	s := dial(t, server.Addr().String(), rpc.DialOptions{SessionTimeout: 3 * time.Second})
+	m := module(t, s)
+	start := time.Now()
+	_, err := function(t, m, "sleep").Call(limited(t, 10*time.Second), 6000)
+	if d := time.Since(start); !errors.Is(err, tvmffi.KindError("RPCSessionTimeoutError")) || d > nativetest.Patience(5*time.Second) {
+		t.Errorf("after %v: %v", d, err)
 	}
+	m.Release()
+	s.Close()
+	works(t, server.Addr().String())
 }
 
 // raw connects to a server without its client and sends bytes.

@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // linkTimeout is how long the linker may take.
@@ -128,35 +126,4 @@ func writeFile(file string, from io.Reader) error {
 	}
 	_, err = io.Copy(f, from)
 	return errors.Join(err, f.Close())
-}
-
-// linkedFile returns the path of the shared library of a file of the session.
-func linkedFile(name string) (string, error) {
-	file, err := folders.file(name)
-	if err != nil {
-		return "", err
-	}
-	return linked(file, folders.maxArchive())
-}
-
-// downloadLinked returns the shared library of a file of the session.
-func downloadLinked(name string) ([]byte, error) {
-	file, err := linkedFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(file)
-}
-
-// loadModule loads a file of the session as a module.
-func loadModule(name string) (any, error) {
-	file, err := linkedFile(name)
-	if err != nil {
-		return nil, err
-	}
-	m, err := tvmffi.LoadModule(file)
-	if err != nil {
-		return nil, err
-	}
-	return tvmffi.Move(m), nil
 }

@@ -25,36 +25,32 @@ import (
 // TestManyClients lets 100 clients in four processes use a server at once.
 func TestManyClients(t *testing.T) {
 	file := kernelFile(t)
-	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
-		t.Run(name, func(t *testing.T) {
-			server, log := serve(t, rpc.Config{Isolation: isolation, MaxSessions: 8})
-			start := time.Now()
-			lines := make(chan string, 4)
-			for range 4 {
-				go func() {
-					cmd := exec.Command(os.Args[0])
-					cmd.Env = append(os.Environ(), roleVariable+"=clients", "COUNT=25", "LIBRARY="+file, "ADDR="+server.Addr().String())
-					out, err := cmd.CombinedOutput()
-					if err != nil {
-						out = append(out, err.Error()...)
-					}
-					lines <- string(out)
-				}()
+	server, log := serve(t, rpc.Config{MaxSessions: 8})
+	start := time.Now()
+	lines := make(chan string, 4)
+	for range 4 {
+		go func() {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), roleVariable+"=clients", "COUNT=25", "LIBRARY="+file, "ADDR="+server.Addr().String())
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				out = append(out, err.Error()...)
 			}
-			for range 4 {
-				if line := <-lines; line != "done\n" {
-					t.Errorf("a process with 25 clients printed %q", line)
-				}
-			}
-			eventually(t, 10*time.Second, func() string {
-				if n := strings.Count(log.String(), "the session ended"); n != 100 {
-					return "not all of the 100 sessions have ended"
-				}
-				return ""
-			})
-			t.Logf("100 clients took %v", time.Since(start))
-		})
+			lines <- string(out)
+		}()
 	}
+	for range 4 {
+		if line := <-lines; line != "done\n" {
+			t.Errorf("a process with 25 clients printed %q", line)
+		}
+	}
+	eventually(t, 10*time.Second, func() string {
+		if n := strings.Count(log.String(), "the session ended"); n != 100 {
+			return "not all of the 100 sessions have ended"
+		}
+		return ""
+	})
+	t.Logf("100 clients took %v", time.Since(start))
 }
 
 // TestSessionLimit dials more sessions than TVM's library can hold.
@@ -108,7 +104,7 @@ func TestShutdown(t *testing.T) {
 
 // TestQueue lets a client wait for the only session, and another one give up.
 func TestQueue(t *testing.T) {
-	server, log := serve(t, rpc.Config{MaxSessions: 1, Isolation: rpc.InProcess})
+	server, log := serve(t, rpc.Config{MaxSessions: 1})
 	addr := server.Addr().String()
 	first := dial(t, addr, rpc.DialOptions{})
 	if _, err := rpc.Dial(limited(t, 300*time.Millisecond), addr, rpc.DialOptions{}); !errors.Is(err, context.DeadlineExceeded) {
@@ -126,7 +122,7 @@ func TestQueue(t *testing.T) {
 
 // TestMostConnections connects more clients than may wait, and more than a tracker takes.
 func TestMostConnections(t *testing.T) {
-	server, log := serve(t, rpc.Config{MaxSessions: 1, MaxWaiting: 2, Isolation: rpc.InProcess})
+	server, log := serve(t, rpc.Config{MaxSessions: 1, MaxWaiting: 2})
 	tracker, err := rpc.ListenTracker(rpc.TrackerConfig{MaxConnections: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -170,24 +166,22 @@ func TestArchiveLimit(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, isolation := range []rpc.Isolation{rpc.Process, rpc.InProcess} {
-		server, _ := serve(t, rpc.Config{Isolation: isolation, MaxArchive: 19})
-		s := dial(t, server.Addr().String(), rpc.DialOptions{})
-		ctx := limited(t, 30*time.Second)
-		if err := s.Upload(ctx, "a.tar", b.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-		_, err := s.LoadModule(ctx, "a.tar")
-		if text, ok := rpc.RemoteMessage(err); !ok || !strings.Contains(text, "more than 19 bytes, the MaxArchive") {
-			t.Errorf("isolation %d: %v", isolation, err)
-		}
+	server, _ := serve(t, rpc.Config{MaxArchive: 19})
+	s := dial(t, server.Addr().String(), rpc.DialOptions{})
+	ctx := limited(t, 30*time.Second)
+	if err := s.Upload(ctx, "a.tar", b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.LoadModule(ctx, "a.tar")
+	if text, ok := rpc.RemoteMessage(err); !ok || !strings.Contains(text, "more than 19 bytes, the MaxArchive") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
 // TestNothingLeft counts what sessions of all kinds of ends leave in this process.
 func TestNothingLeft(t *testing.T) {
 	leaktest.Check(t)
-	server, _ := serve(t, rpc.Config{Isolation: rpc.InProcess, MaxSessions: 2, HandshakeTimeout: 100 * time.Millisecond})
+	server, _ := serve(t, rpc.Config{MaxSessions: 2, HandshakeTimeout: 100 * time.Millisecond})
 	addr := server.Addr().String()
 	use := func() {
 		s, err := rpc.Dial(limited(t, 10*time.Second), addr, rpc.DialOptions{})
@@ -224,7 +218,7 @@ func TestNothingLeft(t *testing.T) {
 		return [2]int{runtime.NumGoroutine(), len(fds)}
 	}
 	before := count()
-	for range 50 {
+	for range 20 {
 		use()
 	}
 	var after [2]int
@@ -234,5 +228,5 @@ func TestNothingLeft(t *testing.T) {
 		}
 		return ""
 	})
-	t.Logf("goroutines and descriptors: %v before 50 sessions, %v after", before, after)
+	t.Logf("goroutines and descriptors: %v before 20 sessions, %v after", before, after)
 }

@@ -51,53 +51,50 @@ func certified(t *testing.T) (server, client *tls.Config) {
 // TestRelayed does what TestSession does, through a relay, TLS and a Unix socket.
 func TestRelayed(t *testing.T) {
 	file := kernelFile(t)
-	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
-		check := func(t *testing.T, c rpc.Config, o rpc.DialOptions) {
-			c.Isolation = isolation
-			server, _ := serve(t, c)
-			s := dial(t, server.Addr().String(), o)
-			m := module(t, s)
-			checkKernel(t, s, m)
-			checkFiles(t, s)
-			checkErrors(t, s, m)
-			if stats := server.Stats(); stats.Running != 1 || stats.Sessions != 1 || stats.Received < int64(len(library(t))) || stats.Sent == 0 {
-				t.Errorf("the server counts %+v", stats)
-			}
-			s.Close()
-			eventually(t, 5*time.Second, func() string {
-				if stats := server.Stats(); stats.Running != 0 || stats.Failed != 0 {
-					return "the session did not end well"
-				}
-				return ""
-			})
+	check := func(t *testing.T, c rpc.Config, o rpc.DialOptions) {
+		server, _ := serve(t, c)
+		s := dial(t, server.Addr().String(), o)
+		m := module(t, s)
+		checkKernel(t, s, m)
+		checkFiles(t, s)
+		checkErrors(t, s, m)
+		if stats := server.Stats(); stats.Running != 1 || stats.Sessions != 1 || stats.Received < int64(len(library(t))) || stats.Sent == 0 {
+			t.Errorf("the server counts %+v", stats)
 		}
-		t.Run(name+"/tcp", func(t *testing.T) { check(t, rpc.Config{Relay: true}, rpc.DialOptions{}) })
-		t.Run(name+"/tls", func(t *testing.T) {
-			server, client := certified(t)
-			check(t, rpc.Config{TLS: server}, rpc.DialOptions{TLS: client})
-		})
-		t.Run(name+"/unix", func(t *testing.T) {
-			l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-			if err != nil {
-				t.Fatal(err)
+		s.Close()
+		eventually(t, 5*time.Second, func() string {
+			if stats := server.Stats(); stats.Running != 0 || stats.Failed != 0 {
+				return "the session did not end well"
 			}
-			check(t, rpc.Config{Listener: l}, rpc.DialOptions{Dial: func(ctx context.Context, _, addr string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "unix", addr)
-			}})
-		})
-		t.Run(name+"/python", func(t *testing.T) {
-			server, _ := serve(t, rpc.Config{Isolation: isolation, Key: "cpu", Relay: true})
-			if got := python(t, "client", server.Addr().String(), "cpu", file); got != "done" {
-				t.Errorf("the client printed %q", got)
-			}
+			return ""
 		})
 	}
+	t.Run("tcp", func(t *testing.T) { check(t, rpc.Config{Relay: true}, rpc.DialOptions{}) })
+	t.Run("tls", func(t *testing.T) {
+		server, client := certified(t)
+		check(t, rpc.Config{TLS: server}, rpc.DialOptions{TLS: client})
+	})
+	t.Run("unix", func(t *testing.T) {
+		l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, rpc.Config{Listener: l}, rpc.DialOptions{Dial: func(ctx context.Context, _, addr string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", addr)
+		}})
+	})
+	t.Run("python", func(t *testing.T) {
+		server, _ := serve(t, rpc.Config{Key: "cpu", Relay: true})
+		if got := python(t, "client", server.Addr().String(), "cpu", file); got != "done" {
+			t.Errorf("the client printed %q", got)
+		}
+	})
 }
 
 // messages returns what a client sends at the beginning of a session, after its greeting.
 func messages(t *testing.T) [][]byte {
 	t.Helper()
-	server, _ := serve(t, rpc.Config{Isolation: rpc.InProcess})
+	server, _ := serve(t, rpc.Config{})
 	var sent bytes.Buffer
 	var mu sync.Mutex
 	s := dial(t, server.Addr().String(), rpc.DialOptions{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -140,7 +137,7 @@ func TestHeld(t *testing.T) {
 		t.Fatalf("the client sent %d messages", len(all))
 	}
 	first := bytes.Join(all[:10], nil)
-	server, _ := serve(t, rpc.Config{Isolation: rpc.InProcess, MaxSessions: 16, PeerTimeout: 100 * time.Millisecond, IdleTimeout: time.Second, Relay: true})
+	server, _ := serve(t, rpc.Config{MaxSessions: 16, PeerTimeout: 100 * time.Millisecond, IdleTimeout: time.Second, Relay: true})
 	greeting := append(int32s(0xff271, int32(len(hello))), hello...)
 	var clients sync.WaitGroup
 	room := make(chan struct{}, 16)

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
@@ -106,6 +108,8 @@ func oneClient(ctx context.Context, addr string, library []byte, number int) err
 // startRole starts a process of this binary and returns it with the first line that it prints.
 func startRole(t testing.TB, role string, change func(*exec.Cmd), env ...string) (*exec.Cmd, string) {
 	t.Helper()
+	nativetest.Pinned(t, "apache-tvm")
+	nativetest.Wheel(t, wheel.TVMNeeds)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), roleVariable+"="+role), env...)
 	messages := new(output)

@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	rpc.ServeChild()
+	rpc.Main(nil)
 	if role := roles[os.Getenv(roleVariable)]; role != nil {
 		role()
 		os.Exit(0)
@@ -174,16 +174,12 @@ func function(t testing.TB, m *rpc.Module, name string) *rpc.Function {
 
 // TestSession does with each kind of server what a client wants of one.
 func TestSession(t *testing.T) {
-	for name, isolation := range map[string]rpc.Isolation{"process": rpc.Process, "thread": rpc.InProcess} {
-		t.Run(name, func(t *testing.T) {
-			server, _ := serve(t, rpc.Config{Isolation: isolation, Key: "cpu"})
-			s := dial(t, server.Addr().String(), rpc.DialOptions{Key: "cpu"})
-			m := module(t, s)
-			checkKernel(t, s, m)
-			checkFiles(t, s)
-			checkErrors(t, s, m)
-		})
-	}
+	server, _ := serve(t, rpc.Config{Key: "cpu"})
+	s := dial(t, server.Addr().String(), rpc.DialOptions{Key: "cpu"})
+	m := module(t, s)
+	checkKernel(t, s, m)
+	checkFiles(t, s)
+	checkErrors(t, s, m)
 }
 
 func checkKernel(t *testing.T, s *rpc.Session, m *rpc.Module) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
 )
 
 // A Server serves sessions: it runs the functions of this machine for its clients.
@@ -27,7 +29,7 @@ type Server struct {
 }
 
 // Listen opens the port of a server; [Server.Serve] then serves it. The error says what is
-// missing: the library of TVM, a free port, a call of [ServeChild]. The caller closes the server.
+// missing: the library of TVM, a free port, a call of [Main]. The caller closes the server.
 func Listen(config Config) (*Server, error) {
 	c, err := config.complete()
 	if err != nil {
@@ -36,13 +38,8 @@ func Listen(config Config) (*Server, error) {
 	if err := load(); err != nil {
 		return nil, err
 	}
-	if c.Isolation == Process && !childReady.Load() {
-		return nil, errors.New("rpc: sessions run in processes that start this program again, so main must call rpc.ServeChild first; or set Isolation to rpc.InProcess")
-	}
-	if c.Isolation == InProcess {
-		if err := errors.Join(loadDevices(), registerEnvironment()); err != nil {
-			return nil, err
-		}
+	if err := child.Needed(); err != nil {
+		return nil, fmt.Errorf("rpc: %w", err)
 	}
 	return listen(c)
 }
@@ -125,8 +122,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// Close stops accepting clients, ends all sessions and waits for their end. In a session of
-// [InProcess], a running function ends first.
+// Close stops accepting clients, ends all sessions and waits for their end.
 func (s *Server) Close() error {
 	s.end()
 	return s.Shutdown(context.Background())

@@ -22,7 +22,7 @@ import (
 func guarded(t *testing.T, c Config) (*Server, func() string) {
 	t.Helper()
 	log := new(bytes.Buffer)
-	c.Isolation, c.Logger = InProcess, slog.New(slog.NewTextHandler(log, nil))
+	c.Logger = slog.New(slog.NewTextHandler(log, nil))
 	c, err := c.complete()
 	if err != nil {
 		t.Fatal(err)

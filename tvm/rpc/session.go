@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"time"
 
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
@@ -34,11 +33,7 @@ func (s *Server) session(conn net.Conn, timeout time.Duration) (err error) {
 		return err
 	}
 	defer socket.close()
-	serve := s.inChild
-	if s.config.Isolation == InProcess {
-		serve = s.inProcess
-	}
-	err = serve(ctx, socket, dir)
+	err = s.inChild(ctx, socket, dir)
 	if relay != nil {
 		first := relay.why()
 		socket.abort()
@@ -96,22 +91,4 @@ func sendException(socket *socket, message string) {
 	defer f.Close()
 	socket.hold()
 	tvmrpc.ReturnException(int64(fd), message)
-}
-
-// inProcess serves a session on a thread of this process.
-func (s *Server) inProcess(ctx context.Context, socket *socket, dir string) error {
-	fd, err := socket.duplicate()
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() {
-		if context.Cause(ctx) == errTimeout {
-			expire(socket)
-		}
-		socket.abort()
-	})()
-	runtime.LockOSThread() // callbacks of the session run on this thread
-	defer runtime.UnlockOSThread()
-	defer folders.enter(folder{dir, s.config.MaxArchive})()
-	return tvmrpc.ServerLoop(int64(fd)) // it closes fd
 }

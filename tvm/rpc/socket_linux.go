@@ -13,9 +13,6 @@ func setUserTimeout(fd int, d time.Duration) error {
 	return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d.Milliseconds()))
 }
 
-// threadID identifies the thread of the system that runs the caller.
-func threadID() (int, bool) { return unix.Gettid(), true }
-
 // hungUp reports whether the peer has closed its side of the connection.
 func (s *socket) hungUp() bool {
 	s.mu.Lock()

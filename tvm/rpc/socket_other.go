@@ -34,4 +34,3 @@ func newPair() (*socket, net.Conn, error)              { return nil, nil, errSys
 func asTCP(net.Conn) *net.TCPConn                      { return nil }
 func findSocket(local, peer *net.TCPAddr) (int, error) { return -1, errSystem }
 func (s *socket) hold()                                {}
-func threadID() (int, bool)                            { return 0, false }

@@ -19,9 +19,6 @@ func dup3(from, to int) error {
 // setUserTimeout does nothing: keep-alive packets alone find out that a peer has vanished.
 func setUserTimeout(int, time.Duration) error { return nil }
 
-// threadID reports that it cannot identify the thread.
-func threadID() (int, bool) { return 0, false }
-
 // hungUp reports false: these systems do not show it while there is something to read.
 func (s *socket) hungUp() bool { return false }
 

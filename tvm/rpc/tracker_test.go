@@ -77,7 +77,7 @@ func TestTracker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			addr := start(t)
 			client := rpc.TrackerClient{Addr: addr}
-			server, _ := serve(t, rpc.Config{Tracker: addr, Key: "board", MaxSessions: 2, Isolation: rpc.InProcess})
+			server, _ := serve(t, rpc.Config{Tracker: addr, Key: "board", MaxSessions: 2})
 			queue(t, client, "board", rpc.Queue{Free: 2})
 			summary, err := client.Summary(limited(t, 5*time.Second))
 			if err != nil || len(summary.Servers) != 1 || summary.Servers[0].Key != "server:board" {
@@ -171,7 +171,7 @@ func TestTrackerBack(t *testing.T) {
 	first := track(t, "")
 	addr := first.Addr().String()
 	client := rpc.TrackerClient{Addr: addr}
-	_, log := serve(t, rpc.Config{Tracker: addr, Key: "board", MaxSessions: 3, Isolation: rpc.InProcess})
+	_, log := serve(t, rpc.Config{Tracker: addr, Key: "board", MaxSessions: 3})
 	queue(t, client, "board", rpc.Queue{Free: 3})
 	s, err := client.Request(limited(t, 10*time.Second), "board", 1)
 	if err != nil {

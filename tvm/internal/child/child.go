@@ -1,0 +1,102 @@
+// Package child is what packages rpc and disco share: processes that are this program again, and connections that end when
+// the machine on the other side is silent.
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// variable says, in the environment of a child, its role and its task.
+const variable = "TVMFFI_CHILD"
+
+// roles are what a child can be. The packages put theirs in when they are initialized.
+var roles = map[string]func(task string) error{}
+
+// Role makes serve what a child with the role does. Its error ends the process.
+func Role(name string, serve func(task string) error) { roles[name] = serve }
+
+var program = struct {
+	sync.Mutex
+	called   bool
+	register func() error    // nil when it has been called
+	loaded   map[string]bool // by role
+}{loaded: map[string]bool{}}
+
+// Main does not return in a child.
+func Main(register func() error) {
+	program.Lock()
+	if program.called {
+		panic("tvm: rpc.Main or disco.Main was called before: one call is for both")
+	}
+	program.called, program.register = true, register
+	program.Unlock()
+	text, ok := os.LookupEnv(variable)
+	if !ok {
+		return
+	}
+	role, task, _ := strings.Cut(text, " ")
+	err := fmt.Errorf("%s is %q, which no session has set", variable, text)
+	if serve := roles[role]; serve != nil {
+		err = errors.Join(os.Unsetenv(variable), serve(task))
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "tvm/%s: %v\n", role, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Needed returns an error unless this program can be started as a child.
+func Needed() error {
+	program.Lock()
+	defer program.Unlock()
+	if !program.called {
+		return errors.New("sessions run in processes that are this program again, so main must call rpc.Main or disco.Main first")
+	}
+	return nil
+}
+
+// Prepare calls load once in each process, and then, also once, what Main got.
+func Prepare(role string, load func() error) error {
+	program.Lock()
+	defer program.Unlock()
+	if !program.loaded[role] {
+		if err := load(); err != nil {
+			return err
+		}
+		program.loaded[role] = true
+	}
+	if register := program.register; register != nil {
+		if err := register(); err != nil {
+			return fmt.Errorf("the func passed to Main: %w", err)
+		}
+		program.register = nil
+	}
+	return nil
+}
+
+// Command returns the command of a child, which has the files from descriptor 3 on. The end of ctx kills it. The end of this
+// process closes its standard input: see [Ended].
+func Command(ctx context.Context, role, task string, files ...*os.File) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append(os.Environ(), variable+"="+role+" "+task)
+	cmd.ExtraFiles = files
+	cmd.WaitDelay = time.Second // for processes that the child has started and that keep its output
+	_, err = cmd.StdinPipe()    // Wait closes it
+	return cmd, err
+}
+
+// Ended returns when the process that started this child has ended.
+func Ended() { _, _ = io.Copy(io.Discard, os.Stdin) }
