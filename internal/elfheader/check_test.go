@@ -58,6 +58,9 @@ func TestCheck(t *testing.T) {
 		if errors.Is(err, elfheader.ErrTruncated) != (cut < end) || (h != nil) != (cut >= 64) {
 			t.Errorf("cut to %d bytes, the segments end at %d: Read: %v, %v", cut, end, h, err)
 		}
+		if cut >= end && (h == nil || h.Mapped != uint64(end)) {
+			t.Errorf("cut to %d bytes, the segments end at %d: Read: %v", cut, end, h)
+		}
 	}
 }
 

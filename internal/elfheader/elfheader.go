@@ -17,6 +17,7 @@ type Header struct {
 	OSABI   byte
 	Type    uint16
 	Machine uint16
+	Mapped  uint64 // where the last part ends that the loader maps, of a library of 64 bits
 }
 
 // ErrTruncated is the error for a file that lacks a part that its headers name.
@@ -50,13 +51,14 @@ func Read(r io.ReaderAt, size uint64) (*Header, error) {
 		return h, nil
 	case 2:
 		h.Is64 = true
-		return h, checkSegments(r, size, h.Order, head)
+		return h, h.checkSegments(r, size, head)
 	default:
 		return nil, fmt.Errorf("unknown ELF class %d", class)
 	}
 }
 
-func checkSegments(r io.ReaderAt, size uint64, order binary.ByteOrder, head []byte) error {
+func (h *Header) checkSegments(r io.ReaderAt, size uint64, head []byte) error {
+	order := h.Order
 	count := uint64(order.Uint16(head[56:]))
 	switch entry := order.Uint16(head[54:]); {
 	case count == 0:
@@ -72,9 +74,11 @@ func checkSegments(r io.ReaderAt, size uint64, order binary.ByteOrder, head []by
 	}
 	for ; len(table) > 0; table = table[segmentSize:] {
 		if order.Uint32(table) == load {
-			if err := Holds(size, "segments", order.Uint64(table[8:]), order.Uint64(table[32:])); err != nil {
+			offset, n := order.Uint64(table[8:]), order.Uint64(table[32:])
+			if err := Holds(size, "segments", offset, n); err != nil {
 				return err
 			}
+			h.Mapped = max(h.Mapped, offset+n)
 		}
 	}
 	return nil

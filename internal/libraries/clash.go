@@ -2,12 +2,14 @@ package libraries
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
@@ -62,23 +64,23 @@ func (s Snapshot) clash() error {
 			loaded = append(loaded, build{file, added(nil, s.functions)})
 		}
 	}
-	if core := CorePath(); sizeOf(s.path) < 2*sizeOf(core) && fileContains(s.path, "ffi.Module.load_from_file.so\x00") {
+	if core := CorePath(); mapped(s.path) < 2*mapped(core) && fileContains(s.path, "ffi.Module.load_from_file.so\x00") {
 		loaded = append(loaded, build{core, s.functions})
 	}
-	if len(loaded) == 0 {
-		return nil
-	}
-	data, err := os.ReadFile(s.path)
-	if err != nil {
-		return nil //nolint:nilerr // the loader reports it
-	}
+	var data []byte
 	for _, l := range loaded {
+		if here, there := mapped(s.path), mapped(l.path); max(here, there) > mostTimes*min(here, there) {
+			continue
+		}
 		if sameContent(l.path, s.path) {
 			continue // it was loaded by a link, or is the file of one
 		}
-		other, err := os.ReadFile(l.path)
-		if err != nil {
-			continue // it was removed since
+		if data == nil {
+			data = readMapped(s.path)
+		}
+		other := readMapped(l.path)
+		if data == nil || other == nil {
+			continue // it was removed since, or the loader reports it
 		}
 		sameName := filepath.Base(l.path) == filepath.Base(s.path)
 		if name := registersAgain(data, other, l.names, sameName); name != "" {
@@ -89,12 +91,41 @@ func (s Snapshot) clash() error {
 	return nil
 }
 
-func sizeOf(path string) int64 {
-	info, err := os.Stat(path)
+// mostTimes is how much larger one build of a library may be than another, because it is not
+// optimised for example. The compiler of TVM has 77 times the size of TVM's runtime, and to read it
+// takes 0.2 s and 250 MB.
+const mostTimes = 8
+
+// mapped returns the size of the part of a library that the loader maps, without what only debuggers
+// read. It is 0 if there is none.
+func mapped(path string) int64 {
+	f, err := os.Open(path)
 	if err != nil {
 		return 0
 	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	if h, err := elfheader.Read(f, uint64(info.Size())); err == nil && h.Mapped > 0 {
+		return int64(h.Mapped)
+	}
 	return info.Size()
+}
+
+// readMapped reads that part of a library. It returns nil if it cannot.
+func readMapped(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data := make([]byte, mapped(path))
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil
+	}
+	return data
 }
 
 // registersAgain returns the first name that both files register, "" if data is not another
