@@ -274,6 +274,8 @@ func TestErrorEndless(t *testing.T) {
 func TestPanics(t *testing.T) {
 	runtimetest.Load(t)
 	native := tvmffi.NewError("IndexError", "thrown as a panic")
+	cyclic := map[string]any{}
+	cyclic["self"] = cyclic
 	for _, c := range []struct {
 		panics any
 		text   string
@@ -282,6 +284,8 @@ func TestPanics(t *testing.T) {
 		{42, "RuntimeError: panic in a Go callback: 42"},
 		{io.EOF, "RuntimeError: panic in a Go callback: EOF"},
 		{native, "IndexError: thrown as a panic"},
+		// Its text has no end.
+		{cyclic, "RuntimeError: panic in a Go callback: a value of type map[string]interface {}"},
 		// Releases of Go word this differently.
 		{nil, "RuntimeError: panic in a Go callback: " + new(runtime.PanicNilError).Error()},
 	} {

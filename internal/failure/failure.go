@@ -7,6 +7,7 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -281,12 +282,27 @@ func Recovered(p any, in string) error {
 	if isError && FailureOf(cause) != nil {
 		return cause
 	}
-	e := &Failure{Kind: KindRuntime, Message: fmt.Sprintf("panic in %s: %v", in, p), Backtrace: goStack()}
+	e := &Failure{Kind: KindRuntime, Message: "panic in " + in + ": " + panicText(p), Backtrace: goStack()}
 	if isError {
 		e.Cause = cause
 		around(e, cause)
 	}
 	return e.public()
+}
+
+// panicText returns the text of what a func panicked with. A composite value without a text of
+// its own is its type alone, as in the output of the Go runtime: package fmt does not end in one
+// that contains itself, and the overflow of its stack ends the process.
+func panicText(p any) string {
+	switch p.(type) {
+	case error, fmt.Stringer, fmt.Formatter:
+		return fmt.Sprint(p)
+	}
+	switch reflect.TypeOf(p).Kind() {
+	case reflect.Array, reflect.Map, reflect.Pointer, reflect.Slice, reflect.Struct:
+		return fmt.Sprintf("a value of type %T", p)
+	}
+	return fmt.Sprint(p)
 }
 
 // Trace returns the backtrace with the frames of callbacks that e passed.

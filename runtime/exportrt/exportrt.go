@@ -8,10 +8,8 @@
 package exportrt
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"unsafe"
@@ -111,7 +109,7 @@ func (l *Exports) attempt() (err error) {
 	// would end the host.
 	defer func() {
 		if p := recover(); p != nil {
-			err = &tvmffi.Error{Kind: failure.KindRuntime, Message: fmt.Sprintf("panic while %s was registered: %v", l.Name, p), Backtrace: string(debug.Stack())}
+			err = failure.Recovered(p, "the registration of "+l.Name)
 		}
 	}()
 	if err := tvmffi.Load(); err != nil {
