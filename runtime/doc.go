@@ -124,8 +124,9 @@
 // the same pointer is a data race. A call uses its arguments until it returns, also while a
 // callback waits for another goroutine. The func inside an iter.Pull is another goroutine too.
 // A callback must not call the yield of an iter.Pull: the Go runtime stops the program,
-// because the C++ frames belong to one thread. A call blocks only its goroutine, like a system
-// call.
+// because the C++ frames belong to one thread. The same happens if native code that Go has
+// called switches to another stack, such as that of a coroutine, and calls Go there. A call
+// blocks only its goroutine, like a system call.
 //
 // Native code cannot be cancelled, so calls take no context.Context. To give up waiting, make
 // the call on another goroutine, which runs until the callee returns. A callback ends the

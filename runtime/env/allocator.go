@@ -43,12 +43,15 @@ func GoAllocator(spec TensorSpec) (*tvmffi.Tensor, error) {
 	if spec.Device.Type != abi.DLCPU {
 		return nil, failure.Errorf(failure.KindValue, "allocator: %s is not the host: set an allocator for it", spec.Device)
 	}
-	if spec.Strides == nil || values.Contiguous(spec.Shape, spec.Strides) {
+	if spec.Strides == nil {
 		return tvmffi.NewTensor(spec.DataType, spec.Shape...)
 	}
 	low, high, err := values.Reach(spec.Shape, spec.Strides)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case values.Contiguous(spec.Shape, spec.Strides):
+		return tvmffi.NewTensor(spec.DataType, spec.Shape...)
 	}
 	if low < 0 {
 		return nil, failure.Errorf(failure.KindValue, "allocator: strides %v are negative, expected 0 or more", spec.Strides)

@@ -2,6 +2,7 @@ package env_test
 
 import (
 	"errors"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -125,8 +126,12 @@ func TestWithAllocator_errors(t *testing.T) {
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "the allocator is nil")
 		_, err = env.EnvTensor(runtimetest.FloatSpec(-1))
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "dimension 0 of shape [-1] is negative")
-		_, err = env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}, Strides: []int64{1, 1}})
-		runtimetest.WantError(t, err, tvmffi.ErrValue, "1 dimensions, but 2 strides")
+		for _, f := range []env.Allocator{env.EnvTensor, env.GoAllocator} {
+			for _, strides := range [][]int64{{}, {1, 1}} {
+				_, err = f(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}, Strides: strides})
+				runtimetest.WantError(t, err, tvmffi.ErrValue, fmt.Sprintf("1 dimensions, but %d strides", len(strides)))
+			}
+		}
 	})
 	t.Run("a panic of f passes through and leaves nothing behind", func(t *testing.T) {
 		func() {
