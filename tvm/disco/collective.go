@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -30,20 +31,19 @@ func (s *Session) connect(ctx context.Context) error {
 	if s.options.Plain {
 		return fmt.Errorf("collective operations on CPUs: %w in a session with Options.Plain", errors.ErrUnsupported)
 	}
-	token, host := rand.Text(), ""
+	token := rand.Text()
+	network, address := "unix", "@tvmffi-disco-"+token[:8] // nothing of an abstract address remains in the file system
 	if s.nodes != nil {
-		host = hostOf(s.nodes[0].conn.LocalAddr()) // as the nodes know this one
+		network, address = "tcp", net.JoinHostPort(hostOf(s.nodes[0].conn.LocalAddr()), "0") // as the nodes know this host
 	}
-	d, err := s.command("listen", token, host)
+	l, err := net.Listen(network, address)
 	if err != nil {
 		return err
 	}
-	defer d.Release()
-	address, err := d.Get(ctx, 0)
+	s.disconnect()
+	s.hub = newHub(l, token)
+	d, err := s.command("connect", fmt.Sprint(network, " ", l.Addr(), " ", token, " ", s.workers, " ", s.options.Groups, " ", int64(s.options.Limit)))
 	if err != nil {
-		return err
-	}
-	if d, err = s.command("connect", address.Value(), token, s.workers, s.options.Groups, s.options.Limit.Milliseconds()); err != nil {
 		return err
 	}
 	d.Release()
@@ -228,4 +228,33 @@ func (s *Session) Allreduce(from, to *DRef, op ReduceOp, inGroup bool) error {
 	}
 	defer kind.Release()
 	return s.do("", "allreduce", from, kind, inGroup, to)
+}
+
+// ReduceOp is how [Session.Allreduce] combines numbers.
+type ReduceOp int64
+
+// These are the operators. The average of integers is rounded towards zero.
+const (
+	Sum ReduceOp = iota
+	Product
+	Min
+	Max
+	Average
+)
+
+// String returns the name of the operator.
+func (op ReduceOp) String() string {
+	switch op {
+	case Sum:
+		return "sum"
+	case Product:
+		return "product"
+	case Min:
+		return "min"
+	case Max:
+		return "max"
+	case Average:
+		return "average"
+	}
+	return fmt.Sprintf("ReduceOp(%d)", int64(op))
 }

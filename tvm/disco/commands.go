@@ -21,13 +21,12 @@ func init() {
 		commandPrefix + "method":    (*worker).method,
 		commandPrefix + "put":       (*worker).put,
 		commandPrefix + "take":      (*worker).take,
-		commandPrefix + "listen":    (*worker).listen,
 		commandPrefix + "connect":   (*worker).connect,
-		commandPrefix + "broadcast": collective(spread("broadcast", false)),
-		commandPrefix + "scatter":   collective(spread("scatter", true)),
-		commandPrefix + "gather":    collective(collect("gather", false)),
-		commandPrefix + "allgather": collective(collect("allgather", true)),
-		commandPrefix + "allreduce": (*worker).allreduce,
+		commandPrefix + "broadcast": collective("broadcast"),
+		commandPrefix + "scatter":   collective("scatter"),
+		commandPrefix + "gather":    collective("gather"),
+		commandPrefix + "allgather": collective("allgather"),
+		commandPrefix + "allreduce": collective("allreduce"),
 	}
 }
 

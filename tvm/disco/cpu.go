@@ -2,10 +2,10 @@ package disco
 
 import (
 	"encoding/binary"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"net"
+	"net/rpc"
 	"slices"
 	"sync"
 	"time"
@@ -13,24 +13,15 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// The collective operations on CPUs, for development and tests: every worker sends its part to a hub in the process of
-// worker 0, which answers when the parts of all have come. If an operation fails, all later ones fail.
+// The collective operations on CPUs, for development and tests: every worker sends its part to a hub in the process of the
+// controller, which gives the parts of all to each when they have come. If an operation fails, all later ones fail.
 
-// A request is the part of one worker in an operation, or why the worker gives up.
-type request struct {
-	Op          string
-	First, Size int // the workers that take part
-	Data        []byte
-	Kind        ReduceOp
-	Type        tvmffi.DataType
-	Token, Err  string
-	Rank        int
-}
-
-// An answer is what a worker gets, or why nobody gets anything.
-type answer struct {
-	Data []byte
-	Err  string
+// A part is what one worker brings to an operation. It has no type of its own, which net/rpc would want to be exported.
+type part = struct {
+	Op                string // with what the workers must agree on
+	First, Size, Rank int    // the workers that take part, and this one
+	Takes             bool   // whether it needs the parts of the others
+	Data              []byte
 }
 
 // hub answers the workers of a session.
@@ -38,27 +29,32 @@ type hub struct {
 	listener net.Listener
 	token    string // that workers must know
 	mu       sync.Mutex
-	members  map[int]*member
-	waiting  map[int][]*member // by the first one of those who take part
-	err      error
+	rounds   map[int]*round // by the first one of those who take part
+	failed   chan struct{}
+	err      error // valid when failed is closed
 }
 
-// member is a worker as the hub sees it. The last request of a waiting one has no answer.
-type member struct {
-	conn net.Conn
-	out  *gob.Encoder
-	last request
+// A round is an operation whose parts come.
+type round struct {
+	op    string
+	parts [][]byte
+	left  int
+	done  chan struct{}
 }
 
 func newHub(l net.Listener, token string) *hub {
-	h := &hub{listener: l, token: token, members: map[int]*member{}, waiting: map[int][]*member{}}
+	h := &hub{listener: l, token: token, rounds: map[int]*round{}, failed: make(chan struct{})}
+	server := rpc.NewServer()
+	if err := server.RegisterName("hub", h); err != nil {
+		panic(err) // Exchange suits it
+	}
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return // fail has closed it
 			}
-			go h.serve(c)
+			go h.serve(server, c)
 		}
 	}()
 	return h
@@ -67,57 +63,46 @@ func newHub(l net.Listener, token string) *hub {
 // greetingLimit is how long a peer may take to send its token.
 const greetingLimit = 5 * time.Second
 
-func (h *hub) serve(c net.Conn) {
-	in, m, hello := gob.NewDecoder(c), &member{conn: c, out: gob.NewEncoder(c)}, request{}
+func (h *hub) serve(server *rpc.Server, c net.Conn) {
+	defer closeAll(c)
+	var rank uint32
+	token := make([]byte, len(h.token))
 	_ = c.SetReadDeadline(time.Now().Add(greetingLimit))
-	if err := in.Decode(&hello); err != nil || hello.Token != h.token {
-		_ = c.Close()
+	if binary.Read(c, binary.LittleEndian, token) != nil || string(token) != h.token || binary.Read(c, binary.LittleEndian, &rank) != nil {
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	h.mu.Lock()
-	if h.err != nil {
-		_ = m.out.Encode(answer{Err: h.err.Error()})
-		_ = c.Close()
-	}
-	h.members[hello.Rank] = m
-	h.mu.Unlock()
-	for {
-		r := request{}
-		err := in.Decode(&r)
-		if err == nil && r.Err != "" {
-			err = errors.New(r.Err)
-		}
-		if err != nil {
-			h.fail(fmt.Errorf("worker %d has given up: %w", hello.Rank, err))
-			return
-		}
-		r.Rank = hello.Rank
-		h.take(m, r)
-	}
+	server.ServeConn(c)
+	h.fail(fmt.Errorf("worker %d has left; its own error says why", rank))
 }
 
-// take answers all who take part if the request is the last one.
-func (h *hub) take(m *member, r request) {
+// Exchange waits for the parts of all.
+func (h *hub) Exchange(p part, parts *[][]byte) error {
 	h.mu.Lock()
-	m.last = r
-	team := append(h.waiting[r.First], m)
-	h.waiting[r.First] = team
-	if len(team) == r.Size {
-		delete(h.waiting, r.First)
+	r := h.rounds[p.First]
+	if r == nil {
+		r = &round{p.Op, make([][]byte, p.Size), p.Size, make(chan struct{})}
+		h.rounds[p.First] = r
+	}
+	if r.op != p.Op {
+		h.mu.Unlock()
+		h.fail(fmt.Errorf("worker %d is at %s, and another one at %s", p.Rank, p.Op, r.op))
+		return h.err
+	}
+	r.parts[p.Rank-p.First] = p.Data
+	if r.left--; r.left == 0 {
+		delete(h.rounds, p.First)
+		close(r.done)
 	}
 	h.mu.Unlock()
-	if len(team) < r.Size {
-		return
-	}
-	slices.SortFunc(team, func(a, b *member) int { return a.last.Rank - b.last.Rank })
-	results, err := combine(team)
-	if err != nil {
-		h.fail(err)
-		return
-	}
-	for i, m := range team {
-		go func() { _ = m.out.Encode(answer{Data: results[i]}) }() // serve notices an error
+	select {
+	case <-r.done:
+		if p.Takes {
+			*parts = r.parts
+		}
+		return nil
+	case <-h.failed:
+		return h.err
 	}
 }
 
@@ -125,204 +110,215 @@ func (h *hub) take(m *member, r request) {
 func (h *hub) fail(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err != nil {
-		return
-	}
-	h.err = err
-	_ = h.listener.Close()
-	for _, m := range h.members {
-		_ = m.conn.SetWriteDeadline(time.Now().Add(time.Second))
-		_ = m.out.Encode(answer{Err: err.Error()})
-		_ = m.conn.Close()
+	if h.err == nil {
+		h.err = err
+		close(h.failed)
+		closeAll(h.listener)
 	}
 }
 
-// combine returns the answers for those who take part, in order.
-func combine(team []*member) ([][]byte, error) {
-	first := team[0].last
-	results := make([][]byte, len(team))
-	var all [][]byte
-	for _, m := range team {
-		if r := m.last; r.Op != first.Op || r.Size != first.Size || r.Kind != first.Kind || r.Type != first.Type {
-			if r.Op == first.Op {
-				return nil, fmt.Errorf("worker %d calls %s with operator %v, type %v and %d workers, and worker %d with operator %v, type %v and %d workers", r.Rank, r.Op, r.Kind, r.Type, r.Size, first.Rank, first.Kind, first.Type, first.Size)
-			}
-			return nil, fmt.Errorf("worker %d is at the operation %s, and worker %d at %s", r.Rank, r.Op, first.Rank, first.Op)
-		}
-		all = append(all, m.last.Data)
-	}
-	switch first.Op {
-	case "broadcast":
-		for i := range results {
-			results[i] = first.Data
-		}
-	case "scatter":
-		for i := range results {
-			each := len(first.Data) / len(team)
-			results[i] = first.Data[i*each : (i+1)*each]
-		}
-	case "gather":
-		results[0] = slices.Concat(all...)
-	case "allgather":
-		whole := slices.Concat(all...)
-		for i := range results {
-			results[i] = whole
-		}
-	default:
-		total, err := reduceAll(first.Kind, first.Type, all)
-		if err != nil {
-			return nil, err
-		}
-		for i := range results {
-			results[i] = total
-		}
-	}
-	return results, nil
-}
-
-// group is a worker's connection to the hub. Only the thread of the worker uses it, apart from close.
+// group is a worker among the others. Only the thread of the worker uses it, apart from close.
 type group struct {
 	rank, size, groups int
 	limit              time.Duration
 	conn               net.Conn
-	in                 *gob.Decoder
-	out                *gob.Encoder
+	hub                *rpc.Client
 	mu                 sync.Mutex
 	err                error
 }
 
-func joinGroup(g *group, network, address, token string) error {
-	var err error
-	if g.conn, err = net.DialTimeout(network, address, g.limit); err != nil {
-		return fmt.Errorf("worker 0 cannot be reached: %w", err)
+// connect connects a worker with the hub. It gets the network, the address, the token, the numbers of workers and groups,
+// and the limit for one operation.
+func (w *worker) connect(args []tvmffi.Any) (any, error) {
+	place, err := tvmffi.As[string](args[0])
+	if err != nil {
+		return nil, err
 	}
-	g.in, g.out = gob.NewDecoder(g.conn), gob.NewEncoder(g.conn)
-	return g.out.Encode(request{Token: token, Rank: g.rank})
+	var network, address, token string
+	g := &group{rank: int(w.id.rank)}
+	if _, err := fmt.Sscan(place, &network, &address, &token, &g.size, &g.groups, (*int64)(&g.limit)); err != nil {
+		return nil, err
+	}
+	if err := g.join(network, address, token); err != nil {
+		return nil, fmt.Errorf("the controller cannot be reached: %w", err)
+	}
+	workers.Lock()
+	defer workers.Unlock()
+	w.setGroup(g)
+	return nil, nil
 }
 
-// failure returns the error that has ended the group, or nil.
-func (g *group) failure() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.err
+func (g *group) join(network, address, token string) (err error) {
+	if g.conn, err = net.DialTimeout(network, address, g.limit); err != nil {
+		return err
+	}
+	g.hub = rpc.NewClient(g.conn)
+	_, err = g.conn.Write(binary.LittleEndian.AppendUint32([]byte(token), uint32(g.rank)))
+	return err
 }
 
-// close ends the group with the reason err and returns the reason that came first.
+// close ends the group with the reason err, nil for none, and returns the reason that came first.
 func (g *group) close(err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.err == nil {
+	if g.err == nil && err != nil {
 		g.err = err
-		_ = g.conn.SetDeadline(time.Now().Add(time.Second))
-		_ = g.out.Encode(request{Err: err.Error()}) // if the worker is in an operation, the end of the connection says it
-		_ = g.conn.Close()
+		_ = g.hub.Close() // the hub notices
 	}
 	return g.err
 }
 
-// team returns the first of the workers that take part, and their number.
-func (g *group) team(inGroup bool) (first, size int) {
-	if !inGroup {
-		return 0, g.size
-	}
-	size = g.size / g.groups
-	return g.rank / size * size, size
-}
-
-// ask takes part in an operation and copies the answer to the tensor to, unless that is nil.
-func (g *group) ask(op string, inGroup bool, from, to []byte, kind ReduceOp, t tvmffi.DataType) error {
-	first, size := g.team(inGroup)
+// exchange sends the part of this worker and returns the parts of all.
+func (g *group) exchange(p part) (parts [][]byte, err error) {
+	p.Rank = g.rank
 	_ = g.conn.SetDeadline(time.Now().Add(g.limit))
-	err := g.out.Encode(request{Op: op, First: first, Size: size, Data: from, Kind: kind, Type: t})
-	var a answer
-	if failed := g.in.Decode(&a); failed != nil { // an answer says more than an error of sending
-		return fmt.Errorf("%s: the other workers do not answer: %w", op, errors.Join(err, failed))
+	if err = g.hub.Call("hub.Exchange", p, &parts); err != nil {
+		err = fmt.Errorf("%s: %w", p.Op, err)
 	}
-	switch {
-	case a.Err != "":
-		return fmt.Errorf("%s: %s", op, a.Err)
-	case to != nil && len(a.Data) != len(to):
-		return fmt.Errorf("%s: %d bytes came, and this worker expects %d", op, len(a.Data), len(to))
-	}
-	copy(to, a.Data)
-	return nil
+	_ = g.conn.SetDeadline(time.Time{}) // the client of net/rpc reads all the time
+	return parts, err
 }
 
-// reduceAll combines the elements of all parts, in order, so that all workers get the same bits.
-func reduceAll(op ReduceOp, t tvmffi.DataType, parts [][]byte) ([]byte, error) {
-	switch t {
-	case tvmffi.Int8:
-		return reduce[int8](op, parts)
-	case tvmffi.Int16:
-		return reduce[int16](op, parts)
-	case tvmffi.Int32:
-		return reduce[int32](op, parts)
-	case tvmffi.Int64:
-		return reduce[int64](op, parts)
-	case tvmffi.Uint8:
-		return reduce[uint8](op, parts)
-	case tvmffi.Uint16:
-		return reduce[uint16](op, parts)
-	case tvmffi.Uint32:
-		return reduce[uint32](op, parts)
-	case tvmffi.Uint64:
-		return reduce[uint64](op, parts)
-	case tvmffi.Float32:
-		return reduce[float32](op, parts)
-	case tvmffi.Float64:
-		return reduce[float64](op, parts)
-	case tvmffi.Float16:
-		return reduceHalf(op, parts, tvmffi.F16.Float32, func(x float32) tvmffi.F16 { return tvmffi.F16(tvmffi.Float16.FromFloat32(x)) })
-	case tvmffi.BFloat16:
-		return reduceHalf(op, parts, tvmffi.BF16.Float32, tvmffi.ToBF16)
+// operate makes the operation with the name. A tensor that this worker neither sends nor gets may be nil.
+func (g *group) operate(name string, op ReduceOp, inGroup bool, from, to *tvmffi.Tensor) error {
+	p := part{Size: g.size}
+	if inGroup {
+		p.Size /= g.groups
+		p.First = g.rank / p.Size * p.Size
 	}
-	return nil, fmt.Errorf("numbers of type %v cannot be reduced", t)
-}
-
-func reduce[T number](op ReduceOp, parts [][]byte) ([]byte, error) {
-	total, err := decodeAll[T](parts)
+	var in []byte
+	var err error
+	if g.rank == p.First || name != "broadcast" && name != "scatter" {
+		p.Data, err = memory(from, "source")
+	}
+	if p.Takes = g.rank == p.First || name != "gather"; p.Takes && err == nil {
+		in, err = memory(to, "result")
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return fixed(fold(op, total)), nil
+	if name == "scatter" && g.rank == p.First && len(p.Data) != p.Size*len(in) {
+		return fmt.Errorf("the source has %d bytes, expected %d for each of %d workers", len(p.Data), len(in), p.Size)
+	}
+	p.Op = fmt.Sprintf("%s of %d workers", name, p.Size)
+	if name == "allreduce" {
+		if folds[from.DataType()] == nil || op < Sum || op > Average || from.DataType() != to.DataType() {
+			return fmt.Errorf("numbers of type %v cannot be reduced by %v to %v", from.DataType(), op, to.DataType())
+		}
+		p.Op += fmt.Sprintf(" by %v of %v", op, from.DataType())
+	}
+	parts, err := g.exchange(p)
+	if err != nil || !p.Takes {
+		return err
+	}
+	got := parts[0]
+	switch name {
+	case "scatter":
+		each := len(got) / p.Size
+		got = got[(g.rank-p.First)*each:][:each]
+	case "gather", "allgather":
+		got = slices.Concat(parts...)
+	case "allreduce":
+		got, err = folds[from.DataType()](op, parts)
+	}
+	if err == nil && len(got) != len(in) {
+		err = fmt.Errorf("%s: %d bytes came, and the result has %d", p.Op, len(got), len(in))
+	}
+	copy(in, got)
+	return err
 }
 
-// reduceHalf computes in float32 and rounds once.
-func reduceHalf[H tvmffi.F16 | tvmffi.BF16](op ReduceOp, parts [][]byte, widen func(H) float32, narrow func(float32) H) ([]byte, error) {
-	halves, err := decodeAll[H](parts)
+// memory returns the bytes of a tensor that an operation works on.
+func memory(t *tvmffi.Tensor, what string) ([]byte, error) {
+	if t == nil {
+		return nil, fmt.Errorf("the worker has no tensor for the %s", what)
+	}
+	b, err := t.Bytes()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the tensor for the %s: %w", what, err)
 	}
-	wide := make([][]float32, len(parts))
-	for i, part := range halves {
-		for _, h := range part {
-			wide[i] = append(wide[i], widen(h))
-		}
-	}
-	var result []H
-	for _, x := range fold(op, wide) {
-		result = append(result, narrow(x))
-	}
-	return fixed(result), nil
+	return b, nil
 }
 
-func decodeAll[T any](parts [][]byte) ([][]T, error) {
-	all := make([][]T, len(parts))
-	for i, part := range parts {
-		var zero T
-		all[i] = make([]T, len(part)/binary.Size(zero))
-		if _, err := binary.Decode(part, binary.LittleEndian, all[i]); err != nil || len(all[i]) != len(all[0]) {
-			return nil, fmt.Errorf("allreduce: %d bytes of one worker do not fit the %d of another", len(part), len(parts[0]))
+// collective returns an operation as workers and modules call it: with the tensor to send, the operator of an allreduce,
+// whether each group is for itself, and the tensor to receive, which is the result. If it fails here, it fails in all
+// workers.
+func collective(name string) func(*worker, []tvmffi.Any) (any, error) {
+	return func(w *worker, args []tvmffi.Any) (any, error) {
+		g := w.group
+		if g == nil {
+			return nil, errors.New("the workers are not connected")
 		}
+		if err := g.close(nil); err != nil {
+			return nil, fmt.Errorf("an earlier collective operation has failed, and Session.InitCCL was not called since: %w", err)
+		}
+		for _, a := range args {
+			if f, ok := failureIn(a); ok {
+				err := f.of(g.rank).Err
+				_ = g.close(err)
+				return nil, err
+			}
+		}
+		n := len(args)
+		if n != 3 && (n != 4 || name != "allreduce") {
+			return nil, g.close(fmt.Errorf("the number of arguments is %d, expected the source, whether each group is for itself, and the result", n))
+		}
+		from, err1 := tvmffi.As[*tvmffi.Tensor](args[0])
+		op, err2 := int64(Sum), error(nil)
+		if n == 4 {
+			op, err2 = tvmffi.As[int64](args[1])
+		}
+		inGroup, err3 := tvmffi.As[bool](args[n-2])
+		to, err4 := tvmffi.As[*tvmffi.Tensor](args[n-1])
+		err := errors.Join(err1, err2, err3, err4)
+		if err == nil {
+			err = g.operate(name, ReduceOp(op), inGroup, from, to)
+		}
+		return args[n-1], g.close(err)
 	}
-	return all, nil
 }
 
-// fold combines all parts in the first one.
-func fold[T number](op ReduceOp, parts [][]T) []T {
-	total := parts[0]
-	for _, part := range parts[1:] {
-		for i, x := range part {
+// folds combine the elements of all parts, in order, so that all workers get the same bits.
+var folds = map[tvmffi.DataType]func(op ReduceOp, parts [][]byte) ([]byte, error){
+	tvmffi.Int8: fold[int8], tvmffi.Int16: fold[int16], tvmffi.Int32: fold[int32], tvmffi.Int64: fold[int64],
+	tvmffi.Uint8: fold[uint8], tvmffi.Uint16: fold[uint16], tvmffi.Uint32: fold[uint32], tvmffi.Uint64: fold[uint64],
+	tvmffi.Float32: fold[float32], tvmffi.Float64: fold[float64],
+	tvmffi.Float16:  halves(tvmffi.F16.Float32, func(x float32) tvmffi.F16 { return tvmffi.F16(tvmffi.Float16.FromFloat32(x)) }),
+	tvmffi.BFloat16: halves(tvmffi.BF16.Float32, tvmffi.ToBF16),
+}
+
+// halves folds numbers of 16 bits in float32, and rounds once.
+func halves[H ~uint16](widen func(H) float32, narrow func(float32) H) func(ReduceOp, [][]byte) ([]byte, error) {
+	return func(op ReduceOp, parts [][]byte) ([]byte, error) {
+		wide := make([][]byte, len(parts))
+		for i, p := range parts {
+			for _, h := range elements[H](p) {
+				wide[i] = append(wide[i], fixed(widen(h))...)
+			}
+		}
+		total, err := fold[float32](op, wide)
+		var b []byte
+		for _, x := range elements[float32](total) {
+			b = append(b, fixed(narrow(x))...)
+		}
+		return b, err
+	}
+}
+
+func elements[T any](b []byte) []T {
+	var zero T
+	all := make([]T, len(b)/binary.Size(zero))
+	_, _ = binary.Decode(b, binary.LittleEndian, all) // the size fits
+	return all
+}
+
+func fold[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64](op ReduceOp, parts [][]byte) ([]byte, error) {
+	total := elements[T](parts[0])
+	for _, p := range parts[1:] {
+		if len(p) != len(parts[0]) {
+			return nil, fmt.Errorf("allreduce: %d bytes of one worker do not fit the %d of another", len(p), len(parts[0]))
+		}
+		for i, x := range elements[T](p) {
 			switch op {
 			case Sum, Average:
 				total[i] += x
@@ -340,5 +336,5 @@ func fold[T number](op ReduceOp, parts [][]T) []T {
 			total[i] /= T(len(parts))
 		}
 	}
-	return total
+	return fixed(total), nil
 }

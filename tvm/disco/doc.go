@@ -65,9 +65,7 @@
 //	encode.go      values on their way to the controller
 //	failure.go     errors on their way to the controller
 //	collective.go  the collective operations, on the side of the controller
-//	operations.go  the same on the side of a worker
-//	cpu.go         the hub that all workers use, and how it combines numbers
-//	reduce.go      the operators
+//	cpu.go         the same on CPUs: the hub that all workers use, and what they do with the numbers
 //	sockets.go     Sockets, the controller of several hosts
 //	join.go        Join, one of the other hosts
 //	node.go        the connection between hosts, and a host as the controller sees it

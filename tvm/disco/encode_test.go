@@ -179,7 +179,7 @@ func reduced[T tvmffi.Element](t *testing.T, op ReduceOp, dtype tvmffi.DataType,
 				return
 			}
 			copy(source, part)
-			if err := groups[rank].allreduce(op, false, from, to); err != nil {
+			if err := groups[rank].operate("allreduce", op, false, from, to); err != nil {
 				t.Errorf("%v of %v on worker %d: %v", op, dtype, rank, err)
 			}
 			if results[rank], err = tvmffi.Slice[T](to); err != nil {
@@ -226,13 +226,14 @@ func TestReduce_refused(t *testing.T) {
 		}
 		return x
 	}
+	reduce := func(op ReduceOp, from, to *tvmffi.Tensor) error { return g.operate("allreduce", op, false, from, to) }
 	for want, err := range map[string]error{
-		"ReduceOp(9) is not an operator":                                   g.allreduce(9, false, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 2)),
-		"the worker has no tensor for the source":                          g.allreduce(Sum, false, nil, tensor(tvmffi.Int8, 2)),
-		"the worker has no tensor for the result":                          g.allreduce(Sum, false, tensor(tvmffi.Int8, 2), nil),
-		"the source is 2 bytes of int8, and the result 3 bytes of int8":    g.allreduce(Sum, false, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 3)),
-		"the source is 4 bytes of int32, and the result 4 bytes of uint32": g.allreduce(Sum, false, tensor(tvmffi.Int32, 1), tensor(tvmffi.Uint32, 1)),
-		"numbers of type bool cannot be reduced":                           g.allreduce(Sum, false, tensor(tvmffi.Bool, 2), tensor(tvmffi.Bool, 2)),
+		"numbers of type int8 cannot be reduced by ReduceOp(9) to int8": reduce(9, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 2)),
+		"the worker has no tensor for the source":                       reduce(Sum, nil, tensor(tvmffi.Int8, 2)),
+		"the worker has no tensor for the result":                       reduce(Sum, tensor(tvmffi.Int8, 2), nil),
+		"numbers of type int32 cannot be reduced by sum to uint32":      reduce(Sum, tensor(tvmffi.Int32, 1), tensor(tvmffi.Uint32, 1)),
+		"numbers of type bool cannot be reduced by sum to bool":         reduce(Sum, tensor(tvmffi.Bool, 2), tensor(tvmffi.Bool, 2)),
+		"the source has 3 bytes, expected 2 for each of 1 workers":      g.operate("scatter", 0, false, tensor(tvmffi.Int8, 3), tensor(tvmffi.Int8, 2)),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

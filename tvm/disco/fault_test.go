@@ -87,13 +87,13 @@ func TestCollectiveFailures(t *testing.T) {
 	}
 	number := call(t, s, "disco.test.add", 1, 1)
 	for name, do := range map[string]func() error{
-		"the source is 16 bytes of int32, and the result 20": func() error { return s.Allreduce(small, large, disco.Sum, false) },
-		"no tensor for the source":                           func() error { return s.Allgather(half, small, false) },
-		"cannot take 1":                                      func() error { return s.BroadcastFromWorker0(failed, small, false) },
-		"is not an operator":                                 func() error { return s.Allreduce(small, small, 9, false) },
-		"expected 3 workers with 16 bytes each":              func() error { return s.ScatterFromWorker0(small, small, false) },
-		"worker 0 has given up":                              func() error { return s.BroadcastFromWorker0(large, small, false) },
-		"TypeError":                                          func() error { return s.GatherToWorker0(number, small, false) },
+		"16 bytes came, and the result has 20": func() error { return s.Allreduce(small, large, disco.Sum, false) },
+		"no tensor for the source":             func() error { return s.Allgather(half, small, false) },
+		"cannot take 1":                        func() error { return s.BroadcastFromWorker0(failed, small, false) },
+		"cannot be reduced by ReduceOp(9)":     func() error { return s.Allreduce(small, small, 9, false) },
+		"expected 16 for each of 3 workers":    func() error { return s.ScatterFromWorker0(small, small, false) },
+		"20 bytes came, and the result has 16": func() error { return s.BroadcastFromWorker0(large, small, false) },
+		"TypeError":                            func() error { return s.GatherToWorker0(number, small, false) },
 	} {
 		start := time.Now()
 		err := errors.Join(do(), s.Sync(t.Context()))

@@ -61,13 +61,21 @@ func registerAll() error {
 	if _, err := tvm.Sidecars(); err != nil {
 		return err
 	}
+	// Modules call collective operations by these names: TVM puts the name of the library, which is empty for ours,
+	// between the dots.
 	register := map[string]any{
 		entry:       tvmffi.Packed(serve),
 		poolName:    tvmffi.Packed(pool),
 		localWorker: tvmffi.Packed(localWorkers),
 	}
-	for name, f := range collectives() {
-		register[name] = f
+	for command, name := range map[string]string{"broadcast": "broadcast_from_worker0", "scatter": "scatter_from_worker0", "gather": "gather_to_worker0", "allgather": "allgather", "allreduce": "allreduce"} {
+		register["runtime.disco.."+name] = tvmffi.Packed(func(args []tvmffi.Any) (any, error) {
+			w, err := current()
+			if err != nil {
+				return nil, err
+			}
+			return collective(command)(w, args)
+		})
 	}
 	for name, f := range register {
 		if err := tvmffi.Register(name, f, tvmffi.Override()); err != nil {

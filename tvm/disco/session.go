@@ -72,6 +72,7 @@ type Session struct {
 	print   func(rank int, line string, fromStdout bool)
 	named   map[string]*DRef // functions of a plain session
 	ccl     string           // of InitCCL, "" for this package's own
+	hub     *hub             // of that, nil in a plain session
 
 	turn   chan struct{} // holds the token that the user of handle takes
 	closed chan struct{}
@@ -295,7 +296,7 @@ func (s *Session) end() error {
 	case <-all:
 	case <-limit.C:
 		killed = s.killAll()
-		disconnect(s.id) // worker 0 may wait for one that is gone
+		s.disconnect() // worker 0 may wait for one that is gone
 		select {
 		case <-all:
 		case <-time.After(s.options.CloseLimit):
@@ -305,8 +306,16 @@ func (s *Session) end() error {
 	if s.host != nil {
 		s.host.release()
 	}
+	s.disconnect()
 	forget(s.id)
 	return errors.Join(killed...)
+}
+
+// disconnect ends the collective operations on CPUs.
+func (s *Session) disconnect() {
+	if s.hub != nil {
+		s.hub.fail(errClosed)
+	}
 }
 
 // settle waits for the workers that are threads of this process, if they still work: an object released

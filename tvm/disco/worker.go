@@ -21,7 +21,6 @@ type worker struct {
 	thread   int
 	failures []failure // since the controller asked last
 	group    *group    // nil until the workers have been connected
-	hub      *hub      // of worker 0
 }
 
 type workerID struct{ session, rank int64 }
@@ -81,24 +80,25 @@ func current() (*worker, error) {
 	return nil, errors.New("this is not the thread of a worker, or Session.Call did not make the call")
 }
 
-// disconnect ends the collective operations of the workers of a session in this process, which
-// then fail, and forget forgets these workers.
-func disconnect(session int64) {
-	for _, w := range workersOf(session) {
-		w.close()
-	}
-}
-
+// forget forgets the workers of a session in this process.
 func forget(session int64) {
-	disconnect(session)
 	forgetHosted(session)
 	workers.Lock()
 	defer workers.Unlock()
-	for id := range workers.known {
+	for id, w := range workers.known {
 		if id.session == session {
+			w.setGroup(nil)
 			delete(workers.known, id)
 		}
 	}
+}
+
+// setGroup closes the group of the worker and sets another one. The caller holds workers.
+func (w *worker) setGroup(g *group) {
+	if w.group != nil {
+		_ = w.group.close(errClosed)
+	}
+	w.group = g
 }
 
 // forgetEnded forgets the workers whose threads have ended, after a session that another process controls.
@@ -113,30 +113,6 @@ func forgetEnded() {
 	workers.Unlock()
 	for session := range ended {
 		forget(session)
-	}
-}
-
-func workersOf(session int64) []*worker {
-	workers.Lock()
-	defer workers.Unlock()
-	var all []*worker
-	for id, w := range workers.known {
-		if id.session == session {
-			all = append(all, w)
-		}
-	}
-	return all
-}
-
-func (w *worker) close() {
-	workers.Lock()
-	g, h := w.group, w.hub
-	workers.Unlock()
-	if h != nil {
-		h.fail(errClosed)
-	}
-	if g != nil {
-		g.close(errClosed)
 	}
 }
 
