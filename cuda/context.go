@@ -146,10 +146,10 @@ func (s *state) owns(context uintptr) bool {
 	return s.context.Load() == context
 }
 
-// Release gives back the primary context that this package retained. It is an
-// error while an operation runs on the device or anything that this package made
-// there is live, or while a stream keeps values ([Stream.Keep]). The next use retains the context again; peer access
-// must be enabled again then.
+// Release gives back the primary context that this package retained. It is an error while an
+// operation runs on the device, while anything that this package made there is live, and while a
+// stream keeps values ([Stream.Keep]). The next use retains the context again. Peer access must be
+// enabled again then.
 func (d Device) Release() error {
 	s, err := stateOf(d)
 	if err != nil {

@@ -43,22 +43,28 @@ import (
 // nothing while it holds queues. All other locks are held for a few lines of Go.
 //
 // None of these calls waits for another goroutine. A call that loads code, queues work or ends the
-// context may wait for the device, until work has run or there is room in a queue; the device does not need the
-// program for that. (A function of [Stream.Call] that waits for a goroutine that uses the device
-// would break this rule, and its doc forbids that.)
+// context may wait for the device, until work has run or there is room in a queue. The device does
+// not need the program for that. (A function of [Stream.Call] that waits for a goroutine that uses
+// the device would break this rule, and its doc forbids that.)
 //
 // No lock is held over a call whose purpose is to wait for a stream, an event or the device, while a
 // goroutine waits for the end of a capture, or while a function of the program runs.
 //
 // # CopyOut
 //
-// CopyOut holds queues for reading over cuEventRecord on the default stream, and gives it back. It
-// also records the environment stream, if there is one, without a lock. Then it makes a stream of
-// its own wait for the events, queues the copy there, and waits in the copy or in
-// cuStreamSynchronize without a lock. It cannot deadlock: while it waits, no goroutine waits for a
-// lock of it, and a wait for the device needs only the device. Before that, it may wait for state.mu
-// while a context begins or ends, and for queues while a capture of a blocking stream begins. That
-// waits only for calls that hold queues for reading, which end as said above.
+// While CopyOut waits for the device, it holds no lock. It makes these calls, on the default stream
+// (0), the environment stream (e) if there is one, and a stream (s) and an event that no other copy uses:
+//
+//	cuEventRecord on 0, under queues for reading; cuStreamWaitEvent on s
+//	cuEventRecord on e, without a lock;           cuStreamWaitEvent on s
+//	cuMemcpyDtoHAsync and cuStreamSynchronize on s, without a lock: here it waits
+//
+// So no goroutine waits for CopyOut meanwhile, and CopyOut waits for the device alone, which does not
+// need the program, as said above. Before that, CopyOut may wait for state.mu while a context begins
+// or ends, and for queues while a capture of a blocking stream begins. That waits only for calls that
+// hold queues for reading, which end as said above.
+//
+// CopyIn and Synchronize of the default stream do the same.
 type gate struct {
 	mu       sync.Mutex // guards the two numbers
 	changed  sync.Cond  // one of them became 0
