@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -99,7 +100,7 @@ func TestCopyAbandons(t *testing.T) {
 		f.failing("cuStreamSynchronize", int(cuda.ErrUnknown), 0)
 		wantError(t, cuda.CopyOut(s, m), cuda.ErrUnknown)
 	}()
-	if collected(ended) {
+	if collected(ended, 50*time.Millisecond) {
 		t.Error("the slice was collected")
 	}
 }

@@ -78,7 +78,7 @@ func returns(t *testing.T, what string, result <-chan error) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(nativetest.Patience(20 * time.Second)):
 		t.Fatalf("%s does not return", what)
 	}
 }
@@ -497,7 +497,7 @@ func TestTogether(t *testing.T) {
 				results <- err
 			}()
 		}
-		limit := time.After(time.Minute)
+		limit := time.After(nativetest.Patience(time.Minute))
 		for range list {
 			select {
 			case err := <-results:

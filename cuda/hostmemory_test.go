@@ -19,6 +19,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -238,11 +239,11 @@ func TestPinnedSliceEnds(t *testing.T) {
 		return must[*cuda.Host[byte]](t)(cuda.PinHost(0, s))
 	}
 	h := pin()
-	if collected(ended) {
+	if collected(ended, 50*time.Millisecond) {
 		t.Error("the slice was collected before Free")
 	}
 	ok(t, h.Free())
-	if !collected(ended) {
+	if !collected(ended, nativetest.Patience(5*time.Second)) {
 		t.Error("the slice is there after Free")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -148,7 +149,7 @@ func TestFailedCallEnds(t *testing.T) {
 		_, err := st.Call(func() error { held[0]++; return nil })
 		wantError(t, err, cuda.ErrUnknown)
 	}()
-	if !collected(ended) {
+	if !collected(ended, nativetest.Patience(5*time.Second)) {
 		t.Error("what the function uses is kept")
 	}
 }

@@ -327,9 +327,9 @@ func hex(n uintptr) string { return fmt.Sprintf("%x", n) }
 
 func hasSuffix(s, suffix string) bool { return strings.HasSuffix(s, suffix) }
 
-// collected reports whether the cleanup of a value runs.
-func collected(ended chan bool) bool {
-	for range 5 {
+// collected reports whether the cleanup of a value runs in time.
+func collected(ended chan bool, in time.Duration) bool {
+	for late := time.Now().Add(in); time.Now().Before(late); {
 		runtime.GC()
 		select {
 		case <-ended:
