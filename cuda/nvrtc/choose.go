@@ -28,8 +28,7 @@ func (l *library) knows(a cuda.Arch) bool {
 	return slices.Contains(l.archs, cuda.Arch{Major: a.Major, Minor: a.Minor})
 }
 
-// loads reports whether a driver loads what the library makes of that kind. LTO IR has to be
-// linked with a library of the same major version, whose cubin the driver loads.
+// loads reports whether a driver loads what the library makes of that kind.
 func (l *library) loads(kind cuda.ImageKind, driver toolkit.Version) bool {
 	if kind == cuda.ImagePTX {
 		return l.version.PTX(driver)

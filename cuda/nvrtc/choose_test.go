@@ -21,7 +21,7 @@ func TestForDevice(t *testing.T) {
 		sm90  = cuda.Arch{Major: 9}
 		sm103 = cuda.Arch{Major: 10, Minor: 3}
 	)
-	const cubin, ptx, lto = cuda.ImageCubin, cuda.ImagePTX, cuda.ImageLTOIR
+	const cubin, ptx = cuda.ImageCubin, cuda.ImagePTX
 	for _, c := range []struct {
 		have         []int
 		arch, device cuda.Arch
@@ -42,11 +42,9 @@ func TestForDevice(t *testing.T) {
 		{[]int{13050, 12080}, sm90, sm90, ptx, 12080, "12.8 compute_90"},
 		{[]int{13050, 12080}, sm90, sm90, ptx, 13050, "13.5 compute_90"},
 		{[]int{13050, 12080}, sm90, sm90, cubin, 12020, "12.8 sm_90"},
-		{[]int{13050, 12080}, any, sm90, lto, 12020, "12.8 sm_90"},
 		{[]int{13050, 12040}, cuda.Arch{Major: 5}, sm90, ptx, 13050, "12.4 compute_50"},
 
 		{[]int{13050}, any, sm90, cubin, 12040, "nvrtc: compile p.cu for cuda:1: no NVRTC of this machine makes a cubin that the driver loads, which supports CUDA 12.4; there is:\n  NVRTC 13.5, which compiles for sm_75 to sm_120: lib13.5\ninstall the Python package nvidia-cuda-nvrtc-cu12 of a version of CUDA 12, or update the NVIDIA driver"},
-		{[]int{13050}, any, sm90, lto, 12040, "makes LTO IR that the driver loads"},
 		{[]int{12080}, sm90, sm90, ptx, 12040, "no NVRTC of this machine makes PTX that the driver loads, which supports CUDA 12.4; there is:\n  NVRTC 12.8, which compiles for sm_50 to sm_120: lib12.8\ninstall the Python package nvidia-cuda-nvrtc-cu12 of version 12.4 or older, compile to a cubin, or update the NVIDIA driver"},
 		{[]int{12080}, sm90, sm90, ptx, 11020, "no NVRTC of this machine makes PTX that the driver loads, which supports CUDA 11.2; there is:\n  NVRTC 12.8, which compiles for sm_50 to sm_120: lib12.8\nupdate the NVIDIA driver, or set TVMFFI_NVRTC_LIBRARY to the NVRTC of a toolkit of CUDA 11.2"},
 		{[]int{13050}, any, sm90, cubin, 11080, "update the NVIDIA driver, or set TVMFFI_NVRTC_LIBRARY to the NVRTC of a toolkit of CUDA 11.8"},

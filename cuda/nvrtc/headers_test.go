@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/cuda/nvrtc"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
@@ -140,24 +139,13 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// TestLTOIR asks for what is not PTX or a cubin: it comes by its own function, or is refused.
-func TestLTOIR(t *testing.T) {
+// TestOtherForms asks for what is neither PTX nor a cubin: it is refused.
+func TestOtherForms(t *testing.T) {
 	use(t)
-	for _, option := range []string{"-dlto", "--dlink-time-opt"} {
-		for _, arch := range []string{"sm_90", "compute_90"} {
-			p := nvrtc.Program{Source: saxpy, Arch: arch, Options: []string{option}}
-			c := compile(t, p)
-			if c.Kind != cuda.ImageLTOIR || cuda.KindOf(c.Image) != cuda.ImageLTOIR {
-				t.Errorf("%s %s: %s, %x", option, arch, c.Kind, c.Image[:4])
-			}
-			if again := compile(t, p); !again.Cached || again.Kind != cuda.ImageLTOIR || len(again.Image) != len(c.Image) {
-				t.Errorf("%s %s: the cache has %s of %d bytes", option, arch, again.Kind, len(again.Image))
-			}
-		}
-	}
 	for _, c := range []struct{ option, want string }{
-		{"--optix-ir", `nvrtc: compile "program.cu": the option --optix-ir makes code for OptiX`},
-		{"-optix-ir", "leave it out"},
+		{"-dlto", `nvrtc: compile "program.cu": the option -dlto makes code for a linker or for OptiX, which no driver loads: leave it out`},
+		{"--dlink-time-opt", "the option --dlink-time-opt makes code for a linker"},
+		{"--optix-ir", "the option --optix-ir makes code for a linker or for OptiX"},
 		{"--tile-only", "NVRTC"},
 	} {
 		for range 2 { // the second time there must be nothing in the cache

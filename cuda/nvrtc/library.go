@@ -40,7 +40,7 @@ type library struct {
 
 	versionOf, errorString, create, destroy, compile, log, logSize, ptx, ptxSize, cubin, cubinSize, addName, lowered, numArchs, supported uintptr
 	// These came later and may be 0.
-	ltoIR, ltoIRSize, bundled, installBundled uintptr
+	bundled, installBundled uintptr
 
 	headers func() toolkit.Headers
 }
@@ -72,7 +72,6 @@ func (l *library) open(h dynlib.Handle) error {
 		return err
 	}
 	for symbol, at := range map[string]*uintptr{
-		"nvrtcGetLTOIR": &l.ltoIR, "nvrtcGetLTOIRSize": &l.ltoIRSize,
 		"nvrtcGetBundledHeadersInfo": &l.bundled, "nvrtcInstallBundledHeaders": &l.installBundled,
 	} {
 		if address, err := h.Symbol(symbol); err == nil {

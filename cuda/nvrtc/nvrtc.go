@@ -1,6 +1,6 @@
 // Package nvrtc compiles CUDA C++ while the program runs, to PTX or to a cubin
-// that cuda.Device.LoadModule takes, or to LTO IR for a linker. It needs the library
-// NVRTC, and neither a GPU nor a driver nor a toolkit.
+// that cuda.Device.LoadModule takes. It needs the library NVRTC, and neither a GPU nor a
+// driver nor a toolkit.
 //
 //	code, err := nvrtc.CompileFor(device, nvrtc.Program{Source: text})
 //	if err != nil {
@@ -78,7 +78,8 @@ type Program struct {
 	// For CompileFor it may be empty.
 	Arch string
 	// Options are those of NVRTC, such as "--std=c++20" and "-lineinfo". The
-	// architecture is not among them. With "-dlto" the result is LTO IR.
+	// architecture is not among them. Those that make another form of code, such as "-dlto", are
+	// an error.
 	Options []string
 	// Kernels are expressions whose lowered names are wanted, such as
 	// "scale<float>": kernels that are templates, or are not extern "C".
@@ -87,7 +88,7 @@ type Program struct {
 
 // Code is a compiled program.
 type Code struct {
-	// Image is a cubin, text of PTX, or LTO IR, which Kind tells. It is never empty.
+	// Image is a cubin or text of PTX, which Kind tells. It is never empty.
 	Image []byte
 	Kind  cuda.ImageKind
 	// Major and Minor are the version of the NVRTC that made it.
@@ -219,13 +220,7 @@ func (p *Program) prepare() (t target, err error) {
 	if t.arch, err = cuda.ParseArch(p.Arch); err != nil {
 		return t, err
 	}
-	if err := p.check(); err != nil {
-		return t, err
-	}
-	if parse(p.Options).lto {
-		t.kind = cuda.ImageLTOIR
-	}
-	return t, nil
+	return t, p.check()
 }
 
 // on compiles a program that is prepared, or takes it from the cache.
@@ -269,8 +264,8 @@ func (p *Program) check() error {
 	switch o := parse(p.Options); {
 	case o.arch != "":
 		return valueError("compile %q: the option %s: set Arch in place of it", p.Name, o.arch)
-	case o.optix:
-		return valueError("compile %q: the option --optix-ir makes code for OptiX, which this package does not return: leave it out", p.Name)
+	case o.other != "":
+		return valueError("compile %q: the option %s makes code for a linker or for OptiX, which no driver loads: leave it out", p.Name, o.other)
 	}
 	return nil
 }
@@ -353,14 +348,8 @@ func (p *Program) compile(l *library, options []string, kind cuda.ImageKind) (_ 
 // image takes what the compiler has made, which is not empty.
 func (p *Program) image(l *library, program uintptr, kind cuda.ImageKind) ([]byte, error) {
 	size, data := l.cubinSize, l.cubin
-	switch kind {
-	case cuda.ImagePTX:
+	if kind == cuda.ImagePTX {
 		size, data = l.ptxSize, l.ptx
-	case cuda.ImageLTOIR:
-		size, data = l.ltoIRSize, l.ltoIR
-		if size == 0 || data == 0 {
-			return nil, valueError("compile %q: NVRTC %s does not give LTO IR: NVRTC 12.0 or newer does", p.Name, l.version)
-		}
 	}
 	image, err := l.output(program, size, data)
 	if err != nil {

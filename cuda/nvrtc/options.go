@@ -10,8 +10,7 @@ type parsed struct {
 	folders  []string // of -I, in order
 	included []string // files of -include
 	defines  []string // names of macros
-	lto      bool     // the result is LTO IR
-	optix    bool     // the result is OptiX IR
+	other    string   // an option that asks for LTO IR or OptiX IR
 	arch     string   // an option that names an architecture
 	unknown  string   // an option that may read or write files, or that is not known here
 }
@@ -54,10 +53,8 @@ func (o *parsed) add(name, value, text string) {
 		macro, _, _ := strings.Cut(value, "=")
 		macro, _, _ = strings.Cut(macro, "(")
 		o.defines = append(o.defines, macro)
-	case "dlto", "dlink-time-opt":
-		o.lto = true
-	case "optix-ir":
-		o.optix = true
+	case "dlto", "dlink-time-opt", "optix-ir":
+		o.other = text
 	case "gpu-architecture", "arch":
 		o.arch = text
 	case "ptxas-options", "Xptxas":
