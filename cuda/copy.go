@@ -69,7 +69,7 @@ func copyHost(f driver.Func, m *Memory, host unsafe.Pointer, bytes int64) (err e
 		return err
 	}
 	if bytes > m.size {
-		return valueError("the slice has %d bytes, the memory on %s has %d", bytes, m.s.device, m.size)
+		return valueError("the slice has %d bytes, the memory on %s has %d: copy a part of the slice", bytes, m.s.device, m.size)
 	}
 	if bytes == 0 {
 		return nil
@@ -240,7 +240,7 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 		return err
 	}
 	if src.size > dst.size {
-		return valueError("the source has %d bytes, the destination has %d", src.size, dst.size)
+		return valueError("the source has %d bytes, the destination has %d: copy a part of the source by CopyRange", src.size, dst.size)
 	}
 	if src.size == 0 {
 		return nil
@@ -300,7 +300,7 @@ func fill(f driver.Func, m *Memory, value uintptr, size int64, stream *Stream) e
 		return err
 	}
 	if m.size%size != 0 || address%uintptr(size) != 0 {
-		return valueError("memory of %d bytes at %#x is not an array of elements of %d bytes", m.size, address, size)
+		return valueError("memory of %d bytes at %#x is not an array of elements of %d bytes: fill a part of it, or smaller elements", m.size, address, size)
 	}
 	if m.size == 0 {
 		return nil
@@ -338,7 +338,7 @@ func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) 
 	}
 	bytes := h.bytes()
 	if bytes > m.size {
-		return valueError("the host memory has %d bytes, the memory on %s has %d", bytes, m.s.device, m.size)
+		return valueError("the host memory has %d bytes, the memory on %s has %d: copy a Part of the host memory", bytes, m.s.device, m.size)
 	}
 	if bytes == 0 {
 		return nil
@@ -367,7 +367,7 @@ func fill64(m *Memory, word uint64, stream *Stream) error {
 		return err
 	}
 	if m.size%8 != 0 || address%8 != 0 {
-		return valueError("memory of %d bytes at %#x is not an array of elements of 8 bytes", m.size, address)
+		return valueError("memory of %d bytes at %#x is not an array of elements of 8 bytes: fill a part of it, or smaller elements", m.size, address)
 	}
 	if low == high {
 		return fill(driver.MemsetD32Async, m, uintptr(low), 4, stream)

@@ -49,7 +49,7 @@ func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
 		return nil, err
 	}
 	if h <= streamLegacy {
-		return nil, valueError("the default stream cannot be captured: make one with NewStream")
+		return nil, valueError("the default stream cannot be captured: make a stream with NewStream")
 	}
 	err = WithDevice(st.s.device, func() (err error) {
 		g, err := st.s.enter()

@@ -108,7 +108,7 @@ func ImageFS(files fs.FS, pattern string, options ...ModuleOption) (*Image, erro
 		return nil, valueError("pattern %q: %v", pattern, err)
 	}
 	if len(names) == 0 {
-		return nil, valueError("no file matches %q", pattern)
+		return nil, valueError("no file matches %q: look at the names of the files", pattern)
 	}
 	im := &Image{options: slices.Clone(options)}
 	for _, name := range names {

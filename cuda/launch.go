@@ -270,7 +270,7 @@ func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 			return valueError("launch of %q: %s (compute capability %d.%d) has no clusters: leave Cluster out", k.name, k.m.s.device, l.major, l.minor)
 		}
 		if z.X == 0 || z.Y == 0 || z.Z == 0 || c.Grid.X%z.X != 0 || c.Grid.Y%z.Y != 0 || c.Grid.Z%z.Z != 0 {
-			return valueError("launch of %q: the cluster %d x %d x %d does not divide the grid %d x %d x %d", k.name, z.X, z.Y, z.Z, c.Grid.X, c.Grid.Y, c.Grid.Z)
+			return valueError("launch of %q: the cluster %d x %d x %d does not divide the grid %d x %d x %d: make each size of the grid a multiple of its size", k.name, z.X, z.Y, z.Z, c.Grid.X, c.Grid.Y, c.Grid.Z)
 		}
 	}
 	if c.Cooperative && !l.coop {

@@ -62,7 +62,7 @@ func ManagedSlice[T Scalar](m *Memory) ([]T, error) {
 	var zero T
 	size := unsafe.Sizeof(zero)
 	if address%unsafe.Alignof(zero) != 0 {
-		return nil, valueError("the memory at %#x is not aligned for elements of %d bytes", address, size)
+		return nil, valueError("the memory at %#x is not aligned for elements of %d bytes: take another part of it, or smaller elements", address, size)
 	}
 	return unsafe.Slice((*T)(driver.Pointer(address)), uintptr(m.size)/size), nil
 }
@@ -138,7 +138,7 @@ func (g *guard) ordered(h uintptr, bytes int64, f driver.Func, args ...uintptr) 
 
 func (s *state) none(bytes int64) (*Memory, error) {
 	if bytes < 0 {
-		return nil, valueError("allocation of %d bytes on %s: the size is negative", bytes, s.device)
+		return nil, valueError("allocation of %d bytes on %s: the size is negative: pass 0 or more", bytes, s.device)
 	}
 	return &Memory{s: s}, nil
 }
@@ -160,7 +160,7 @@ func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*M
 		return nil, err
 	}
 	if bytes < 0 || p.Address == 0 && bytes > 0 {
-		return nil, valueError("memory at %#x of %d bytes on %s: there is no such range", p.Address, bytes, d)
+		return nil, valueError("memory at %#x of %d bytes on %s: there is no such range: name the address and the size of memory on that device", p.Address, bytes, d)
 	}
 	managed, err := s.foreign(p.Address, bytes)
 	if err != nil {
@@ -190,7 +190,7 @@ func TensorMemory(t *tvmffi.Tensor) (*Memory, error) {
 		return nil, err
 	}
 	if !t.Contiguous() {
-		return nil, valueError("the tensor with shape %v and strides %v is not contiguous", t.Shape(), t.Strides())
+		return nil, valueError("the tensor with shape %v and strides %v is not contiguous: copy it to one that is", t.Shape(), t.Strides())
 	}
 	c, err := cell(t)
 	if err != nil {
@@ -228,7 +228,7 @@ func (m *Memory) Tensor(dtype tvmffi.DataType, shape ...int64) (*tvmffi.Tensor, 
 	n := int64(1)
 	for _, d := range shape {
 		if d < 0 || d != 0 && n > (1<<56)/d {
-			return nil, valueError("tensor: shape %v is negative or too large", shape)
+			return nil, valueError("tensor: shape %v is negative or too large: name sizes that fit into the memory", shape)
 		}
 		n *= d
 	}
@@ -236,7 +236,7 @@ func (m *Memory) Tensor(dtype tvmffi.DataType, shape ...int64) (*tvmffi.Tensor, 
 		return nil, valueError("tensor: %s%v is too large, or only the hardware knows its size", dtype, shape)
 	}
 	if need := dtype.Size(n); need > m.size {
-		return nil, valueError("tensor: %s%v needs %d bytes, the memory has %d", dtype, shape, need, m.size)
+		return nil, valueError("tensor: %s%v needs %d bytes, the memory has %d: allocate more, or name a smaller shape", dtype, shape, need, m.size)
 	}
 	device := m.s.device.TVMFFI()
 	if m.managed {
@@ -451,7 +451,7 @@ func (s *state) foreign(address uintptr, bytes int64) (managed bool, err error) 
 	case kind == onDeviceMemory && !managed && on != s.device:
 		return false, valueError("the memory at %#x is on %s, not on %s: name its device, or copy it there first", address, on, s.device)
 	case size > 0 && address >= base && address-base <= uintptr(size) && bytes > size-int64(address-base):
-		return false, valueError("memory at %#x of %d bytes on %s: its allocation ends after %d bytes", address, bytes, s.device, size-int64(address-base))
+		return false, valueError("memory at %#x of %d bytes on %s: its allocation ends after %d bytes: name no more", address, bytes, s.device, size-int64(address-base))
 	}
 	return managed, nil
 }

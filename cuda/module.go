@@ -225,7 +225,7 @@ func (m *Module) enter(name string) (g guard, h uintptr, symbol *byte, err error
 		return g, 0, nil, err
 	}
 	if strings.IndexByte(name, 0) >= 0 || name == "" {
-		return g, 0, nil, valueError("%q cannot be the name of a symbol", name)
+		return g, 0, nil, valueError("%q cannot be the name of a symbol: pass the name of a kernel or a variable in the image", name)
 	}
 	g, err = m.s.enter()
 	return g, h, unsafe.SliceData(append([]byte(name), 0)), err

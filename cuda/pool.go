@@ -178,7 +178,7 @@ func (p *Pool) SetAttribute(a PoolAttribute, value int64) (err error) {
 		return err
 	}
 	if value < 0 {
-		return valueError("attribute %d of the %s: %d is negative", a, p.what, value)
+		return valueError("attribute %d of the %s: %d is negative: set 0 or more", a, p.what, value)
 	}
 	g, err := p.s.enter()
 	if err != nil {

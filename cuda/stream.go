@@ -436,7 +436,7 @@ func Elapsed(from, to *Event) (t time.Duration, err error) {
 		return 0, valueError("an event was made without timing: make it with cuda.Timing()")
 	}
 	if from.s != to.s {
-		return 0, valueError("the events are of %s and %s: time is measured on one device", from.s.device, to.s.device)
+		return 0, valueError("the events are of %s and %s: time is measured on one device: record both there", from.s.device, to.s.device)
 	}
 	g, err := from.s.enter()
 	if err != nil {
