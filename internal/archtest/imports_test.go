@@ -118,7 +118,8 @@ var rooms = []room{
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
 	// Packages by hand above the bindings of an engine.
 	{dir: "tvm/...", own: []string{"generated/tvm/...", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
-	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "native", "reflection", "schema", "runtime/..."}},
+	{dir: "xgrammar", own: []string{"generated/xgrammar/...", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
+	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "xgrammar", "native", "reflection", "schema", "runtime/..."}},
 	{dir: "bench/...", own: []string{"..."}},
 }
 

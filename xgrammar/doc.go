@@ -1,0 +1,39 @@
+// Package xgrammar makes a language model write text that follows a JSON schema, a regular expression, a grammar, or the
+// syntax of calls of tools. It stands on XGrammar, https://github.com/mlc-ai/xgrammar, whose bindings are [github.com/tvmffi-go/tvmffi/generated/xgrammar].
+//
+// A [Vocabulary] has the tokens of a model; [ReadTokenizer] makes one of a tokenizer.json. A [Compiler] compiles a
+// [Source] for it to a [Grammar]. A [Matcher] follows one text, token by token:
+//
+//	for {
+//		matcher.Fill(mask)          // the tokens that may come next
+//		mask.Apply(scores)          // forbids the others
+//		token := sample(scores)
+//		matcher.Accept(token)
+//	}
+//
+// A [Batch] does that for many texts at each step of the model, without allocations.
+//
+// For chats, [ToolSyntax] makes the format of calls of tools, and reads them. [SchemaOf] is the JSON schema of a Go type.
+//
+// # Memory
+//
+// A Vocabulary, Compiler, Grammar, Matcher, Mask and Batch has memory of C++. The caller releases each of them once, in any
+// order, when no method of it runs: the memory lives as long as something was made of it. The garbage collector
+// releases what was forgotten, at some time.
+//
+// # Goroutines
+//
+// Several goroutines may use a Vocabulary, Compiler or Grammar at once; one at a time uses a Matcher, Mask or Batch.
+//
+// # Sources of strangers
+//
+// Nothing can stop a call of XGrammar, and a small schema may take minutes, or all memory.
+//
+// XGrammar does not check everything that a schema says: it ignores keywords such as not and uniqueItems, reads oneOf as
+// anyOf, and allows control characters in strings with a length. Validate what must be right.
+//
+// # Errors
+//
+// Each error is an [*Error], which names its item. It wraps the library's error, whose kind [errors.Is] finds: [ErrGrammar],
+// [ErrJSON], [ErrStructuralTag], [ErrLark]. [Error.Reason] is for the one who wrote the source.
+package xgrammar

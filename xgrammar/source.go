@@ -1,0 +1,106 @@
+package xgrammar
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// A Source is what a [Compiler] compiles: [JSONSchema], [JSON], [Regex], [EBNF], [Lark] or [StructuralTag].
+type Source interface {
+	compile(*bind.GrammarCompiler) (*bind.CompiledGrammar, error)
+}
+
+// JSONSchema is the source of the documents that follow a JSON schema. By default, objects and arrays have nothing that the
+// schema does not mention, and white space may stand wherever JSON allows it.
+type JSONSchema struct {
+	Text string
+	// Loose allows properties and elements that the schema does not mention.
+	Loose bool
+	// AnyOrder allows properties in any order, and then does not check that the required ones are there.
+	AnyOrder bool
+	// MaxWhitespace is how many characters of white space may stand in one place; 0 is any number.
+	MaxWhitespace int
+	// Compact fixes the layout: one line, or lines with Indent spaces for each level. Separators follow an element and a
+	// key; by default ", " and ": ", and with an Indent "," and ": ".
+	Compact    bool
+	Indent     int
+	Separators [2]string
+}
+
+// SchemaOf returns the schema of the JSON that [encoding/json] makes of a T, in the order of its fields. Fields
+// without omitempty or omitzero are required. A tag `jsonschema:"..."` describes a field. T must not contain itself.
+func SchemaOf[T any]() (JSONSchema, error) {
+	schema, err := jsonschema.For[T](nil)
+	text, _ := json.Marshal(schema) // it can always be written
+	return JSONSchema{Text: string(text)}, failed("the schema of "+reflect.TypeFor[T]().String(), err)
+}
+
+// JSON is the source of all JSON documents.
+type JSON struct{}
+
+// Regex is a regular expression, which matches the whole text.
+type Regex string
+
+// EBNF is a grammar in the dialect GBNF. Root is the rule of a whole text; the default is root.
+type EBNF struct{ Text, Root string }
+
+// Lark is a grammar in the syntax of Lark.
+type Lark string
+
+// StructuralTag is the JSON of a structural tag, which [Format.Tag] makes: the source of texts in which free text, fixed
+// text and structured parts alternate, such as calls of tools.
+type StructuralTag string
+
+// name returns a source as Go writes it.
+func name(s Source) string {
+	text := fmt.Sprintf("%#v", s)
+	if text[0] == '"' {
+		text = fmt.Sprintf("%T(%s)", s, text)
+	}
+	return strings.TrimPrefix(text, "xgrammar.")
+}
+
+type compiled = bind.CompiledGrammar
+
+func (s JSON) compile(c *bind.GrammarCompiler) (*compiled, error) {
+	return c.CompileBuiltinJSONGrammar()
+}
+func (s Regex) compile(c *bind.GrammarCompiler) (*compiled, error) { return c.CompileRegex(string(s)) }
+func (s Lark) compile(c *bind.GrammarCompiler) (*compiled, error) {
+	return c.CompileLark(string(s), nil, nil)
+}
+func (s StructuralTag) compile(c *bind.GrammarCompiler) (*compiled, error) {
+	g, err := c.CompileStructuralTag(string(s))
+	if err != nil { // this call has a kind for each error
+		_, typed := bind.GrammarFromStructuralTag(string(s))
+		err = cmp.Or(typed, err)
+	}
+	return g, err
+}
+func (s EBNF) compile(c *bind.GrammarCompiler) (*compiled, error) {
+	if s.Root == "" {
+		return c.CompileEBNF(s.Text)
+	}
+	return c.CompileEBNF(s.Text, bind.RootRuleName(s.Root))
+}
+
+func (s JSONSchema) compile(c *bind.GrammarCompiler) (*compiled, error) {
+	options := []bind.CompileJSONSchemaOption{bind.StrictMode(!s.Loose), bind.AnyOrder(s.AnyOrder), bind.AnyWhitespace(!s.Compact)}
+	if s.MaxWhitespace > 0 {
+		options = append(options, bind.MaxWhitespaceCnt(int64(s.MaxWhitespace)))
+	}
+	if s.Indent > 0 {
+		options = append(options, bind.Indent(int64(s.Indent)))
+	}
+	if s.Separators != [2]string{} {
+		options = append(options, bind.Separators(tvmffi.Tuple2[string, string]{A: s.Separators[0], B: s.Separators[1]}))
+	}
+	return c.CompileJSONSchema(s.Text, options...)
+}
