@@ -1,0 +1,163 @@
+package xgrammar
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Format is a part of a structural tag. It has one of these types, with these fields.
+//
+//	any_text              free text: Excludes, MaxTokens, MaxChars
+//	const_string          a fixed text: Value
+//	json_schema           Schema, Style, AnyOrder, MaxWhitespace
+//	regex, grammar        Pattern; EBNF
+//	sequence, or          Elements
+//	optional, star, plus  Content
+//	repeat                Content, Min, Max
+//	tag                   Begin, Content, End
+//	triggered_tags        free text, in which tags follow Triggers: Tags, AtLeastOne, StopAfterFirst, Excludes
+//	tags_with_separator   Tags, Separator, AtLeastOne, StopAfterFirst
+//	token                 the token with the text of Token
+type Format struct {
+	Type           string          `json:"type"`
+	Value          *string         `json:"value,omitempty"`
+	Schema         json.RawMessage `json:"json_schema,omitempty"`
+	Style          string          `json:"style,omitempty"`
+	AnyOrder       bool            `json:"any_order,omitempty"`
+	MaxWhitespace  *int            `json:"max_whitespace_cnt,omitempty"`
+	Pattern        string          `json:"pattern,omitempty"`
+	EBNF           string          `json:"grammar,omitempty"`
+	Elements       []Format        `json:"elements,omitempty"`
+	Content        *Format         `json:"content,omitempty"`
+	Min            *int            `json:"min,omitempty"`
+	Max            *int            `json:"max,omitempty"`
+	Begin          *string         `json:"begin,omitempty"`
+	End            []string        `json:"end,omitempty"`
+	Triggers       []string        `json:"triggers,omitempty"`
+	Tags           []Format        `json:"tags,omitempty"`
+	Separator      *string         `json:"separator,omitempty"`
+	AtLeastOne     bool            `json:"at_least_one,omitempty"`
+	StopAfterFirst bool            `json:"stop_after_first,omitempty"`
+	Excludes       []string        `json:"excludes,omitempty"`
+	MaxTokens      *int            `json:"max_tokens,omitempty"`
+	MaxChars       *int            `json:"max_chars,omitempty"`
+	Token          string          `json:"token,omitempty"`
+}
+
+// Tag returns the structural tag of texts that have the format.
+func (f Format) Tag() (StructuralTag, error) {
+	text, err := json.Marshal(map[string]any{"type": "structural_tag", "format": f})
+	return StructuralTag(text), failed("the format "+f.Type, err)
+}
+
+// Tool is an element of tools in OpenAI's chat completions.
+type Tool struct {
+	Type     string `json:"type"` // function
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters,omitempty"` // a JSON schema; without it, any JSON
+		Strict      *bool           `json:"strict,omitempty"`     // if it is false, any JSON
+	} `json:"function"`
+}
+
+// ToolChoice is tool_choice in OpenAI's chat completions. The zero ToolChoice is auto.
+type ToolChoice struct {
+	Mode  string   // auto, none or required
+	Names []string // the functions that may be called; nil for all
+}
+
+// UnmarshalJSON reads a mode, one function, or allowed_tools.
+func (c *ToolChoice) UnmarshalJSON(text []byte) error {
+	*c = ToolChoice{}
+	if json.Unmarshal(text, &c.Mode) == nil {
+		return nil // null is ""
+	}
+	type named struct{ Function struct{ Name string } }
+	choice := struct {
+		named
+		Allowed struct {
+			Mode  string
+			Tools []named
+		} `json:"allowed_tools"`
+	}{}
+	err := json.Unmarshal(text, &choice)
+	if c.Mode = choice.Allowed.Mode; c.Mode == "" {
+		c.Mode, choice.Allowed.Tools = "required", []named{choice.named}
+	}
+	for _, tool := range choice.Allowed.Tools {
+		c.Names = append(c.Names, tool.Function.Name)
+	}
+	return err
+}
+
+// ToolSyntax is how a model writes the call of a tool: Begin, the name, Middle, the arguments as JSON, End. After Trigger,
+// the start of Begin, nothing else may come.
+type ToolSyntax struct{ Trigger, Begin, Middle, End string }
+
+// The syntax of some models.
+var (
+	// Qwen is that of Qwen 2.5 and 3, and of Hermes.
+	Qwen = ToolSyntax{"<tool_call>", "<tool_call>\n{\"name\": \"", `", "arguments": `, "}\n</tool_call>"}
+	// Llama is that of Llama 3.1 and 3.2.
+	Llama = ToolSyntax{`{"name": `, `{"name": "`, `", "parameters": `, "}"}
+)
+
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// Format returns the format of a text that may, or must, call tools. Without parallel it has one call at most.
+func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Format, err error) {
+	f = Format{Type: "triggered_tags", Triggers: []string{s.Trigger}, StopAfterFirst: !parallel, AtLeastOne: choice.Mode == "required"}
+	var known []string
+	for i, tool := range tools {
+		name, parameters, strict := tool.Function.Name, tool.Function.Parameters, tool.Function.Strict
+		if tool.Type != "function" || !toolName.MatchString(name) || slices.Contains(known, name) {
+			return f, failed(fmt.Sprintf("tools[%d]", i), fmt.Errorf("it has the type %q and the name %q, want a function with a name of its own, of 1 to 64 letters, digits, _ and -", tool.Type, name))
+		}
+		known = append(known, name)
+		if text := string(parameters); text == "" || text == "null" || strict != nil && !*strict {
+			parameters = json.RawMessage("true")
+		}
+		if choice.Names == nil || slices.Contains(choice.Names, name) {
+			f.Tags = append(f.Tags, Format{Type: "tag", Begin: new(s.Begin + name + s.Middle), Content: &Format{Type: "json_schema", Schema: parameters}, End: []string{s.End}})
+		}
+	}
+	for _, name := range choice.Names {
+		if !slices.Contains(known, name) {
+			return f, failed("tool_choice", fmt.Errorf("no tool has the name %q", name))
+		}
+	}
+	switch {
+	case !slices.Contains([]string{"", "auto", "none", "required"}, choice.Mode):
+		return f, failed("tool_choice", fmt.Errorf("it is %q, want none, auto or required", choice.Mode))
+	case f.AtLeastOne && len(f.Tags) == 0:
+		return f, failed("tool_choice", fmt.Errorf("a call is required, and there is no tool"))
+	case choice.Mode == "none" || len(f.Tags) == 0:
+		return Format{Type: "any_text", Excludes: f.Triggers}, nil
+	}
+	return f, nil
+}
+
+// ToolCall is a call that a model has written. Its arguments are JSON.
+type ToolCall struct{ Name, Arguments string }
+
+// Calls splits a text that follows the format of s into its calls and the rest.
+func (s ToolSyntax) Calls(text string) (rest string, calls []ToolCall) {
+	for {
+		before, call, found := strings.Cut(text, s.Begin)
+		if rest += before; !found {
+			return rest, calls
+		}
+		name, arguments, _ := strings.Cut(call, s.Middle)
+		var value json.RawMessage
+		d := json.NewDecoder(strings.NewReader(arguments))
+		if d.Decode(&value) != nil { // it was cut off
+			return rest + s.Begin + call, calls
+		}
+		calls = append(calls, ToolCall{name, string(value)})
+		text = strings.TrimPrefix(arguments[d.InputOffset():], s.End)
+	}
+}

@@ -1,0 +1,117 @@
+package xgrammar_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/xgrammar"
+)
+
+const weather = `{"type": "function", "function": {"name": "weather", "description": "", "parameters":
+	{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}`
+
+// TestTools: the texts that a choice allows, and what is read of them.
+func TestTools(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	var tools []xgrammar.Tool
+	if err := json.Unmarshal([]byte(`[`+weather+`, {"type": "function", "function": {"name": "now"}}, {"type": "function", "function": {"name": "any", "strict": false, "parameters": {"type": "string"}}}]`), &tools); err != nil {
+		t.Fatal(err)
+	}
+	qwen := func(name, arguments string) string {
+		return "<tool_call>\n{\"name\": \"" + name + "\", \"arguments\": " + arguments + "}\n</tool_call>"
+	}
+	call := qwen("weather", `{"city": "Oslo"}`)
+	for _, x := range []struct {
+		choice   string
+		parallel bool
+		text     string
+		ok       bool
+		calls    []xgrammar.ToolCall
+	}{
+		{`"auto"`, true, "Hello.", true, nil},
+		{`"auto"`, true, "Wait: " + call + " and " + qwen("now", "null"), true, []xgrammar.ToolCall{{"weather", `{"city": "Oslo"}`}, {"now", "null"}}},
+		{`null`, true, qwen("weather", `{"city": 3}`), false, nil},
+		{`"auto"`, true, qwen("now", "[1]") + qwen("any", "{}"), true, []xgrammar.ToolCall{{"now", "[1]"}, {"any", "{}"}}},
+		{`"auto"`, false, call + call, false, nil},
+		{`"none"`, true, "Hello.", true, nil},
+		{`"none"`, true, call, false, nil},
+		{`"required"`, false, "Hello.", false, nil},
+		{`"required"`, false, call, true, []xgrammar.ToolCall{{"weather", `{"city": "Oslo"}`}}},
+		{`{"type": "function", "function": {"name": "now"}}`, false, qwen("now", `""`), true, []xgrammar.ToolCall{{"now", `""`}}},
+		{`{"type": "function", "function": {"name": "now"}}`, false, call, false, nil},
+		{`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "now"}}]}}`, true, "Hello.", true, nil},
+		{`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "now"}}]}}`, true, call, false, nil},
+	} {
+		var choice xgrammar.ToolChoice
+		if err := json.Unmarshal([]byte(x.choice), &choice); err != nil {
+			t.Fatal(err)
+		}
+		m := matcherOf(t, c, must(must(xgrammar.Qwen.Format(tools, choice, x.parallel))(t).Tag())(t))
+		if ok := must(m.AcceptText(x.text))(t) && must(m.Complete())(t); ok != x.ok {
+			t.Errorf("%s: %q is allowed: %v", x.choice, x.text, ok)
+		}
+		m.Release()
+		if rest, calls := xgrammar.Qwen.Calls(x.text); x.ok && (!reflect.DeepEqual(calls, x.calls) || strings.Contains(rest, "tool_call")) {
+			t.Errorf("%q has the calls %v and the rest %q", x.text, calls, rest)
+		}
+	}
+	// Begin of this syntax may be in the arguments, and a text may be cut off.
+	rest, calls := xgrammar.Llama.Calls(`a {"name": "f", "parameters": {"name": "x"}} b {"name": "g", "parameters": {"c`)
+	if rest != `a  b {"name": "g", "parameters": {"c` || len(calls) != 1 || calls[0] != (xgrammar.ToolCall{"f", `{"name": "x"}`}) {
+		t.Errorf("%q %v", rest, calls)
+	}
+}
+
+func TestTools_errors(t *testing.T) {
+	for _, x := range []struct{ tools, choice, want string }{
+		{`[{"type": "web"}]`, `"auto"`, `tools[0]: it has the type "web" and the name ""`},
+		{`[{"type": "function", "function": {"name": "a\"b"}}]`, `"auto"`, `tools[0]: it has the type "function" and the name "a\"b"`},
+		{`[` + weather + `,` + weather + `]`, `"auto"`, `tools[1]: `},
+		{`[` + weather + `]`, `"maybe"`, `tool_choice: it is "maybe"`},
+		{`[]`, `"required"`, `tool_choice: a call is required, and there is no tool`},
+		{`[]`, `{"type": "function", "function": {"name": "f"}}`, `tool_choice: no tool has the name "f"`},
+	} {
+		var tools []xgrammar.Tool
+		var choice xgrammar.ToolChoice
+		if err := json.Unmarshal([]byte(x.tools), &tools); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(x.choice), &choice); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := xgrammar.Llama.Format(tools, choice, true); err == nil || !strings.Contains(err.Error(), "xgrammar: "+x.want) {
+			t.Errorf("%s and %s: %v, want %s", x.tools, x.choice, err, x.want)
+		}
+	}
+	if err := json.Unmarshal([]byte("3"), &xgrammar.ToolChoice{}); err == nil {
+		t.Error("3 is a choice")
+	}
+	if _, err := (xgrammar.Format{Type: "json_schema", Schema: []byte("{")}).Tag(); err == nil || !strings.Contains(err.Error(), "xgrammar: the format json_schema: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSchemaOf(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	type person struct {
+		Name string   `json:"name" jsonschema:"as written in a passport"`
+		Tags []string `json:"tags,omitempty"`
+		Age  int      `json:"age"`
+	}
+	s := must(xgrammar.SchemaOf[person]())(t)
+	if !strings.Contains(s.Text, `"description":"as written in a passport"`) {
+		t.Error(s.Text)
+	}
+	for text, want := range map[string]bool{`{"name": "A", "age": 3}`: true, `{"name": "A", "tags": ["b"], "age": 3}`: true, `{"age": 3, "name": "A"}`: false, `{"name": "A", "age": 3, "x": 1}`: false} {
+		m := matcherOf(t, c, s)
+		if ok := must(m.AcceptText(text))(t) && must(m.Complete())(t); ok != want {
+			t.Errorf("%s: %s is allowed: %v", s.Text, text, ok)
+		}
+		m.Release()
+	}
+	if _, err := xgrammar.SchemaOf[chan int](); err == nil || !strings.Contains(err.Error(), "xgrammar: the schema of chan int: ") {
+		t.Errorf("got %v", err)
+	}
+}

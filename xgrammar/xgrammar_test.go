@@ -1,0 +1,308 @@
+package xgrammar_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+	"github.com/tvmffi-go/tvmffi/xgrammar"
+)
+
+// tokens are the bytes and some words.
+var tokens = func() []string {
+	all := []string{"</s>"}
+	for b := range 256 {
+		all = append(all, string([]byte{byte(b)}))
+	}
+	return append(all, strings.Fields(`{" "} ": ", [" "] }, ]} true false null name age 20 2026- red green äö 猫 <tool_call>`)...)
+}()
+
+// compilerOf returns a compiler for tokens. When the test ends, nothing may be left.
+func compilerOf(t testing.TB, o xgrammar.CompilerOptions) (*xgrammar.Vocabulary, *xgrammar.Compiler) {
+	t.Helper()
+	nativetest.Library(t)
+	nativetest.Pinned(t, "xgrammar")
+	if t, ok := t.(*testing.T); ok {
+		leaktest.Check(t)
+	}
+	v := must(xgrammar.NewVocabulary(tokens, xgrammar.Raw, xgrammar.VocabularyOptions{StopTokens: []int32{0}}))(t)
+	t.Cleanup(v.Release)
+	c := must(xgrammar.NewCompiler(v, o))(t)
+	t.Cleanup(c.Release)
+	return v, c
+}
+
+func must[T any](x T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+}
+
+func matcherOf(t testing.TB, c *xgrammar.Compiler, s xgrammar.Source) *xgrammar.Matcher {
+	t.Helper()
+	g := must(c.Compile(t.Context(), s))(t)
+	defer g.Release()
+	return must(g.NewMatcher(xgrammar.MatcherOptions{}))(t)
+}
+
+// TestMasks follows texts under each kind of source, alone and in a batch, with the masks of the bindings.
+func TestMasks(t *testing.T) {
+	v, c := compilerOf(t, xgrammar.CompilerOptions{Threads: 1})
+	raw := must(bind.NewTokenizerInfo(tvmffi.Of(tokens...), bind.VocabTypeRaw, bind.StopTokenIDs(tvmffi.Of[int64](0))))(t)
+	defer raw.Release()
+	compiler := must(bind.NewGrammarCompiler(raw, bind.MaxThreads(1)))(t)
+	defer compiler.Release()
+	const schema = `{"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}`
+	tag := must(xgrammar.Format{Type: "sequence", Elements: []xgrammar.Format{
+		{Type: "const_string", Value: new("A: ")}, {Type: "regex", Pattern: "[a-z]{2,4}"}}}.Tag())(t)
+	type compiled = *bind.CompiledGrammar
+	for _, s := range []struct {
+		source xgrammar.Source
+		text   string
+		raw    func() (compiled, error)
+	}{
+		{xgrammar.JSON{}, `[1, {"a": null}]`, func() (compiled, error) { return compiler.CompileBuiltinJSONGrammar() }},
+		{xgrammar.Regex("(yes|no), [a-z]+"), "no, thanks", func() (compiled, error) { return compiler.CompileRegex("(yes|no), [a-z]+") }},
+		{xgrammar.EBNF{Text: `start ::= "(" start ")" | [a-c]`, Root: "start"}, "((b))", func() (compiled, error) {
+			return compiler.CompileEBNF(`start ::= "(" start ")" | [a-c]`, bind.RootRuleName("start"))
+		}},
+		{xgrammar.EBNF{Text: `root ::= "a"`}, "a", func() (compiled, error) { return compiler.CompileEBNF(`root ::= "a"`) }},
+		{xgrammar.Lark(`start: "a" "b"`), "ab", func() (compiled, error) { return compiler.CompileLark(`start: "a" "b"`, nil, nil) }},
+		{tag, "A: red", func() (compiled, error) { return compiler.CompileStructuralTag(string(tag)) }},
+		{xgrammar.JSONSchema{Text: schema}, `{"name" : "猫",  "age": 7}`, func() (compiled, error) { return compiler.CompileJSONSchema(schema) }},
+		{xgrammar.JSONSchema{Text: schema, Compact: true, Separators: [2]string{",", ":"}}, `{"name":"x","age":7}`, func() (compiled, error) {
+			return compiler.CompileJSONSchema(schema, bind.AnyWhitespace(false), bind.Separators(tvmffi.Tuple2[string, string]{A: ",", B: ":"}))
+		}},
+		{xgrammar.JSONSchema{Text: schema, Compact: true, Indent: 2}, "{\n  \"name\": \"x\"\n}", func() (compiled, error) {
+			return compiler.CompileJSONSchema(schema, bind.AnyWhitespace(false), bind.Indent(2))
+		}},
+		{xgrammar.JSONSchema{Text: schema, Loose: true, AnyOrder: true, MaxWhitespace: 2}, `{"b": [], "age": 7, "name": ""}`, func() (compiled, error) {
+			return compiler.CompileJSONSchema(schema, bind.StrictMode(false), bind.AnyOrder(true), bind.MaxWhitespaceCnt(2))
+		}},
+	} {
+		m := matcherOf(t, c, s.source)
+		defer m.Release()
+		fork := must(m.Fork())(t)
+		defer fork.Release()
+		batch := must(v.NewBatch(3, 2))(t)
+		defer batch.Release()
+		batch.Set(2, fork) // row 1 has no matcher
+		g := must(s.raw())(t)
+		defer g.Release()
+		want := must(bind.NewGrammarMatcher(g))(t)
+		defer want.Release()
+		mask, bits := must(v.NewMask())(t), make([]int32, (len(tokens)+31)/32)
+		defer mask.Release()
+		tensor := must(tvmffi.FromSlice(bits, 1, int64(len(bits))))(t)
+		defer tensor.Release()
+		for i := range len(s.text) {
+			must(m.Fill(mask))(t)
+			must(want.FillNextTokenBitmask(tensor))(t)
+			if err := batch.Fill(); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(mask.Words(), bits) || !slices.Equal(batch.Mask(2).Words(), bits) || batch.Mask(1).Count() != len(tokens) {
+				t.Fatalf("%#v after %q: %x and %x in a batch, want %x", s.source, s.text[:i], mask.Words(), batch.Mask(2).Words(), bits)
+			}
+			token := int32(s.text[i]) + 1
+			ok := make([]bool, 3)
+			if err := batch.Accept([]int32{0, 0, token}, ok); err != nil || !ok[0] || !ok[2] {
+				t.Fatalf("%#v: %q and then %q: %v %v", s.source, s.text[:i], s.text[i], ok, err)
+			}
+			if !must(m.Accept(token))(t) || !must(want.AcceptToken(int64(token)))(t) {
+				t.Fatalf("%#v: %q and then %q is refused", s.source, s.text[:i], s.text[i])
+			}
+		}
+		if !must(m.Complete())(t) || must(m.Ended())(t) || !must(m.Accept(0))(t) || !must(m.Ended())(t) {
+			t.Errorf("%#v: %q does not end", s.source, s.text)
+		}
+		if _, err := m.Fill(mask); err == nil || !strings.Contains(err.Error(), "xgrammar: Matcher.Fill: ") {
+			t.Errorf("after the end: %v", err)
+		}
+	}
+}
+
+func TestMatcher(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{CacheBytes: -1})
+	g := must(c.Compile(t.Context(), xgrammar.Regex("abc[de]")))(t)
+	defer g.Release()
+	if n := must(g.Bytes())(t); n <= 0 {
+		t.Errorf("%d bytes", n)
+	}
+	m := must(g.NewMatcher(xgrammar.MatcherOptions{EndsByItself: true, StopTokens: []int32{5}}))(t)
+	defer m.Release()
+	if next := must(m.Next())(t); next != "abc" {
+		t.Errorf("next is %q", next)
+	}
+	if must(m.AcceptText("x"))(t) || must(m.Accept('x'+1))(t) || !must(m.AcceptText("ab"))(t) {
+		t.Error("x is accepted, or ab is not")
+	}
+	if !must(m.Accept('c'+1))(t) || m.Rollback(1) != nil || must(m.Next())(t) != "c" {
+		t.Error("no rollback")
+	}
+	if err := m.Rollback(9); err == nil || !strings.HasPrefix(err.Error(), "xgrammar: Matcher.Rollback: ") {
+		t.Errorf("too far: %v", err)
+	}
+	if !must(m.AcceptText("cd"))(t) || !must(m.Ended())(t) || m.Reset() != nil || must(m.Ended())(t) {
+		t.Error("the text did not end, or did not start again")
+	}
+	if stop := must(m.Raw().StopTokenIDs())(t); stop.Len() != 1 || stop.At(0) != 5 {
+		t.Error("other stop tokens")
+	} else {
+		stop.Release()
+	}
+	named := matcherOf(t, c, xgrammar.Lark("start: head \"!\"\nhead[capture]: /[a-z]+/"))
+	defer named.Release()
+	must(named.AcceptText("ab!"))(t)
+	if got := must(named.Captures())(t); len(got) != 1 || got[0].A != "head" || string(got[0].B) != "ab" {
+		t.Errorf("captures %v", got)
+	}
+}
+
+func TestMask(t *testing.T) {
+	v, c := compilerOf(t, xgrammar.CompilerOptions{})
+	mask := must(v.NewMask())(t)
+	defer mask.Release()
+	if mask.Count() != v.Size() || len(slices.Collect(mask.Allowed())) != v.Size() {
+		t.Errorf("a new mask allows %d of %d", mask.Count(), v.Size())
+	}
+	m := matcherOf(t, c, xgrammar.Regex("[ab]"))
+	defer m.Release()
+	if !must(m.Fill(mask))(t) || !slices.Equal(slices.Collect(mask.Allowed()), []int32{'a' + 1, 'b' + 1}) || mask.Count() != 2 {
+		t.Errorf("%v are allowed", slices.Collect(mask.Allowed()))
+	}
+	for range mask.Allowed() {
+		break
+	}
+	scores := make([]float32, v.Size())
+	if err := mask.Apply(scores); err != nil {
+		t.Fatal(err)
+	}
+	for i, score := range scores {
+		if allowed := i == 'a'+1 || i == 'b'+1; allowed != (score == 0) || !allowed && !math.IsInf(float64(score), -1) {
+			t.Errorf("token %d has the score %v", i, score)
+		}
+	}
+	if err := mask.Apply(scores[1:]); err == nil || !strings.Contains(err.Error(), "Mask.Apply: there are 276 scores, want 277") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAllocations: a step of a model makes nothing on the heap, alone and in a batch, with one thread and with two.
+func TestAllocations(t *testing.T) {
+	nativetest.NeedOptimised(t)
+	v, c := compilerOf(t, xgrammar.CompilerOptions{})
+	m := matcherOf(t, c, xgrammar.Regex("a*"))
+	defer m.Release()
+	mask, scores := must(v.NewMask())(t), make([]float32, v.Size())
+	defer mask.Release()
+	for threads := 1; threads <= 2; threads++ {
+		batch := must(v.NewBatch(16, threads))(t)
+		defer batch.Release()
+		next, ok := make([]int32, 16), make([]bool, 16)
+		for row := range 15 {
+			f := must(m.Fork())(t)
+			defer f.Release()
+			batch.Set(row, f)
+			next[row] = 'a' + 1
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			if err := errors.Join(batch.Fill(), batch.Accept(next, ok), batch.Mask(3).Apply(scores)); err != nil || slices.Contains(ok, false) {
+				t.Fatal(ok, err)
+			}
+		}); n != 0 {
+			t.Errorf("a batch with %d threads: %v allocations", threads, n)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		must(m.Fill(mask))(t)
+		for token := range mask.Allowed() {
+			if token != 0 && !must(m.Accept(token))(t) {
+				t.Fatal(token)
+			}
+		}
+		if err := mask.Apply(scores); err != nil || m.Reset() != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("one text: %v allocations", n)
+	}
+}
+
+func TestBatch_errors(t *testing.T) {
+	v, c := compilerOf(t, xgrammar.CompilerOptions{})
+	batch := must(v.NewBatch(2, 1))(t)
+	defer batch.Release()
+	m := matcherOf(t, c, xgrammar.Regex("a"))
+	defer m.Release()
+	batch.Set(1, m)
+	ok := make([]bool, 2)
+	for _, token := range []int32{'b' + 1, 'a' + 1, 0} {
+		if err := batch.Accept([]int32{7, token}, ok); err != nil || !ok[0] || ok[1] != (token != 'b'+1) {
+			t.Errorf("%d: %v %v", token, ok, err)
+		}
+	}
+	if err := batch.Fill(); err == nil || !strings.Contains(err.Error(), "xgrammar: Batch.Fill, row 1: ") {
+		t.Errorf("after the end: %v", err)
+	}
+	batch.Set(1, nil)
+	if err := batch.Fill(); err != nil || batch.Mask(1).Count() != v.Size() {
+		t.Errorf("without a matcher: %v, %d are allowed", err, batch.Mask(1).Count())
+	}
+	if err := batch.Accept(nil, ok); err == nil || !strings.Contains(err.Error(), "0 tokens and 2 results for 2 rows") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestErrors: an error names its source and wraps XGrammar's; its reason has neither.
+func TestErrors(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	tag := must(xgrammar.Format{Type: "no"}.Tag())(t)
+	for _, e := range []struct {
+		source       xgrammar.Source
+		kind         error
+		item, reason string
+	}{
+		{xgrammar.JSONSchema{Text: `{"type": "wrong"}`}, xgrammar.ErrGrammar, `JSONSchema{Text:"{\"type\": \"wrong\"}"`, `Unsupported type "wrong"`},
+		{xgrammar.JSONSchema{Text: "{"}, xgrammar.ErrGrammar, `JSONSchema{Text:"{"`, "Failed to parse JSON: syntax error at line 1"},
+		{xgrammar.JSONSchema{Text: `{"type": "integer", "minimum": 1e400}`}, xgrammar.ErrGrammar, `JSONSchema{`, "XGrammar refuses it without a reason"},
+		{xgrammar.JSONSchema{Text: "{\"const\": \"\x00\"}"}, xgrammar.ErrGrammar, `JSONSchema{`, "Failed to parse JSON"},
+		{xgrammar.JSONSchema{Text: strings.Repeat(`{"items":`, 20000)}, xgrammar.ErrGrammar, `JSONSchema{`, "Failed to parse JSON: RecursionGuard: Maximum recursion depth"},
+		{xgrammar.Regex("("), xgrammar.ErrGrammar, `Regex("(")`, "Regex parsing error at position 2"},
+		{xgrammar.EBNF{Text: "a ::= b"}, xgrammar.ErrGrammar, `EBNF{Text:"a ::= b"`, "EBNF parser error at line 1"},
+		{xgrammar.Lark("start: ("), xgrammar.ErrLark, `Lark("start: (")`, "Lark error at line 1, column 9: expected ')' after group"},
+		{xgrammar.StructuralTag("{"), xgrammar.ErrJSON, `StructuralTag("{")`, "Invalid JSON error"},
+		{tag, xgrammar.ErrStructuralTag, `StructuralTag(`, "Format type not recognized: no"},
+	} {
+		for _, c := range []*xgrammar.Compiler{c} {
+			g, err := c.Compile(t.Context(), e.source)
+			var our *xgrammar.Error
+			var native *tvmffi.Error
+			if g != nil || !errors.As(err, &our) || !errors.As(err, &native) || !errors.Is(err, e.kind) || !strings.HasPrefix(our.Item, e.item) || !strings.HasPrefix(err.Error(), "xgrammar: "+our.Item) {
+				t.Errorf("%.50v: %v, want one of %v and %v", e.source, err, e.item, e.kind)
+				continue
+			}
+			if r := our.Reason(); !strings.Contains(r, e.reason) || strings.Contains(r, ".cc:") || strings.ContainsRune(r, '\n') || len(r) > 300 {
+				t.Errorf("%.50v: the reason is %q, want %q", e.source, r, e.reason)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errTest)
+	if _, err := c.Compile(ctx, xgrammar.JSON{}); !errors.Is(err, errTest) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+}
+
+var errTest = errors.New("test")
