@@ -50,6 +50,7 @@ var rooms = []room{
 	{dir: "internal/find", own: []string{"internal/elfheader", "internal/nearest"}},
 	{dir: "internal/wheel", own: []string{"internal/find"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", own: []string{"internal/find"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/child", other: []string{"golang.org/x/sys/unix"}},
 	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/find"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/testkit/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/testkit/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
 	{dir: "internal/testkit/consumer", own: []string{"internal/testkit/nativetest", "internal/wheel", "internal/find"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
@@ -117,8 +118,8 @@ var rooms = []room{
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
 	// Packages by hand above the bindings of an engine.
-	{dir: "tvm/...", own: []string{"generated/tvm/...", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
-	{dir: "xgrammar", own: []string{"generated/xgrammar/...", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
+	{dir: "tvm/...", own: []string{"generated/tvm/...", "internal/child", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
+	{dir: "xgrammar", own: []string{"generated/xgrammar/...", "internal/child", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "xgrammar", "native", "reflection", "schema", "runtime/..."}},
 	{dir: "bench/...", own: []string{"..."}},
 }

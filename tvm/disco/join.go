@@ -11,7 +11,7 @@ import (
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
-	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 // NodeOptions are the properties of a node.

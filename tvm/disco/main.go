@@ -9,8 +9,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/generated/tvm"
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
+	"github.com/tvmffi-go/tvmffi/internal/child"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
 )
 
 // role is the name of a worker's process.

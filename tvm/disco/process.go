@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"sync"
 
-	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 // process is a worker in its own process: this program, started again.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
+	"github.com/tvmffi-go/tvmffi/internal/child"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
 )
 
 // Options are the properties of a session. The zero Options are good for most.

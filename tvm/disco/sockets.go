@@ -12,7 +12,7 @@ import (
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
-	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 // Sockets begins a session on several hosts: this process and nodes-1 others, with perNode workers each. The others call

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
-	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 // role is the name of a session's process.
@@ -58,7 +58,7 @@ func serveChild(text string) error {
 	if err := os.Chdir(task.Dir); err != nil {
 		return err
 	}
-	if err := limitMemory(task.MaxMemory); err != nil {
+	if err := child.LimitMemory(task.MaxMemory); err != nil {
 		return err
 	}
 	return tvmrpc.ServerLoop(childSocket)

@@ -6,14 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory limits what this process may write to: not the address space, of which Go reserves much more than it uses.
-func limitMemory(n int64) error {
-	if n <= 0 {
-		return nil
-	}
-	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(n), Max: uint64(n)})
-}
-
 // endGroup waits until a process of ownGroup has ended, and kills the rest of its group: processes that a
 // kernel has started. The process is not reaped yet, so its ID, which is the group's, cannot be reused.
 func endGroup(cmd *exec.Cmd) {

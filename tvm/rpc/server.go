@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/tvm/internal/child"
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 // A Server serves sessions: it runs the functions of this machine for its clients.

@@ -1,5 +1,4 @@
-// Package child is what packages rpc and disco share: processes that are this program again, and connections that end when
-// the machine on the other side is silent.
+// Package child is what packages rpc, disco and xgrammar share: processes that are this program again.
 package child
 
 import (
@@ -34,7 +33,7 @@ var program = struct {
 func Main(register func() error) {
 	program.Lock()
 	if program.called {
-		panic("tvm: rpc.Main or disco.Main was called before: one call is for both")
+		panic("rpc.Main, disco.Main or xgrammar.Main was called before: one call is for all")
 	}
 	program.called, program.register = true, register
 	program.Unlock()
@@ -48,7 +47,7 @@ func Main(register func() error) {
 		err = errors.Join(os.Unsetenv(variable), serve(task))
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "tvm/%s: %v\n", role, err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", role, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
@@ -59,7 +58,7 @@ func Needed() error {
 	program.Lock()
 	defer program.Unlock()
 	if !program.called {
-		return errors.New("sessions run in processes that are this program again, so main must call rpc.Main or disco.Main first")
+		return errors.New("processes that are this program again are needed, so main must call rpc.Main, disco.Main or xgrammar.Main first")
 	}
 	return nil
 }

@@ -1,0 +1,203 @@
+package child_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/child"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+)
+
+// The task of the tests does what its request says. Its setup is a folder.
+func init() {
+	child.Answers("test", func(dir string) (func(string) (string, error), error) {
+		if dir == "broken" {
+			return nil, errors.New("a broken setup")
+		}
+		return func(request string) (string, error) {
+			switch request {
+			case "pid":
+				return strconv.Itoa(os.Getpid()), nil
+			case "sleep":
+				os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(os.Getpid())), 0o600)
+				time.Sleep(time.Hour)
+			case "exit":
+				fmt.Fprintln(os.Stderr, "Warning: not the reason\nthe reason")
+				os.Exit(7)
+			case "grow":
+				var all [][]byte
+				for {
+					all = append(all, make([]byte, 1<<20))
+					clear(all[len(all)-1])
+				}
+			case "hold":
+				held = make([]byte, 100<<20)
+				clear(held)
+			case "refuse":
+				return "", errors.New("out of memory")
+			case "print":
+				fmt.Println("not an answer")
+			}
+			return request, nil
+		}, nil
+	})
+}
+
+var held []byte
+
+func TestMain(m *testing.M) {
+	child.Main(nil)
+	if dir := os.Getenv("CHILD_TEST_DIR"); dir != "" { // for TestParent
+		p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
+		if err == nil {
+			_, err = p.Call(context.Background(), "sleep")
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func pool(t *testing.T, l child.Limits) (call func(string) (string, error)) {
+	p, err := child.NewPool[string, string, string]("test", t.TempDir(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return func(request string) (string, error) { return p.Call(t.Context(), request) }
+}
+
+// TestLimits: a request that reaches a limit or crashes its process is an error, and the next one has another process.
+func TestLimits(t *testing.T) {
+	call := pool(t, child.Limits{MaxMemory: 256 << 20, MaxTime: 2 * time.Second})
+	last := ""
+	for _, x := range []struct{ request, want string }{
+		{"sleep", "it takes more time than 2s"},
+		{"exit", "it takes more memory than 256 MB, or is too deep: its process crashed: exit status 7: the reason"},
+		{"grow", "it takes more memory than 256 MB, or is too deep: its process crashed: exit status 2: fatal error: runtime: "},
+		{"refuse", "it takes more memory than 256 MB"},
+	} {
+		before, err := call("pid")
+		if again, err2 := call("pid"); err != nil || err2 != nil || before != again || before == last {
+			t.Fatalf("processes %s and %s, %v, %v; the last one was %s", before, again, err, err2, last)
+		}
+		last = before
+		_, err = call(x.request)
+		if limit := (*child.LimitError)(nil); !errors.As(err, &limit) || !strings.HasPrefix(err.Error(), x.want) {
+			t.Errorf("%s: %v, want %s", x.request, err, x.want)
+		}
+		if pid, _ := strconv.Atoi(before); syscall.Kill(pid, 0) == nil {
+			t.Errorf("%s: its process lives", x.request)
+		}
+	}
+}
+
+// TestFull: a process that keeps much memory gives its place to another one.
+func TestFull(t *testing.T) {
+	call := pool(t, child.Limits{MaxMemory: 256 << 20})
+	first, err := call("pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := call("print"); err != nil || reply != "print" {
+		t.Errorf("%q %v", reply, err)
+	}
+	if reply, err := call("hold"); err != nil || reply != "hold" {
+		t.Errorf("%q %v", reply, err)
+	}
+	if second, err := call("pid"); err != nil || second == first {
+		t.Errorf("%s and %s %v", first, second, err)
+	}
+}
+
+// TestCancel: the end of a context, and of the pool, kills the process at once.
+func TestCancel(t *testing.T) {
+	dir := t.TempDir()
+	p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := errors.New("why")
+	for _, end := range []func(context.CancelCauseFunc){func(f context.CancelCauseFunc) { f(why) }, func(context.CancelCauseFunc) { p.Close() }} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := p.Call(ctx, "sleep")
+			done <- err
+		}()
+		pid := waitForPid(t, dir)
+		waiting, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if _, err := p.Call(waiting, "pid"); !errors.Is(err, context.DeadlineExceeded) { // no process is free
+			t.Error(err)
+		}
+		stop()
+		end(cancel)
+		if err := <-done; err != why && err.Error() != "it was released" {
+			t.Error(err)
+		}
+		if syscall.Kill(pid, 0) == nil {
+			t.Error("the process lives")
+		}
+		cancel(nil)
+	}
+	if _, err := p.Call(t.Context(), "pid"); err == nil {
+		t.Error("a closed pool answers")
+	}
+}
+
+func waitForPid(t *testing.T, dir string) int {
+	t.Helper()
+	file := filepath.Join(dir, "pid")
+	for end := time.Now().Add(nativetest.Patience(20 * time.Second)); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if text, err := os.ReadFile(file); err == nil && len(text) > 0 {
+			os.Remove(file)
+			pid, err := strconv.Atoi(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatal("the task did not start")
+	return 0
+}
+
+// TestParent: a task ends with the process that has started it, even while it works.
+func TestParent(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "CHILD_TEST_DIR="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := waitForPid(t, dir)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	for end := time.Now().Add(nativetest.Patience(10 * time.Second)); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the task lives")
+		}
+		var status syscall.WaitStatus
+		_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	if _, err := child.NewPool[string, string, string]("test", "broken", child.Limits{}); err == nil || !strings.Contains(err.Error(), "the process did not start: exit status 1: test: a broken setup") {
+		t.Errorf("got %v", err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "TVMFFI_CHILD=unknown 0")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), `unknown: TVMFFI_CHILD is "unknown 0", which no session has set`) {
+		t.Errorf("%v %s", err, out)
+	}
+}

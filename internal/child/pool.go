@@ -1,0 +1,295 @@
+package child
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// narrowed is there in the environment of a process whose stack was made smaller.
+const narrowed = "TVMFFI_CHILD_NARROW"
+
+// requests is the descriptor of the requests to a process of a pool.
+const requests = 3
+
+// Answers makes processes with the role answer the requests of a [Pool], one at a time. begin prepares a process. Its error
+// ends the process, and an error of answer says that memory was refused to it.
+func Answers[Setup, Request, Reply any](role string, begin func(Setup) (answer func(Request) (Reply, error), err error)) {
+	Role(role, func(maxMemory string) error {
+		if os.Getenv(narrowed) == "" {
+			if err := narrow(narrowed+"=1", variable+"="+role+" "+maxMemory); err != nil {
+				return err
+			}
+		}
+		go func() { // the parent is gone: so is this process, even while it works
+			Ended()
+			os.Exit(3)
+		}()
+		var limit int64
+		if _, err := fmt.Sscan(maxMemory, &limit); err != nil {
+			return err
+		}
+		if err := LimitMemory(limit); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		in, out := gob.NewDecoder(os.NewFile(requests, "requests")), gob.NewEncoder(os.Stdout)
+		os.Stdout = os.Stderr // what is printed is not an answer
+		var s Setup
+		if err := in.Decode(&s); err != nil {
+			return err
+		}
+		answer, err := begin(s)
+		if err != nil {
+			return err
+		}
+		r := message[Reply]{Memory: memory()}
+		for {
+			if err := out.Encode(r); err != nil {
+				return err
+			}
+			var request Request
+			if err := in.Decode(&request); err != nil {
+				return err
+			}
+			r.Reply, err = answer(request)
+			r.Exhausted, r.Memory = err != nil, memory()
+		}
+	})
+}
+
+// message is what a process answers to the setup and to each request.
+type message[Reply any] struct {
+	Reply     Reply
+	Exhausted bool  // memory was refused
+	Memory    int64 // of the process now
+}
+
+// Limits are the limits of a pool.
+type Limits struct {
+	Processes int           // that work at the same time; the default is 1
+	MaxMemory int64         // bytes of a process, which has a limit under Linux only; the default is 1 GB
+	MaxTime   time.Duration // of one request; the default is 30 s
+}
+
+// LimitError is the error of a request that has reached a limit, or has crashed its process.
+type LimitError struct {
+	MaxTime   time.Duration // what was reached; 0 if it was not the time
+	MaxMemory int64
+	Crash     string // how the process ended; "" if it was refused memory and noticed it
+}
+
+// Error says which limit it was.
+func (e *LimitError) Error() string {
+	switch {
+	case e.MaxTime > 0:
+		return fmt.Sprintf("it takes more time than %v", e.MaxTime)
+	case e.Crash == "":
+		return fmt.Sprintf("it takes more memory than %d MB", e.MaxMemory>>20)
+	}
+	return fmt.Sprintf("it takes more memory than %d MB, or is too deep: its process crashed: %s", e.MaxMemory>>20, e.Crash)
+}
+
+// Pool has processes of one role. A process that has reached a limit ends, and another one takes its place.
+type Pool[Request, Reply any] struct {
+	start  func() (*worker, error)
+	limits Limits
+	free   chan *worker // nil for a process that is started when it is needed
+	ended  context.Context
+	close  func()
+}
+
+// NewPool starts the first process, so that a mistake shows at once. The stack of a process has three quarters of the space
+// that it would have here, so what it survives crashes no thread here. The caller closes the pool.
+func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[Request, Reply], error) {
+	if err := Needed(); err != nil {
+		return nil, err
+	}
+	l.Processes = max(l.Processes, 1)
+	if l.MaxMemory <= 0 {
+		l.MaxMemory = 1 << 30
+	}
+	if l.MaxTime <= 0 {
+		l.MaxTime = 30 * time.Second
+	}
+	p := &Pool[Request, Reply]{limits: l, free: make(chan *worker, l.Processes)}
+	p.start = func() (*worker, error) {
+		w, err := start(role, l.MaxMemory)
+		if err != nil {
+			return nil, err
+		}
+		var ready message[Reply]
+		if err = w.out.Encode(s); err == nil {
+			err = w.in.Decode(&ready)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the process did not start: %s", w.end(true))
+		}
+		w.memory = ready.Memory
+		return w, nil
+	}
+	w, err := p.start()
+	if err != nil {
+		return nil, err
+	}
+	p.free <- w
+	for range l.Processes - 1 {
+		p.free <- nil
+	}
+	p.ended, p.close = context.WithCancel(context.Background())
+	context.AfterFunc(p.ended, func() {
+		for range l.Processes {
+			if w := <-p.free; w != nil {
+				w.end(false)
+			}
+		}
+	})
+	return p, nil
+}
+
+// Close ends the processes, also those that answer a request.
+func (p *Pool[Request, Reply]) Close() { p.close() }
+
+var errClosed = errors.New("it was released")
+
+// Call sends a request to a process that is free, and waits for the reply. If ctx ends first, the process is killed.
+func (p *Pool[Request, Reply]) Call(ctx context.Context, request Request) (reply Reply, err error) {
+	var w *worker
+	select {
+	case w = <-p.free:
+	case <-ctx.Done():
+		return reply, context.Cause(ctx)
+	case <-p.ended.Done():
+		return reply, errClosed
+	}
+	defer func() { p.free <- w }()
+	if w == nil {
+		if w, err = p.start(); err != nil {
+			return reply, err
+		}
+	}
+	w.log.forget()
+	type result struct {
+		m   message[Reply]
+		err error
+	}
+	done := make(chan result, 1)
+	go func(w *worker) {
+		var r result
+		if r.err = w.out.Encode(request); r.err == nil {
+			r.err = w.in.Decode(&r.m)
+		}
+		done <- r
+	}(w)
+	late := time.NewTimer(p.limits.MaxTime)
+	defer late.Stop()
+	var r result
+	select {
+	case r = <-done:
+	case <-late.C:
+		err = &LimitError{MaxTime: p.limits.MaxTime}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-p.ended.Done():
+		err = errClosed
+	}
+	full := r.m.Memory-w.memory > (p.limits.MaxMemory-w.memory)/4 // the next request needs room too
+	if err == nil && r.err == nil && !r.m.Exhausted && !full {
+		return r.m.Reply, nil
+	}
+	how := w.end(r.err != nil)
+	w = nil
+	switch {
+	case err != nil:
+		return reply, err
+	case r.err != nil:
+		return reply, &LimitError{MaxMemory: p.limits.MaxMemory, Crash: how}
+	case r.m.Exhausted:
+		return reply, &LimitError{MaxMemory: p.limits.MaxMemory}
+	}
+	return r.m.Reply, nil
+}
+
+// worker is a process.
+type worker struct {
+	cmd    *exec.Cmd
+	out    *gob.Encoder
+	in     *gob.Decoder
+	pipe   io.Closer
+	log    log
+	memory int64 // at its start
+}
+
+func start(role string, maxMemory int64) (*worker, error) {
+	in, pipe, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	w := &worker{out: gob.NewEncoder(pipe), pipe: pipe}
+	w.cmd, err = Command(context.Background(), role, fmt.Sprint(maxMemory), in)
+	if err == nil {
+		var out io.Reader
+		w.cmd.Stderr = &w.log
+		out, err = w.cmd.StdoutPipe()
+		w.in = gob.NewDecoder(out)
+	}
+	if err == nil {
+		err = w.cmd.Start()
+	}
+	if err != nil {
+		pipe.Close()
+	}
+	return w, err
+}
+
+// end ends the process and returns how it has ended, with the line that says why. A process that crashed has a second
+// to say that.
+func (w *worker) end(crashed bool) string {
+	kill := func() { _ = w.cmd.Process.Kill() } // it may have ended
+	if !crashed {
+		kill()
+	}
+	late := time.AfterFunc(time.Second, kill)
+	defer late.Stop()
+	err := w.cmd.Wait()
+	w.pipe.Close()
+	for line := range strings.Lines(w.log.first()) {
+		if line = strings.TrimSpace(line); line != "" && !strings.Contains(line, "Warning: ") {
+			return fmt.Sprintf("%v: %.200s", err, line)
+		}
+	}
+	return fmt.Sprint(err)
+}
+
+// log keeps the first bytes that are written to it: the reason of a crash comes before the stacks.
+type log struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write keeps what there is room for.
+func (l *log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, b[:min(len(b), 4<<10-len(l.text))]...)
+	return len(b), nil
+}
+
+func (l *log) first() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}
+
+func (l *log) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = l.text[:0]
+}
