@@ -27,7 +27,9 @@
 //
 // # Sources of strangers
 //
-// Nothing can stop a call of XGrammar, and a small schema may take minutes, or all memory.
+// Nothing can stop a call of XGrammar, and a small schema may take minutes, or all memory. With [Isolation], a compiler tries
+// each new source in another process first, which is killed at its limits. So such a source costs its sender an error,
+// and this process nothing. Every source that XGrammar compiles within the limits is accepted.
 //
 // XGrammar does not check everything that a schema says: it ignores keywords such as not and uniqueItems, reads oneOf as
 // anyOf, and allows control characters in strings with a length. Validate what must be right.

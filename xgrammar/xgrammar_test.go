@@ -268,6 +268,7 @@ func TestBatch_errors(t *testing.T) {
 // TestErrors: an error names its source and wraps XGrammar's; its reason has neither.
 func TestErrors(t *testing.T) {
 	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	_, isolated := compilerOf(t, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{}})
 	tag := must(xgrammar.Format{Type: "no"}.Tag())(t)
 	for _, e := range []struct {
 		source       xgrammar.Source
@@ -285,7 +286,7 @@ func TestErrors(t *testing.T) {
 		{xgrammar.StructuralTag("{"), xgrammar.ErrJSON, `StructuralTag("{")`, "Invalid JSON error"},
 		{tag, xgrammar.ErrStructuralTag, `StructuralTag(`, "Format type not recognized: no"},
 	} {
-		for _, c := range []*xgrammar.Compiler{c} {
+		for _, c := range []*xgrammar.Compiler{c, isolated} {
 			g, err := c.Compile(t.Context(), e.source)
 			var our *xgrammar.Error
 			var native *tvmffi.Error
