@@ -169,7 +169,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"missing ancestor", edit(`"key": "ffi.Object"`, `"key": "ffi.Objekt"`), `its ancestor "ffi.Object" is not in the schema`},
 		{"self ancestor", edit(`["ffi.Object", "garden.Plant"]`, `["ffi.Object", "garden.Rose"]`), `type "garden.Rose": its ancestors form a cycle`},
 		{"cycle", edit(`"key": "garden.Plant", "ancestors": ["ffi.Object"`, `"key": "garden.Plant", "ancestors": ["garden.Rose"`), `disagree`},
-		{"jump", edit(`["ffi.Object", "garden.Plant"]`, `["garden.Plant"]`), `type "garden.Rose": its ancestors disagree with those of "garden.Plant"`},
+		{"jump", edit(`["ffi.Object", "garden.Plant"]`, `["garden.Plant"]`), `type "garden.Rose": its ancestors disagree with the ancestors of "garden.Plant"`},
 		{"offset", edit(`"offset": 24`, `"offset": -99999`), `type "garden.Plant": field "height": offset -99999 is out of range`},
 		{"outside", edit(`"offset": 24`, `"offset": 28`), "lie outside the object"},
 		{"huge", edit(`"offset": 24`, `"offset": 99999999999`), "is out of range"},

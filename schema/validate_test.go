@@ -223,7 +223,7 @@ func TestValidate_items(t *testing.T) {
 		{func(s *Schema) { s.Types[2].Ancestors = []string{"ffi.Object", "a.B"} }, `form a cycle at "a.B"`},
 		{func(s *Schema) { s.Types[2].Ancestors = []string{"ffi.Object", "ffi.Object"} }, `form a cycle at "ffi.Object"`},
 		{func(s *Schema) { s.Types[2].Ancestors[1] = "a.C" }, `"a.C" is not in the schema`},
-		{func(s *Schema) { s.Types[2].Ancestors = []string{"a.A"} }, "disagree with those of"},
+		{func(s *Schema) { s.Types[2].Ancestors = []string{"a.A"} }, "disagree with the ancestors of"},
 		{func(s *Schema) { s.Types = chain(maxAncestors + 1) }, ""},
 		{func(s *Schema) { s.Types = chain(maxAncestors + 2) }, "ancestors, the limit is"},
 

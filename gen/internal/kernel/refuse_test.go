@@ -19,7 +19,7 @@ func TestRefused(t *testing.T) {
 	register := func(name string) func(*Source) { return func(s *Source) { s.Register = name } }
 	const (
 		names   = " is not a name for the registry: write letters, digits, _, - and $, with dots between words, such as kernels.saxpy"
-		symbols = " is not the name of a kernel: write it as PTX has it, with letters, digits, _ and $; that of a template is mangled"
+		symbols = " is not the name of a kernel: write it as PTX has it, with letters, digits, _ and $; the name of a template is mangled"
 		embed   = ": name one in the folder of the package or below, without quotes and the characters * ? [ ] < > | \\ :"
 	)
 	for _, c := range []struct {
