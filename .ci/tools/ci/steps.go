@@ -73,20 +73,23 @@ var steps = []step{
 
 	// Build modes: the same tests in another build or environment.
 	{name: "race", group: "modes", about: "the race detector, with cgo", on: concurrent, args: words{"CGO_ENABLED=1", "-race"}},
-	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", on: compiled, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
 	{name: newest, group: "modes", about: "the newest release of Go, without cgo", on: compiled, args: words{"CGO_ENABLED=0", "GOTOOLCHAIN=" + newest}},
 	{name: "arm64", group: "modes", about: "under qemu", on: append(slices.Clone(calls), "./internal/abi"), needs: arm64,
 		args: words{"CGO_ENABLED=0", "GOARCH=arm64", "CXX=aarch64-linux-gnu-g++", "TVMFFI_TEST_EMULATOR=" + emulator, "-short", "-exec=" + emulator}},
 	{name: "portable", group: "modes", about: "the call path without assembly", on: portable, args: words{"CGO_ENABLED=0", "-tags=tvmffi_portable"}},
-	{name: "nobind-debug", group: "modes", about: "threads of C++ without a place in the scheduler; handles that remember who made them", on: calls,
-		args: words{"CGO_ENABLED=0", "-tags=tvmffi_nobind,tvmffi_debug"}},
-	{name: "wheel-0.1.9", group: "modes", about: "the oldest libtvm_ffi", on: headers, args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.9"}},
+	// The oldest libtvm_ffi, and at once threads of C++ without a place in the scheduler and handles that remember who made
+	// them. They differ in other files; nobind-debug finds which of them fails.
+	{name: "wheel-0.1.9", group: "modes", about: "the oldest libtvm_ffi, with the tags of nobind-debug", on: headers,
+		args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.9", "-tags=tvmffi_nobind,tvmffi_debug"}},
 	// Everything that is not kept alive ends at each call; malloc and the collector overwrite what they free.
 	{name: "liveness", group: "modes", about: "nothing ends before its last use", on: alive, args: words{"CGO_ENABLED=0", "GODEBUG=clobberfree=1",
 		"GLIBC_TUNABLES=glibc.malloc.perturb=165:glibc.malloc.tcache_count=0", "-tags=tvmffi_liveness", "-run=TestLiveness"}},
 	{name: "fuzz", group: "modes", about: "every fuzz target, for a short time", do: fuzz},
 
 	{name: "shuffle", group: "modes", about: "the tests in another order", night: true, on: words{"./..."}, args: words{"-short", "-shuffle=on", "-count=1"}},
+	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", night: true, on: compiled, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
+	{name: "nobind-debug", group: "modes", about: "threads of C++ without a place in the scheduler; handles that remember who made them", night: true, on: calls,
+		args: words{"CGO_ENABLED=0", "-tags=tvmffi_nobind,tvmffi_debug"}},
 	{name: "checkptr", group: "modes", about: "checks of unsafe.Pointer", night: true, on: native, args: words{"CGO_ENABLED=0", "-gcflags=all=-d=checkptr=2"}},
 	{name: "checkmark", group: "modes", about: "the collector marks twice", night: true, on: native, args: words{"CGO_ENABLED=0", "GODEBUG=gccheckmark=1"}},
 	{name: "clobberfree", group: "modes", about: "the collector overwrites what it frees", night: true, on: native, args: words{"CGO_ENABLED=0", "GODEBUG=clobberfree=1"}},
