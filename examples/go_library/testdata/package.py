@@ -306,6 +306,20 @@ def derived(g):
     # Without its check, the first use of such an object ends the process.
     e = failure(Empty)
     assert isinstance(e, TypeError) and str(e) == "Empty.__init__() did not call super().__init__(), which makes the object"
+    for cls in g.Point, g.Index, Named:
+        e = failure(cls.__new__, cls)
+        assert type(e) is TypeError and str(e) == f"{cls.__name__}.__new__() makes no object: call {cls.__name__}()", e
+
+    class New(g.Point):
+        def __new__(cls, label):
+            self = super().__new__(cls)
+            self.label = label
+            return self
+
+        def __init__(self, label):
+            super().__init__(1, 2)
+
+    assert New("n").label == "n" and New("n").x == 1
 
 
 def opaque(g):

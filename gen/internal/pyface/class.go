@@ -281,6 +281,7 @@ func (c *classWriter) special() {
 		return
 	}
 	self := c.ref("typing_extensions", "Self")
+	set("__reduce__", "reduce", "")
 	set("__copy__", "copy", "(self) -> "+self)
 	set("__deepcopy__", "deepcopy", "(self, memo: "+c.ref("typing", "Any")+" = None) -> "+self)
 }

@@ -146,16 +146,43 @@ def function(symbol, name):
         raise _failed(f"{FILE} has no function {symbol or name}: it was built from other Go code than this package: run tvmffi-bind export again") from None
 
 
+def _make_class(mcls, name, bases, namespace, **options):
+    if namespace.get("__module__") != PACKAGE:
+        mcls = Derived
+        # tvm_ffi gives a class without slots no attributes of its own.
+        if not any(b.__dictoffset__ for b in bases):
+            namespace.setdefault("__slots__", ("__dict__",))
+    return type(Object).__new__(mcls, name, bases, namespace, **options)
+
+
+class _New:
+    """Is __new__ of the metaclass, and what its classes have under that name.
+
+    An object of CLASS.__new__(CLASS) would have no handle, and tvm_ffi ends the process where it
+    needs one. Calls of the class, and tvm_ffi for results, do not look the name up.
+    """
+
+    def __get__(self, cls, _):
+        if cls is None:
+            return _make_class
+        new = next(c.__dict__["__new__"] for c in cls.__mro__ if "__new__" in c.__dict__)
+        if isinstance(new, staticmethod):  # of a class that derives
+            return new.__func__
+
+        def refuse(*_, **__):
+            raise TypeError(f"{cls.__name__}.__new__() makes no object: call {cls.__name__}()")
+
+        refuse.__wrapped__ = cls.__init__  # older versions of inspect read the signature here
+        return refuse
+
+    def __set__(self, cls, _):
+        raise AttributeError(f"{cls.__name__}.__new__ cannot be set: define it in the class")
+
+
 class Meta(type(Object)):  # type: ignore[misc]  # mypy wants a name for the base
     """Is the class of the classes of this package, and makes those that derive from them."""
 
-    def __new__(mcls, name, bases, namespace, **options):
-        if namespace.get("__module__") != PACKAGE:
-            mcls = Derived
-            # tvm_ffi gives a class without slots no attributes of its own.
-            if not any(b.__dictoffset__ for b in bases):
-                namespace.setdefault("__slots__", ("__dict__",))
-        return super().__new__(mcls, name, bases, namespace, **options)
+    __new__ = _New()
 
 
 class Derived(Meta):
@@ -341,6 +368,15 @@ def to_iterator(convert):
 
 
 # Special methods of classes. ffi.Recursive* calls the methods of Go.
+
+
+def unmade(cls):
+    """Returns an object for __setstate__."""
+    return Object.__new__(cls)
+
+
+def reduce(self):
+    return unmade, (type(self),), self.__getstate__()
 
 
 def _same_family(a, b):
