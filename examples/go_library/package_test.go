@@ -24,7 +24,7 @@ func TestPackage(t *testing.T) {
 	dir := pythonPackage(t, "./golib")
 	python := nativetest.Python(t)
 	for _, test := range []string{
-		"functions", "docs", "results", "forms", "iterators", "arguments", "containers", "nested", "tensors", "classes", "errors", "declared",
+		"functions", "docs", "results", "plain", "forms", "iterators", "arguments", "containers", "nested", "tensors", "classes", "errors", "declared",
 		"derived", "opaque", "asynchronous", "again", "quick", "loading", "clash",
 	} {
 		t.Run(test, func(t *testing.T) {

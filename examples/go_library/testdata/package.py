@@ -86,6 +86,104 @@ def forms(g):
     assert r.count == 4 and list(np.from_dlpack(r.squares)) == [0, 1, 4, 9]
 
 
+def plain(g):
+    """Calls with plain values need no code of Python. What they return and raise is what that code would."""
+    import enum
+    import functools
+    import threading
+    import types
+    import weakref
+
+    def of_python(f):
+        return next(x for x in gc.get_referents(f) if type(x) is types.FunctionType)
+
+    class Whole(enum.IntEnum):
+        TWO = 2
+
+    class Text(str):
+        pass
+
+    class Half(float):
+        pass
+
+    def outcome(f, *args, **kwargs):
+        try:
+            result = f(*args, **kwargs)
+            if isinstance(result, (str, bytes)):
+                return result  # tvm_ffi has classes of its own for long ones
+            return type(result), repr(result)
+        except Exception as e:
+            return type(e), str(e), type(e.__cause__), type(e.__context__)
+
+    values = [
+        0, -1, 2**63 - 1, -(2**63), 2**63, 2**200, True, 1.5, float("nan"), "", "a", "seven77", "eight888", "a\0b", "\u00e9" * 50, "\ud800", b"", b"a\0b",
+        b"long bytes", bytearray(b"x"), None, Whole.TWO, Text("text"), Half(0.5), object(), [1], (1, "x"), {"k": 1}, [[]], print, int, ...,
+    ]  # fmt: skip
+    functions = {"add": 2, "greet": 1, "reversed": 2, "join": 2, "echo": 1, "fail": 2, "small": 3, "power": 2, "total": 2, "repeat": 3, "env": 1, "find": 1}
+    for name, n in functions.items():
+        f = getattr(g, name)
+        assert type(f) is not types.FunctionType, name
+        before = [sys.getrefcount(x) for x in values]
+        for x in values:
+            for args in [(x,) * n, (1,) * (n - 1) + (x,), ("x",) * (n - 1) + (x,), (x,) * (n + 1), (x,) * (n - 1)]:
+                if (name, args[:1]) not in (("fail", ("exit",)), ("repeat", ("",))) and not (name in ("power", "repeat", "reversed") and args and args[-1] in values[2:6]):
+                    got, want = outcome(f, *args), outcome(of_python(f), *args)
+                    assert got == want or "0x" in str(want), (name, args, got, want)
+        got = None
+        # None, small numbers and such have references everywhere.
+        after = [sys.getrefcount(x) for x in values]
+        assert all(n == m for x, n, m in zip(values, before, after) if n < 9 and type(x) is not int), (name, before, after)
+    for wrong in {"a": 1}, {"name": "x", "y": 1}, {"name": 3}, {}:
+        assert outcome(g.greet, **wrong) == outcome(of_python(g.greet), **wrong)
+    assert g.join(*range(40)) == " ".join(map(str, range(40))) and g.repeat("ab", 2) == "ab, ab"
+    assert all(type(g.greet("x" * n)) is str for n in (1, 100))
+
+    # A function is what it was.
+    f = g.greet
+    assert inspect.isfunction(f) and callable(f) and repr(f) == repr(of_python(f)) and f.__doc__.startswith("greet says") and f.__defaults__ is None
+    assert pickle.loads(pickle.dumps(f)) is f and copy.copy(f) is f and copy.deepcopy([f]) == [f] and hash(f) == hash(f)
+    assert weakref.ref(f)() is f and functools.partial(g.add, 40)(2) == 42 and functools.partial(g.add, b=2)(40) == 42
+    assert list(map(g.add, (1, 2), (3, 4))) == [4, 6] and functools.wraps(f)(lambda: 0).__name__ == "greet"
+    f.note = 1
+    assert f.note == of_python(f).note == 1
+    del f.note
+
+    class Greeter(str):
+        greet = f
+
+    assert "has 0 parameters" not in Greeter.greet("x") and outcome(Greeter("me").greet) == outcome(of_python(f), Greeter("me"))
+
+    # Errors have the frames of Go, the handled exception as context, and no memory.
+    try:
+        try:
+            raise KeyError(1)
+        except KeyError as e:
+            context = e
+            g.greet("")
+    except ValueError as e:
+        assert e.__context__ is context and "golib.go" in "".join(traceback.format_exception(type(e), e, e.__traceback__)), e
+    context = e = None
+    for _ in range(100):
+        outcome(g.greet, "")
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(1000):
+        outcome(g.greet, "")
+    gc.collect()
+    assert abs(len(gc.get_objects()) - before) < 100
+
+    def work():
+        for i in range(2000):
+            if g.add(i, 1) != i + 1 or g.greet("x" * 20) != "hello, " + "x" * 20 or outcome(g.greet, "")[0] is not ValueError:
+                wrong.append(i)
+
+    wrong = []
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not wrong, wrong
+
+
 def iterators(g):
     ended = g.stopped(0)
     assert list(g.countdown(3)) == [3, 2, 1] and list(g.countdown(0)) == []
@@ -371,7 +469,7 @@ def again(g):
 def quick(g):
     """The package imports nothing that tvm_ffi has not imported."""
     new = sorted(set(sys.modules) - before)
-    assert new == ["golib", "golib._errors", "golib._tvmffi"], new
+    assert new == ["golib", "golib._errors", "golib._face", "golib._tvmffi"], new
 
 
 def broken(change, want):

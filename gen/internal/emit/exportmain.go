@@ -1,6 +1,7 @@
 package emit
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"text/template"
@@ -68,10 +69,16 @@ func Stubs(x Exported) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
+// python is the part of the C file for the Python package.
+//
+//go:embed c/python.c
+var python string
+
 // stubs is the C file. Its struct symbols is the one of package exportrt.
 var stubs = template.Must(template.New("stubs").Parse(`{{.Marker}}
 // source: {{.Path}}
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,4 +226,4 @@ SYMBOL int {{.Library}}__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
 {{range $i, $s := .Symbols}}
 FUNCTION({{$i}}, {{$s.Kind}}{{$s.Name}}){{if eq $s.Kind ""}}
 LINKED({{$i}}, {{$s.Name}}){{end}}{{end}}
-`))
+` + python))

@@ -2,6 +2,7 @@ package pyface
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -17,11 +18,52 @@ func (w *writer) function(f *face.Function) {
 	}
 	w.functions = true
 	w.pyf("\n%s = %s.function(%s, %s)\n", target, w.private, quote(f.Symbol), quote(f.Global))
-	w.def(f, def{name: name, call: target + "(%s)", convert: convert})
+	w.def(f, def{name: name, call: target + "(%s)", convert: convert, decorator: w.inC(f, convert)})
 	if f.Context {
 		w.export(w.async[f])
 		w.def(f, def{name: w.async[f], call: w.private + ".wait(" + quote(f.Name) + "%s)", convert: convert, async: true})
 	}
+}
+
+// inC returns the decorator of a function that needs no code of Python if its arguments are plain
+// values, or "". A call that Ctrl-C interrupts needs more.
+func (w *writer) inC(f *face.Function, convert string) string {
+	if f.Symbol == "" || f.Context {
+		return ""
+	}
+	var letters strings.Builder
+	required := 0
+	for _, p := range w.parameters(f, false) {
+		if !passes(p.Type) {
+			return ""
+		}
+		letter := byte('v')
+		if p.Type.Kind == face.KindString {
+			letter = 's'
+		}
+		letters.WriteByte(letter)
+		if p.Variadic {
+			letters.WriteByte('*')
+		} else if p.Default == nil {
+			required++
+		}
+	}
+	if convert != "" {
+		convert = ", " + convert
+	}
+	return fmt.Sprintf("@%s_face.function(%s, %s, %d%s)", w.private, quote(f.Symbol), quote(letters.String()), required, convert)
+}
+
+// passes reports whether an argument of type t may be a plain value: a number, a text, bytes or
+// None.
+func passes(t *face.Type) bool {
+	switch t.Kind {
+	case face.KindAny, face.KindBool, face.KindInt, face.KindFloat, face.KindBigInt, face.KindString, face.KindBytes, face.KindEnum:
+		return true
+	case face.KindOptional, face.KindUnion:
+		return slices.ContainsFunc(t.Elems, passes)
+	}
+	return false
 }
 
 // def says how a function or method is written.

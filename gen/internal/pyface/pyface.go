@@ -29,6 +29,9 @@ var support string
 //go:embed python/_errors.py
 var exceptions string
 
+//go:embed python/_face.py
+var functions string
+
 // Write returns the files of the package, without the shared library.
 func Write(l *face.Library, c Config) []face.File {
 	w := newWriter(l, c)
@@ -50,6 +53,7 @@ func Write(l *face.Library, c Config) []face.File {
 		file("__init__.py", head+w.module()),
 		file("__init__.pyi", head+w.stub()),
 		file("_errors.py", head+exceptions),
+		file("_face.py", head+functions),
 		file("_tvmffi.py", head+w.support()),
 		file("py.typed", "# "+c.Marker+"\n"),
 	}
@@ -111,6 +115,9 @@ func newWriter(l *face.Library, c Config) *writer {
 	}
 	w.records, _ = l.Records()
 	w.name()
+	for _, name := range []string{"_checking", "_errors", "_face"} {
+		w.used[w.private+name] = true
+	}
 	return w
 }
 
@@ -119,7 +126,7 @@ func (w *writer) module() string {
 	var b strings.Builder
 	b.WriteString(docstring("", w.moduleDoc()))
 	b.WriteString("\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING as " + w.private + "_checking\n\n")
-	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _tvmffi as %[1]s\n\n", w.private)
+	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _face as %[1]s_face, _tvmffi as %[1]s\n\n", w.private)
 	if imports := w.importLines("    "); imports != "" {
 		fmt.Fprintf(&b, "if %s_checking:\n%s\n", w.private, imports)
 	}
