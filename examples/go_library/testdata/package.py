@@ -87,9 +87,11 @@ def forms(g):
 
 
 def plain(g):
-    """Calls with plain values need no code of Python. What they return and raise is what that code would."""
+    """Calls with values of Python's own types need no code of Python. What they return and raise is what that code would."""
+    import collections
     import enum
     import functools
+    import resource
     import threading
     import types
     import weakref
@@ -118,8 +120,12 @@ def plain(g):
     values = [
         0, -1, 2**63 - 1, -(2**63), 2**63, 2**200, True, 1.5, float("nan"), "", "a", "seven77", "eight888", "a\0b", "\u00e9" * 50, "\ud800", b"", b"a\0b",
         b"long bytes", bytearray(b"x"), None, Whole.TWO, Text("text"), Half(0.5), object(), [1], (1, "x"), {"k": 1}, [[]], print, int, ...,
+        ["a b", "b", "long enough \u00e9"], [2**70], ["\ud800"], [object()], [None, b"x", True], {"a": [[3, 1.5, True]]}, {"a": [(1, 2, 3)] * 20}, {1: {"x": (2,)}}, [], (), {},
+        {"low": 0, "high": 37.5, "note": None}, {"low": 0, "high": 37.5, "note": "n", "more": 1}, collections.OrderedDict(a=1), [Text("text")], (2**63 - 1, "x" * 99),
+        [[[[[[[[[[[[[[[[[[["deep"]]]]]]]]]]]]]]]]]]], ((1, "one"),), {"a": 1, 2: None},
     ]  # fmt: skip
-    functions = {"add": 2, "greet": 1, "reversed": 2, "join": 2, "echo": 1, "fail": 2, "small": 3, "power": 2, "total": 2, "repeat": 3, "env": 1, "find": 1}
+    functions = {"add": 2, "greet": 1, "reversed": 2, "join": 2, "echo": 1, "fail": 2, "small": 3, "power": 2, "total": 2, "repeat": 3, "env": 1, "find": 1,
+                 "word_count": 1, "sorted": 1, "swap": 1, "within": 2, "first": 2, "div_mod": 2, "volume": 1}  # fmt: skip
     for name, n in functions.items():
         f = getattr(g, name)
         assert type(f) is not types.FunctionType, name
@@ -129,7 +135,7 @@ def plain(g):
                 if (name, args[:1]) not in (("fail", ("exit",)), ("repeat", ("",))) and not (name in ("power", "repeat", "reversed") and args and args[-1] in values[2:6]):
                     got, want = outcome(f, *args), outcome(of_python(f), *args)
                     assert got == want or "0x" in str(want), (name, args, got, want)
-        got = None
+        got = x = args = None
         # None, small numbers and such have references everywhere.
         after = [sys.getrefcount(x) for x in values]
         assert all(n == m for x, n, m in zip(values, before, after) if n < 9 and type(x) is not int), (name, before, after)
@@ -137,6 +143,17 @@ def plain(g):
         assert outcome(g.greet, **wrong) == outcome(of_python(g.greet), **wrong)
     assert g.join(*range(40)) == " ".join(map(str, range(40))) and g.repeat("ab", 2) == "ab, ab"
     assert all(type(g.greet("x" * n)) is str for n in (1, 100))
+
+    assert [type(x) for x in g.word_count(["long enough", "b"])] == [str] * 3 and g.sorted({}) == {} and g.sorted({"long key": [], "k": [[2, 1, 3]]}) == {"long key": [], "k": [[1, 2, 3]]}
+    kept = [g.echo([i, "x" * i, {"k": [i]}]) for i in range(100)]
+    gc.collect()
+    assert all(x[0] == i and x[1] == "x" * i and x[2]["k"][0] == i for i, x in enumerate(kept))
+    most, text = 0, "x" * 1000
+    for i in range(4000):
+        g.word_count([text] * 100), g.sorted({text: [[3, 2, 1]] * 20}), outcome(g.word_count, [text] * 100 + [object()])
+        if i == 400:
+            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1.5 * most
 
     # A function is what it was.
     f = g.greet

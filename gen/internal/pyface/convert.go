@@ -74,6 +74,10 @@ func (w *writer) recordConverter(r *face.Record) string {
 	}
 	after := w.py.String()
 	w.py = before
+	if len(fields) == 0 {
+		w.converted[r] = w.pooled(w.private + ".to_dict(None, None)")
+		return w.converted[r]
+	}
 	w.pyf("\n%s = %s.to_record(lambda: {%s})\n%s", name, w.private, strings.Join(fields, ", "), after)
 	return name
 }

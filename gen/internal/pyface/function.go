@@ -25,8 +25,8 @@ func (w *writer) function(f *face.Function) {
 	}
 }
 
-// inC returns the decorator of a function that needs no code of Python if its arguments are plain
-// values, or "". A call that Ctrl-C interrupts needs more.
+// inC returns the decorator of a function that needs no code of Python if its arguments are of
+// Python's own types, or "". A call that Ctrl-C interrupts needs more.
 func (w *writer) inC(f *face.Function, convert string) string {
 	if f.Symbol == "" || f.Context {
 		return ""
@@ -54,11 +54,12 @@ func (w *writer) inC(f *face.Function, convert string) string {
 	return fmt.Sprintf("@%s_face.function(%s, %s, %d%s)", w.private, quote(f.Symbol), quote(letters.String()), required, convert)
 }
 
-// passes reports whether an argument of type t may be a plain value: a number, a text, bytes or
-// None.
+// passes reports whether an argument of type t may be a number, a text, bytes, None, or a list,
+// tuple or dict.
 func passes(t *face.Type) bool {
 	switch t.Kind {
-	case face.KindAny, face.KindBool, face.KindInt, face.KindFloat, face.KindBigInt, face.KindString, face.KindBytes, face.KindEnum:
+	case face.KindAny, face.KindBool, face.KindInt, face.KindFloat, face.KindBigInt, face.KindString, face.KindBytes, face.KindEnum,
+		face.KindTuple, face.KindSequence, face.KindMapping, face.KindRecord, face.KindArray, face.KindMap, face.KindShape:
 		return true
 	case face.KindOptional, face.KindUnion:
 		return slices.ContainsFunc(t.Elems, passes)

@@ -384,7 +384,13 @@ typedef int (*visitor)(object*, void*);
   X(ssize, PyTuple_Size, (object*))                                 \
   X(object*, PyTuple_GetItem, (object*, ssize))                     \
   X(int, PyTuple_SetItem, (object*, ssize, object*))                \
+  X(object*, PyList_New, (ssize))                                   \
+  X(ssize, PyList_Size, (object*))                                  \
+  X(object*, PyList_GetItem, (object*, ssize))                      \
+  X(int, PyList_SetItem, (object*, ssize, object*))                 \
   X(object*, PyDict_New, (void))                                    \
+  X(ssize, PyDict_Size, (object*))                                  \
+  X(int, PyDict_Next, (object*, ssize*, object**, object**))        \
   X(int, PyDict_SetItem, (object*, object*, object*))               \
   X(long long, PyLong_AsLongLongAndOverflow, (object*, int*))       \
   X(object*, PyLong_FromLongLong, (long long))                      \
@@ -401,7 +407,9 @@ typedef int (*visitor)(object*, void*);
   X(void, PyErr_SetString, (object*, const char*))                  \
   X(void*, PyEval_SaveThread, (void))                               \
   X(void, PyEval_RestoreThread, (void*))
-#define VALUES(X) X(PyLong_Type) X(PyBool_Type) X(PyFloat_Type) X(PyUnicode_Type) X(PyBytes_Type) X(_Py_NoneStruct) X(_Py_TrueStruct)
+#define VALUES(X)                                                                                  \
+  X(PyLong_Type) X(PyBool_Type) X(PyFloat_Type) X(PyUnicode_Type) X(PyBytes_Type) X(PyList_Type)   \
+  X(PyTuple_Type) X(PyDict_Type) X(_Py_NoneStruct) X(_Py_TrueStruct)
 #define NAME(type, name, params) #name,
 #define FUNCTION_OF(type, name, params) type(*name) params;
 #define NAME_ONLY(name) #name,
@@ -421,16 +429,26 @@ typedef struct {
   uint32_t size;
   union { int64_t integer; double number; header* object; const char* raw; char small[8]; };
 } any;
-enum { NONE, INT, BOOL, FLOAT, RAW_STR = 8, SMALL_STR = 11, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR };
+typedef struct { // an Array, with its elements behind it
+  header base;
+  any* data;
+  int64_t size, capacity;
+  void (*end)(void*);
+} array;
+enum { NONE, INT, BOOL, FLOAT, RAW_STR = 8, SMALL_STR = 11, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, ARRAY = 71, MAP };
 
-static struct {
-  int (*TVMFFIObjectDecRef)(void*);
-  void (*TVMFFIErrorMoveFromRaised)(void**);
-  int (*TVMFFIStringFromByteArray)(const text*, any*);
-  int (*TVMFFIBytesFromByteArray)(const text*, any*);
-} tvm;
-static const char* const tvm_names[] = {"TVMFFIObjectDecRef", "TVMFFIErrorMoveFromRaised", "TVMFFIStringFromByteArray", "TVMFFIBytesFromByteArray"};
+#define TVM(X)                                                   \
+  X(int, TVMFFIObjectIncRef, (void*))                            \
+  X(int, TVMFFIObjectDecRef, (void*))                            \
+  X(void, TVMFFIErrorMoveFromRaised, (void**))                   \
+  X(int, TVMFFIStringFromByteArray, (const text*, any*))         \
+  X(int, TVMFFIBytesFromByteArray, (const text*, any*))          \
+  X(int, TVMFFIFunctionGetGlobal, (const text*, void**))         \
+  X(int, TVMFFIFunctionCall, (void*, const any*, int32_t, any*))
 
+static const char* const tvm_names[] = {TVM(NAME)};
+static struct { TVM(FUNCTION_OF) } tvm;
+static struct { void *map, *size, *iterate; } maps; // functions of libtvm_ffi
 static object* (*vectorcall)(object*, object* const*, size_t, object*); // NULL before Python 3.11
 static int release;                                                     // the GIL, during a call
 
@@ -442,9 +460,10 @@ typedef struct {
   object* (*call)(object*, object* const*, size_t, object*);
   object* weak;
   safe_call target;
-  object *python, *convert; // convert makes the result of what tvm_ffi would return, or NULL
-  object *params, *failed, *taken, *bound;
+  object *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL
+  object *params, *form, *failed, *taken, *bound;
   const char* kinds; // of the parameters: s takes text without a copy; the last may be *
+  const char* shape; // of the result, or NULL; make ends what it describes, or is NULL
   ssize required, most;
 } function;
 
@@ -492,10 +511,51 @@ static object* set_error(function* f, int code) {
   return NULL;
 }
 
-// argument makes v of a plain value. It returns 0 for all others, without an exception.
-static int argument(object* o, char kind, any* v) {
+// no drops the error of a call, and returns 0.
+static int no(void) {
+  void* e = NULL;
+  tvm.TVMFFIErrorMoveFromRaised(&e);
+  if (e != NULL) tvm.TVMFFIObjectDecRef(e);
+  return 0;
+}
+
+static int bytes_of(const char* s, ssize n, any* v) {
+  text t = {s, (size_t)n};
+  return (v->type == STR ? tvm.TVMFFIStringFromByteArray : tvm.TVMFFIBytesFromByteArray)(&t, v) == 0 || no();
+}
+
+// end_array is the deleter of an Array. It runs on any thread.
+static void end_array(void* p, int flags) {
+  array* a = p;
+  for (int64_t i = 0; (flags & 1) != 0 && i < a->size; i++) drop(&a->data[i]);
+  if ((flags & 2) != 0) free((char*)p - 16);
+}
+
+// new_array makes an Array whose elements are to be set. The 16 bytes before it are the empty
+// header of an allocation.
+static array* new_array(ssize n) {
+  char* p = malloc(16 + sizeof(array) + (size_t)n * sizeof(any));
+  if (p == NULL) return NULL;
+  memset(p, 0, 16);
+  array* a = (array*)(p + 16);
+  a->base = (header){(uint64_t)1 << 32 | 1, ARRAY, 0, (void*)end_array};
+  a->data = (any*)(a + 1), a->size = 0, a->capacity = n, a->end = NULL;
+  return a;
+}
+
+// limits end the conversion of a container. Those that contain themselves, or the same one again
+// and again, are for Python to report.
+struct limits {
+  int depth;
+  ssize elements;
+};
+
+// argument makes v of a value of a type of Python itself, without code of Python. It returns 0
+// for all others, and where it fails, without an exception.
+static int argument(object* o, char kind, struct limits* most, any* v) {
   v->size = 0;
   v->integer = 0;
+  v->type = NONE;
   if (o->type == py.PyLong_Type) {
     int overflow;
     v->type = INT;
@@ -509,13 +569,13 @@ static int argument(object* o, char kind, any* v) {
       py.PyErr_Clear();
       return 0;
     }
-    if (kind == 's' && strlen(s) == (size_t)n) { // the call ends before o does
-      v->type = RAW_STR;
-      v->raw = s;
-      return 1;
+    if (kind != 's' || strlen(s) != (size_t)n) {
+      v->type = STR;
+      return bytes_of(s, n, v);
     }
-    text t = {s, (size_t)n};
-    return tvm.TVMFFIStringFromByteArray(&t, v) == 0;
+    v->type = RAW_STR; // the call ends before o does
+    v->raw = s;
+    return 1;
   }
   if (o->type == py.PyFloat_Type) {
     v->type = FLOAT;
@@ -530,36 +590,111 @@ static int argument(object* o, char kind, any* v) {
   if (o->type == py.PyBytes_Type) {
     char* s;
     ssize n;
-    if (py.PyBytes_AsStringAndSize(o, &s, &n) != 0) {
-      py.PyErr_Clear();
-      return 0;
-    }
-    text t = {s, (size_t)n};
-    return tvm.TVMFFIBytesFromByteArray(&t, v) == 0;
+    if (py.PyBytes_AsStringAndSize(o, &s, &n) == 0) return bytes_of(s, n, v);
+    py.PyErr_Clear();
+    return 0;
   }
-  v->type = NONE;
-  return o == py._Py_NoneStruct;
+  if (o == py._Py_NoneStruct) return 1;
+  int list = o->type == py.PyList_Type, dict = o->type == py.PyDict_Type;
+  if (!list && !dict && o->type != py.PyTuple_Type) return 0;
+  ssize n = dict ? 2 * py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
+  array* a = NULL;
+  int ok = most->depth-- > 0 && (most->elements -= n) >= 0 && (a = new_array(n)) != NULL;
+  for (object *k, *x; ok && a->size < n; a->size += ok) {
+    if (dict) {
+      ok = py.PyDict_Next(o, &at, &k, &x) && argument(k, 'v', most, &a->data[a->size]);
+      if (!ok) break;
+      a->size++;
+    } else {
+      x = list ? py.PyList_GetItem(o, a->size) : py.PyTuple_GetItem(o, a->size);
+    }
+    ok = argument(x, 'v', most, &a->data[a->size]);
+  }
+  most->depth++;
+  if (ok && !dict) {
+    v->type = ARRAY;
+    v->object = &a->base;
+    return 1;
+  }
+  ok = ok && (tvm.TVMFFIFunctionCall(maps.map, a->data, (int32_t)n, v) == 0 || no());
+  if (a != NULL) tvm.TVMFFIObjectDecRef(a);
+  return ok;
 }
 
-// result makes a value of Python of v, and ends v.
-static object* result(function* f, any* v) {
-  object* o;
+static object* result(function* f, const char* shape, const any* v);
+
+// dict_of makes a dict of a Map.
+static object* dict_of(function* f, const char* key, const char* value, const any* map) {
+  any n = {.type = NONE}, at = n, first = {.type = INT}, second = {.type = INT, .integer = 1}, third = {.type = INT, .integer = 2};
+  object* dict = py.PyDict_New();
+  int ok = dict != NULL && (tvm.TVMFFIFunctionCall(maps.size, map, 1, &n) == 0 || no()) && (tvm.TVMFFIFunctionCall(maps.iterate, map, 1, &at) == 0 || no());
+  for (int64_t i = 0; ok && i < n.integer; i++) {
+    any k = {.type = NONE}, x = k, next = k;
+    object *ko = NULL, *xo = NULL;
+    ok = (tvm.TVMFFIFunctionCall(at.object, &first, 1, &k) == 0 && tvm.TVMFFIFunctionCall(at.object, &second, 1, &x) == 0 &&
+          tvm.TVMFFIFunctionCall(at.object, &third, 1, &next) == 0) || no();
+    ok = ok && (ko = result(f, key, &k)) != NULL && (xo = result(f, value, &x)) != NULL && py.PyDict_SetItem(dict, ko, xo) == 0;
+    drop(&k), drop(&x);
+    if (ko != NULL) py.Py_DecRef(ko);
+    if (xo != NULL) py.Py_DecRef(xo);
+  }
+  drop(&at);
+  if (ok) return dict;
+  if (dict != NULL) py.Py_DecRef(dict);
+  return NULL;
+}
+
+// after returns the end of a shape.
+static const char* after(const char* shape) {
+  switch (*shape++) {
+  case '?':
+  case '[': return after(shape);
+  case '{': return after(after(shape));
+  case '(':
+    while (*shape != ')') shape = after(shape);
+    return shape + 1;
+  }
+  return shape;
+}
+
+// result makes a value of Python of v, whose shape is v for any value, [ and the shape of the
+// elements for a list, { and two for a dict, ( and some and ) for a tuple, ? and one for what may
+// be None. It returns NULL without an exception if v has another shape.
+static object* result(function* f, const char* shape, const any* v) {
+  if (*shape == '?') {
+    if (v->type != NONE) return result(f, shape + 1, v);
+    shape = "v";
+  }
+  char kind = *shape++;
+  if (kind == '{') return v->type == MAP ? dict_of(f, shape, after(shape), v) : NULL;
+  if (kind == '[' || kind == '(') {
+    if (v->type != ARRAY) return NULL;
+    const array* a = (const array*)v->object;
+    object* o = kind == '[' ? py.PyList_New((ssize)a->size) : py.PyTuple_New((ssize)a->size);
+    int ok = o != NULL;
+    for (ssize i = 0; ok && i < a->size; i++) {
+      object* x = *shape == ')' ? NULL : result(f, shape, &a->data[i]);
+      ok = x != NULL && (kind == '[' ? py.PyList_SetItem : py.PyTuple_SetItem)(o, i, x) == 0; // takes x
+      if (ok && kind == '(') shape = after(shape);
+    }
+    if (ok && (kind == '[' || *shape == ')')) return o;
+    if (o != NULL) py.Py_DecRef(o);
+    return NULL;
+  }
   text t = {v->small, v->size};
+  any other = *v;
   switch (v->type) {
   case NONE: py.Py_IncRef(py._Py_NoneStruct); return py._Py_NoneStruct;
   case INT: return py.PyLong_FromLongLong(v->integer);
   case BOOL: return py.PyBool_FromLong(v->integer != 0);
   case FLOAT: return py.PyFloat_FromDouble(v->number);
+  case STR: t = *(text*)(v->object + 1); // fallthrough
   case SMALL_STR: return py.PyUnicode_DecodeUTF8(t.data, (ssize)t.size, NULL);
+  case BYTES: t = *(text*)(v->object + 1); // fallthrough
   case SMALL_BYTES: return py.PyBytes_FromStringAndSize(t.data, (ssize)t.size);
-  case STR:
-  case BYTES:
-    t = *(text*)(v->object + 1);
-    o = v->type == STR ? py.PyUnicode_DecodeUTF8(t.data, (ssize)t.size, NULL) : py.PyBytes_FromStringAndSize(t.data, (ssize)t.size);
-    drop(v);
-    return o;
   }
-  return with_pending(f->taken, *v);
+  if (v->type >= OBJECT) tvm.TVMFFIObjectIncRef(other.object);
+  return with_pending(f->taken, other);
 }
 
 // ordinary calls the function of Python.
@@ -597,21 +732,28 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
     return NULL;
   }
   if (names != NULL || n < f->required || n > f->most) return ordinary(f, args, flags, names);
-  for (const char* kind = f->kinds; i < n && argument(args[i], *kind, &a[i]); i++) {
+  struct limits most = {16, 1 << 24};
+  for (const char* kind = f->kinds; i < n && argument(args[i], *kind, &most, &a[i]); i++) {
     if (kind[1] != '*') kind++;
   }
   int code = i == n ? run(f, a, n, &r) : 0;
   for (ssize j = 0; j < i; j++) drop(&a[j]);
   if (i < n) return ordinary(f, args, flags, names);
   if (code != 0) return set_error(f, code);
-  object* o = result(f, &r);
-  if (o == NULL || f->convert == NULL) return o;
-  object* converted = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
+  object* with = f->shape == NULL ? f->convert : f->make;
+  object* o = result(f, f->shape == NULL ? "v" : f->shape, &r);
+  if (o == NULL && f->shape != NULL && !py.PyErr_Occurred()) { // Python says what is wrong with it
+    with = f->convert;
+    o = result(f, "v", &r);
+  }
+  drop(&r);
+  if (o == NULL || with == NULL) return o;
+  object* made = py.PyObject_CallFunctionObjArgs(with, o, NULL);
   py.Py_DecRef(o);
-  return converted;
+  return made;
 }
 
-#define REFERENCES(f) {&f->python, &f->convert, &f->params, &f->failed, &f->taken, &f->bound}
+#define REFERENCES(f) {&f->python, &f->convert, &f->make, &f->params, &f->form, &f->failed, &f->taken, &f->bound}
 
 static int function_clear(object* self) {
   function* f = (function*)self;
@@ -645,21 +787,24 @@ static void function_dealloc(object* self) {
 
 static object* function_new(object* type, object* args, object* options) {
   (void)options;
-  object *python, *convert, *params, *failed, *taken, *bound;
-  const char* kinds;
+  function given = {.required = 0};
   long long target, required;
-  if (!py.PyArg_ParseTuple(args, "OLOLOOOO", &python, &target, &params, &required, &convert, &failed, &taken, &bound)) return NULL;
+  if (!py.PyArg_ParseTuple(args, "OLOLOOOOOO", &given.python, &target, &given.params, &required, &given.convert, &given.form, &given.make,
+                           &given.failed, &given.taken, &given.bound)) return NULL;
   ssize n;
-  if ((kinds = py.PyUnicode_AsUTF8AndSize(params, &n)) == NULL) return NULL;
+  if ((given.kinds = py.PyUnicode_AsUTF8AndSize(given.params, &n)) == NULL) return NULL;
+  if (given.form == py._Py_NoneStruct) given.form = NULL;
+  else if ((given.shape = py.PyUnicode_AsUTF8AndSize(given.form, NULL)) == NULL) return NULL;
+  if (given.convert == py._Py_NoneStruct) given.convert = NULL;
+  if (given.make == py._Py_NoneStruct) given.make = NULL;
+  given.call = function_call;
+  given.target = (safe_call)(intptr_t)target;
+  given.required = (ssize)required;
+  given.most = n > 0 && given.kinds[n - 1] == '*' ? ARGUMENTS : n < ARGUMENTS ? n : ARGUMENTS;
   function* f = (function*)py.PyType_GenericAlloc(type, 0);
   if (f == NULL) return NULL;
-  f->call = function_call;
-  f->target = (safe_call)(intptr_t)target;
-  f->kinds = kinds;
-  f->required = required;
-  f->most = (n > 0 && kinds[n - 1] == '*') || n > ARGUMENTS ? ARGUMENTS : n;
-  f->python = python, f->params = params, f->failed = failed, f->taken = taken, f->bound = bound;
-  f->convert = convert == py._Py_NoneStruct ? NULL : convert;
+  given.base = f->base;
+  *f = given;
   object** all[] = REFERENCES(f);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (*all[i] != NULL) py.Py_IncRef(*all[i]);
@@ -734,6 +879,12 @@ SYMBOL object* golib__python(finder* find, void* process, void* library, int gil
   // Py_TPFLAGS_DEFAULT, HAVE_GC, METHOD_DESCRIPTOR, HAVE_VECTORCALL
   static spec type = {"golib.function", sizeof(function), 0, 1u << 18 | 1u << 14 | 1u << 17 | 1u << 11, slots};
   if (!find_all(find, process, python_names, sizeof py / sizeof(void*), &py) || !find_all(find, library, tvm_names, sizeof tvm / sizeof(void*), &tvm)) return NULL;
+  static const char* const names[] = {"ffi.Map", "ffi.MapSize", "ffi.MapForwardIterFunctor"};
+  void** functions[] = {&maps.map, &maps.size, &maps.iterate};
+  for (int i = 0; i < 3; i++) {
+    text name = {names[i], strlen(names[i])};
+    if (*functions[i] == NULL && tvm.TVMFFIFunctionGetGlobal(&name, functions[i]) != 0) return (object*)(intptr_t)no();
+  }
   void* p = find(process, "PyObject_Vectorcall");
   memcpy(&vectorcall, &p, sizeof p);
   release = gil;

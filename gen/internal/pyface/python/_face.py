@@ -1,4 +1,4 @@
-"""Functions that call the library with plain values, without code of Python."""
+"""Functions that call the library with values of Python's own types, without code of Python."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def function(symbol, params, required, convert=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
     params has a letter for each parameter: s for a text, v for another value, and * if the last one takes any number
-    of arguments. convert makes the result of what tvm_ffi returns.
+    of arguments. convert makes the result of what tvm_ffi returns; with a shape, C makes it.
     """
     if _class is None:
         return lambda f: f
     address = ctypes.cast(getattr(_symbols, f"{LIBRARY}__tvm_ffi_{symbol}"), ctypes.c_void_p).value
-    return lambda f: _class(f, address, params, required, convert, _failed, _taken, types.MethodType)
+    shape, make = getattr(convert, "shape", None), getattr(convert, "make", None)
+    return lambda f: _class(f, address, params, required, convert, shape, make, _failed, _taken, types.MethodType)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from enum import Enum, IntEnum
@@ -305,14 +306,24 @@ def to_enum(cls):
     return lambda value: get(value, value)
 
 
+def _shaped(convert, shape, *inner, make=None):
+    """Gives a conversion the shape that the class of functions in C knows, if those of its elements have one.
+
+    make is called with what C makes.
+    """
+    shapes = ["v" if c is None else getattr(c, "shape", None) for c in inner]
+    convert.shape, convert.make = shape.format(*shapes) if None not in shapes else None, make
+    return convert
+
+
 def to_optional(convert):
-    return lambda value: None if value is None else convert(value)
+    return _shaped(lambda value: None if value is None else convert(value), "?{}", convert)
 
 
 def to_list(convert):
     if convert is None:
-        return lambda a: [_item(a, i) for i in range(_size(a))]
-    return lambda a: [convert(_item(a, i)) for i in range(_size(a))]
+        return _shaped(lambda a: [_item(a, i) for i in range(_size(a))], "[v")
+    return _shaped(lambda a: [convert(_item(a, i)) for i in range(_size(a))], "[{}", convert)
 
 
 def to_dict(key, value):
@@ -325,7 +336,7 @@ def to_dict(key, value):
             at(2)
         return result
 
-    return to
+    return _shaped(to, "{{{}{}", key, value)
 
 
 def to_record(converts):
@@ -347,15 +358,16 @@ def to_record(converts):
 
 
 def to_tuple(*converts):
+    shape = "(" + "{}" * len(converts) + ")"
     if converts == (None, None):
-        return lambda a: (_item(a, 0), _item(a, 1))
+        return _shaped(lambda a: (_item(a, 0), _item(a, 1)), shape, *converts)
     pairs = tuple(enumerate(converts))
-    return lambda a: tuple([_item(a, i) if c is None else c(_item(a, i)) for i, c in pairs])
+    return _shaped(lambda a: tuple([_item(a, i) if c is None else c(_item(a, i)) for i, c in pairs]), shape, *converts)
 
 
 def to_named(cls, *converts):
     plain, new = to_tuple(*converts), tuple.__new__
-    return lambda a: new(cls, plain(a))
+    return _shaped(lambda a: new(cls, plain(a)), "{}", plain, make=functools.partial(new, cls))
 
 
 def to_iterator(convert):
