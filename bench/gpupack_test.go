@@ -30,7 +30,7 @@ func TestGPUPack(t *testing.T) {
 		status int
 		says   string
 	}{
-		{nil, 0, "passed: 12\nnot run: cutetest/TestResults"},
+		{nil, 0, "passed: 13\nnot run: cutetest/TestResults"},
 		{[]string{"FAKECUDA_INIT=100"}, 1, "FAILED: gputest/TestMemory"},
 	} {
 		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "run"), "-with-fake", "-faults")

@@ -48,6 +48,48 @@ func TestTwoStreams(t *testing.T) {
 	}
 }
 
+// TestCopiesComeAfter copies beside long work of a stream that the default stream waits for, as a stream of another library
+// is, without waiting for it: cuMemcpyDtoH would. It shows what an event on the default stream waits for.
+func TestCopiesComeAfter(t *testing.T) {
+	const n, rounds, launches = 1 << 20, 3, 20
+	for d, m := range prepare(t) {
+		device, k := cuda.Device(d), kernel(t, m, "add_one")
+		own := streamOn(t, device, cuda.Blocking())
+		foreign, err := cuda.StreamFromPointer(device, own.Pointer())
+		ok(t, err)
+		def, err := device.DefaultStream()
+		ok(t, err)
+		x, err := device.Alloc(4 * n)
+		ok(t, err)
+		host, err := cuda.AllocHost[float32](device, n)
+		ok(t, err)
+		for range rounds {
+			ok(t, cuda.CopyIn(x, ramp(n)))
+			for range launches {
+				ok(t, adds(k, foreign, x, x))
+			}
+			wantNumbers(t, x, plus(n, launches))
+			for range launches {
+				ok(t, adds(k, foreign, x, x))
+			}
+			ok(t, cuda.CopyOutAsync(host, x, foreign))
+			ok(t, cuda.CopyIn(x, ramp(n))) // which the kernels must not see
+			if !slices.Equal(host.Slice(), plus(n, 2*launches)) {
+				t.Errorf("%s: CopyIn came before work of a stream that it waits for", device)
+			}
+			for range launches {
+				ok(t, adds(k, foreign, x, x))
+			}
+			ok(t, cuda.CopyOutAsync(host, x, foreign))
+			ok(t, def.Synchronize())
+			if !slices.Equal(host.Slice(), plus(n, launches)) {
+				t.Errorf("%s: Synchronize of the default stream does not wait for a stream that it waits for", device)
+			}
+		}
+		ok(t, errors.Join(x.Free(), host.Free()))
+	}
+}
+
 // TestTwoDevices copies between two devices, and adds on one of them what the other has where it can reach that.
 func TestTwoDevices(t *testing.T) {
 	modules := prepare(t)
