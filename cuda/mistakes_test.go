@@ -2,6 +2,8 @@ package cuda_test
 
 import (
 	"errors"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -501,5 +503,115 @@ func TestMistakes(t *testing.T) {
 	}
 	if len(mistakes) < 20 {
 		t.Errorf("%d mistakes, want 20 at least", len(mistakes))
+	}
+}
+
+// planned is work of TestRandomPrograms: what it reads and writes, none below 0, and the work that comes before it.
+type planned struct {
+	stream, reads, writes int
+	before                map[int]bool
+}
+
+// plan is a model of what comes before what. The streams are two that do not wait for the default stream, two that do, that
+// one, and one of another device.
+type plan struct {
+	work []planned
+	host map[int]bool // what the host has waited for
+}
+
+// after adds work and all that comes before it.
+func (p *plan) after(to map[int]bool, i int) {
+	to[i] = true
+	maps.Copy(to, p.work[i].before)
+}
+
+func (p *plan) add(stream, reads, writes int) int {
+	w := planned{stream, reads, writes, maps.Clone(p.host)}
+	for i, o := range p.work {
+		if o.stream == stream || o.stream == 4 && (stream == 2 || stream == 3) || stream == 4 && (o.stream == 2 || o.stream == 3) {
+			p.after(w.before, i)
+		}
+	}
+	p.work = append(p.work, w)
+	return len(p.work) - 1
+}
+
+// wait is a wait of the host for a stream.
+func (p *plan) wait(stream int) {
+	for i, o := range p.work {
+		if o.stream == stream || stream == 4 && (o.stream == 2 || o.stream == 3) {
+			p.after(p.host, i)
+		}
+	}
+}
+
+// wrong reports whether two uses of memory, of which one writes, have no order.
+func (p *plan) wrong() bool {
+	for j, b := range p.work {
+		for i, a := range p.work[:j] {
+			if !b.before[i] && (a.writes >= 0 && (a.writes == b.writes || a.writes == b.reads) || b.writes >= 0 && b.writes == a.reads) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestRandomPrograms runs random programs, and the driver judges each as the model does.
+func TestRandomPrograms(t *testing.T) {
+	f := load(t)
+	const d, there = cuda.Device(0), cuda.Device(1)
+	def := must[*cuda.Stream](t)(d.DefaultStream())
+	streams := []*cuda.Stream{newStream(t, d), newStream(t, d), newStream(t, d, cuda.Blocking()), newStream(t, d, cuda.Blocking()), def, newStream(t, there)}
+	var events [2]*cuda.Event
+	var memory [3]*cuda.Memory
+	for i := range events {
+		events[i] = closes[*cuda.Event](t)(d.NewEvent())
+	}
+	for i := range memory {
+		memory[i] = frees[*cuda.Memory](t)(cuda.AllocOf(d, make([]float32, 4)))
+	}
+	wrong := 0
+	for seed := range 400 {
+		ok(t, errors.Join(d.Synchronize(), there.Synchronize()))
+		r, p, recorded := rand.New(rand.NewPCG(uint64(seed), 1)), &plan{host: map[int]bool{}}, [2]int{-1, -1}
+		for range 12 {
+			s, e, a, b := r.IntN(6), r.IntN(2), r.IntN(3), r.IntN(3)
+			switch kind := r.IntN(6); {
+			case kind == 0:
+				ok(t, streams[s].Synchronize())
+				p.wait(s)
+			case kind == 1:
+				ok(t, events[e].Synchronize())
+				if recorded[e] >= 0 {
+					p.after(p.host, recorded[e])
+				}
+			case kind == 2:
+				ok(t, streams[s].Wait(events[e]))
+				if i := p.add(s, -1, -1); recorded[e] >= 0 {
+					p.after(p.work[i].before, recorded[e])
+				}
+			case s == 5: // which has no event, and no memory
+			case kind == 3:
+				ok(t, events[e].Record(streams[s]))
+				recorded[e] = p.add(s, -1, -1)
+			case a == b:
+				ok(t, cuda.Fill(memory[a], float32(1), streams[s]))
+				p.add(s, -1, a)
+			default:
+				ok(t, cuda.Copy(memory[b], memory[a], streams[s]))
+				p.add(s, a, b)
+			}
+		}
+		bad := f.violated()
+		if p.wrong() != (bad != "") {
+			t.Errorf("program %d: wrong is %t; the driver found %q", seed, p.wrong(), bad)
+		}
+		if bad != "" {
+			wrong++
+		}
+	}
+	if wrong < 50 || wrong > 350 {
+		t.Errorf("%d of 400 programs are wrong: the test says little", wrong)
 	}
 }
