@@ -44,6 +44,31 @@ type finding struct {
 	Remedy  string  `json:"remedy,omitempty"`
 }
 
+// diagnosis is what doctor prints as JSON.
+type diagnosis struct {
+	Checks    []finding       `json:"checks"`
+	Libraries []probe.Shipped `json:"libraries"`
+}
+
+// shipped lists libtvm_ffi and the libraries that doctor was asked about. A check says why one is missing.
+func shipped(ctx context.Context, p *probe.Prober, in *probe.Inputs) []probe.Shipped {
+	all := []probe.Shipped{}
+	c := project.NewConfig(".", "")
+	if _, err := os.Stat(project.ConfigName); err == nil || len(in.Libs) > 0 {
+		if c, err = in.Source(); err != nil {
+			return all
+		}
+	}
+	libs, err := p.Locate(ctx, c)
+	if err != nil {
+		return all
+	}
+	for _, lib := range libs {
+		all = append(all, probe.NewShipped(lib))
+	}
+	return all
+}
+
 func newDoctor(con *console.Console, p *probe.Prober) *cobra.Command {
 	var asJSON bool
 	var in probe.Inputs
@@ -52,7 +77,8 @@ func newDoctor(con *console.Console, p *probe.Prober) *cobra.Command {
 		Short: "Show what is found on this machine, and what to do about each problem",
 		Long: `doctor looks for libtvm_ffi, for the programs that the tool uses, and for a GPU. It
 also loads each library FILE and says what it contains; without FILE, it loads those
-of ` + project.ConfigName + `, if there is one. It downloads and changes nothing.`,
+of ` + project.ConfigName + `, if there is one. It downloads and changes nothing. With --json it
+also lists these libraries with their versions, hashes and licences.`,
 		Example: `  tvmffi-bind doctor
   tvmffi-bind doctor libgarden.so`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,7 +107,7 @@ of ` + project.ConfigName + `, if there is one. It downloads and changes nothing
 				}
 			}
 			if asJSON {
-				if err := con.JSON(findings); err != nil {
+				if err := con.JSON(diagnosis{findings, shipped(cmd.Context(), p, &in)}); err != nil {
 					return err
 				}
 			} else {
@@ -388,7 +414,7 @@ func checkCache() finding {
 		}
 	}
 	for _, path := range others {
-		lines = append(lines, filepath.Base(path)+" (of another version of tvmffi-bind: not checked)")
+		lines = append(lines, filepath.Base(path)+" (its hash is not known here: not checked)")
 	}
 	slices.Sort(lines)
 	f.Found = strings.Join(append([]string{dir, joinOr(lines, "empty")}, damaged...), "\n")

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +29,7 @@ func ofPackage(lib probe.Library) string {
 }
 
 func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
-	var version string
+	var version, to string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "setup [NAME[==VERSION]|WHEEL]... [--version V]",
@@ -41,9 +44,13 @@ With the name of a Python package or the file of a wheel, setup does the same fo
 libraries of TVM-FFI in it and for the libtvm_ffi that fits them. A program that imports
 committed bindings, such as the bindings of generated/xgrammar, finds them there. For
 ` + strings.Join(project.KnownNames(), ", ") + `
-the versions and their hashes are known.`,
+the versions and their hashes are known.
+
+With --to, setup copies the libraries into a folder, and the licences and notices of
+their packages into the folder licenses below it: what a program ships.`,
 		Example: `  tvmffi-bind setup
-  tvmffi-bind setup xgrammar`,
+  tvmffi-bind setup xgrammar
+  tvmffi-bind setup xgrammar --to image/app`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return project.KnownNames(), cobra.ShellCompDirectiveNoFileComp
@@ -56,7 +63,7 @@ the versions and their hashes are known.`,
 				return err
 			}
 			if len(packages) > 0 {
-				return setupPackages(cmd.Context(), con, p, packages, asJSON)
+				return setupPackages(cmd.Context(), con, p, packages, asJSON, to)
 			}
 			lib, err := p.Core(cmd.Context(), version)
 			if err != nil {
@@ -72,6 +79,9 @@ the versions and their hashes are known.`,
 					"path": lib.Path, "package_version": lib.Identity.PackageVersion, "abi": abi, "sha256": lib.Identity.SHA256,
 				})
 			}
+			if to != "" {
+				return ship(con, to, []probe.Library{lib})
+			}
 			con.Notef("libtvm_ffi%s (C API %s); Go programs find it here:\n", ofPackage(lib), abi)
 			con.Printf("%s\n", lib.Path)
 			return nil
@@ -81,12 +91,42 @@ the versions and their hashes are known.`,
 	_ = cmd.RegisterFlagCompletionFunc("version", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return probe.CoreVersions(), cobra.ShellCompDirectiveNoFileComp
 	})
+	cmd.Flags().StringVar(&to, "to", "", "folder to copy the libraries and their licences to")
+	_ = cmd.MarkFlagDirname("to")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.MarkFlagsMutuallyExclusive("to", "json")
 	return cmd
 }
 
-// setupPackages finds or installs the libraries of known packages, and prints their paths.
-func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, packages []string, asJSON bool) error {
+// ship copies libraries and their licences into a folder.
+func ship(con *console.Console, to string, libs []probe.Library) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, lib := range libs {
+		s := probe.NewShipped(lib)
+		if err := s.CopyTo(to); err != nil {
+			return err
+		}
+		if len(s.LicenseFiles) == 0 {
+			con.Notef("%s comes without the text of a licence%s: add it\n", s.File, with(" (its package names ", s.License, ")"))
+		}
+		con.Printf("%s\n", filepath.Join(to, s.File))
+	}
+	return nil
+}
+
+// with returns the text between two others, "" if there is none.
+func with(before, text, after string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text + after
+}
+
+// setupPackages finds or installs the libraries of packages, and prints their paths, or copies them
+// to a folder.
+func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, packages []string, asJSON bool, to string) error {
 	configs := make([]*project.Config, len(packages))
 	for i, name := range packages { // all of them, before the first download
 		k, err := recipe(name)
@@ -111,7 +151,17 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if !asJSON {
+		switch {
+		case to != "":
+			for _, file := range probe.Sidecars(libs) {
+				identity := libs[len(libs)-1].Identity
+				identity.PathInPackage = path.Join(path.Dir(identity.PathInPackage), filepath.Base(file))
+				libs = append(libs, probe.Library{Path: file, Identity: identity})
+			}
+			if err := ship(con, to, libs); err != nil {
+				return err
+			}
+		case !asJSON:
 			con.Notef("libraries of %s; Go programs find them here:\n", name)
 			for _, lib := range libs {
 				con.Printf("%s\n", lib.Path)

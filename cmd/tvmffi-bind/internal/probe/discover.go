@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -198,27 +197,20 @@ var requirement = regexp.MustCompile(`^([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*\(?
 
 // coreRequirement returns the versions of libtvm_ffi that the metadata of a wheel asks for, such
 // as ">=0.1.2,<0.2". It is "" if every version will do.
-func coreRequirement(dir wheel.Dir) (string, error) {
+func coreRequirement(dir wheel.Dir) (specifiers string, err error) {
 	root := os.DirFS(dir.Root())
 	files, _ := fs.Glob(root, "*.dist-info/METADATA")
 	if len(files) != 1 {
 		return "", fmt.Errorf("%s has %d files *.dist-info/METADATA, not 1", dir.Spec(), len(files))
 	}
-	f, err := root.Open(files[0])
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() && lines.Text() != "" {
-		text, is := strings.CutPrefix(lines.Text(), "Requires-Dist:")
-		m := requirement.FindStringSubmatch(strings.TrimSpace(text))
-		if is && m != nil && wheel.Normal(m[1]) == project.CorePackage && !strings.Contains(m[3], "extra") {
-			return strings.ReplaceAll(m[2], " ", ""), nil
+	found := false
+	err = fields(root, files[0], func(key, value string) {
+		m := requirement.FindStringSubmatch(value)
+		if key == "Requires-Dist" && !found && m != nil && wheel.Normal(m[1]) == project.CorePackage && !strings.Contains(m[3], "extra") {
+			specifiers, found = strings.ReplaceAll(m[2], " ", ""), true
 		}
-	}
-	return "", lines.Err()
+	})
+	return specifiers, err
 }
 
 // satisfies reports whether a version fits all specifiers of a requirement.

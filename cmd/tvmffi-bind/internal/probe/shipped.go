@@ -1,0 +1,152 @@
+package probe
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Shipped is what a list of the parts of a program says about a library.
+type Shipped struct {
+	File    string `json:"file"`
+	Path    string `json:"path"`
+	SHA256  string `json:"sha256"`
+	Package string `json:"package,omitempty"` // of Python
+	Version string `json:"version,omitempty"`
+	// License is what the metadata of the package says, LicenseFiles has its licences and notices.
+	License      string   `json:"license,omitempty"`
+	LicenseFiles []string `json:"license_files,omitempty"`
+
+	root string // of the package
+}
+
+// NewShipped looks up the licences of a library.
+func NewShipped(l Library) Shipped {
+	s := Shipped{File: filepath.Base(l.Path), Path: l.Path, SHA256: l.Identity.SHA256, Package: l.Identity.Package, Version: l.Identity.PackageVersion}
+	rest, inside := strings.CutSuffix(filepath.ToSlash(l.Path), "/"+l.Identity.PathInPackage)
+	if s.Package == "" || !inside {
+		return s
+	}
+	s.root = filepath.FromSlash(rest)
+	root := os.DirFS(s.root)
+	records, _ := fs.Glob(root, "*.dist-info/RECORD")
+	for _, record := range records {
+		names := recorded(root, record)
+		if !slices.Contains(names, l.Identity.PathInPackage) {
+			continue // the folder has other packages, too
+		}
+		info := path.Dir(record)
+		for _, name := range names {
+			if filepath.IsLocal(filepath.FromSlash(name)) && (strings.HasPrefix(name, info+"/licenses/") || licenseFile.MatchString(path.Base(name))) {
+				s.LicenseFiles = append(s.LicenseFiles, filepath.Join(s.root, filepath.FromSlash(name)))
+			}
+		}
+		s.License = licenseIn(root, info+"/METADATA")
+	}
+	return s
+}
+
+// licenseFile matches the names of licences and notices, but not those of sources.
+var licenseFile = regexp.MustCompile(`(?i)^(licen[sc]es?|copying|notice|patents|third.?party.?notices?)([-_.](txt|md|rst|\w+\.txt|\w+))?$`)
+
+// recorded returns the paths of the files that a RECORD lists.
+func recorded(root fs.FS, file string) (names []string) {
+	f, err := root.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	lines := csv.NewReader(f)
+	lines.FieldsPerRecord, lines.LazyQuotes = -1, true
+	for {
+		fields, err := lines.Read()
+		if err != nil {
+			return names
+		}
+		names = append(names, fields[0])
+	}
+}
+
+// licenseIn returns the licence that the metadata of a package names in one line, "" if none.
+func licenseIn(root fs.FS, file string) (license string) {
+	_ = fields(root, file, func(key, value string) {
+		if key == "License-Expression" || key == "License" && license == "" {
+			license = value
+		}
+	})
+	return license
+}
+
+// fields calls yield for each field of the metadata of a package, before the description.
+func fields(root fs.FS, file string, yield func(key, value string)) error {
+	f, err := root.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() && lines.Text() != "" {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok {
+			yield(key, strings.TrimSpace(value))
+		}
+	}
+	return lines.Err()
+}
+
+// CopyTo copies the library into a folder, and the licences of its package into a folder below.
+func (s Shipped) CopyTo(dir string) error {
+	if err := copyFile(filepath.Join(dir, s.File), s.Path); err != nil {
+		return err
+	}
+	for _, file := range s.LicenseFiles {
+		name, err := filepath.Rel(s.root, file)
+		if err != nil {
+			return err
+		}
+		if _, after, ok := strings.Cut(filepath.ToSlash(name), ".dist-info/"); ok {
+			name = strings.TrimPrefix(after, "licenses/")
+		}
+		to := filepath.Join(dir, "licenses", s.Package+"-"+s.Version, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if err := copyFile(to, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFile replaces a file at once: a program that runs may have mapped the old one.
+func copyFile(to, from string) error {
+	r, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := os.CreateTemp(filepath.Dir(to), ".copy-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(w.Name())
+	defer w.Close()
+	if _, err := io.Copy(w, r); err != nil {
+		return fmt.Errorf("copy %s: %w", from, err)
+	}
+	if err := w.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.Rename(w.Name(), to)
+}
