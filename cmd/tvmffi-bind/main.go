@@ -31,7 +31,7 @@ const (
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200) // a command ends soon, and collects less
+		debug.SetGCPercent(400) // a command ends soon, and collects less
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, &console.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:])
