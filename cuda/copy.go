@@ -152,8 +152,8 @@ func (g *guard) copier() (one copier, err error) {
 }
 
 // copyNow copies between memory of Go and of the device, complete when it returns. It comes after
-// the work of the default stream, which waits for all streams that are [Blocking], whoever made
-// them, and of the environment stream. The copy itself is on a stream of this package, so a
+// the work of the default stream, which waits for all streams that are [Blocking], also of other
+// libraries, and of the environment stream. The copy itself is on a stream of this package, so a
 // capture does not meet it, and the only lock is held while an event is recorded.
 func (g *guard) copyNow(f driver.Func, address uintptr, host unsafe.Pointer, bytes int64) error {
 	env := g.envStream()

@@ -2,8 +2,10 @@ package gen
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -73,11 +75,7 @@ func (c goldenCase) outcome(t *testing.T) []txtar.File {
 	if err != nil {
 		return []txtar.File{{Name: "error.txt", Data: []byte(err.Error() + "\n")}}
 	}
-	var text bytes.Buffer
-	if err := report.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	out := []txtar.File{{Name: "report.txt", Data: text.Bytes()}}
+	out := []txtar.File{{Name: "report.txt", Data: reportText(report)}}
 	for _, f := range files {
 		switch {
 		case c.name() == "flat":
@@ -89,6 +87,35 @@ func (c goldenCase) outcome(t *testing.T) []txtar.File {
 		out = append(out, txtar.File{Name: "want/" + f.Path, Data: f.Content})
 	}
 	return out
+}
+
+// reportText returns the counts, then every entry that was skipped, renamed, left untyped or
+// not fit by its names, with the reason.
+func reportText(r Report) []byte {
+	var w bytes.Buffer
+	for _, c := range r.Counts {
+		fmt.Fprintf(&w, "%d %s %s", c.Number, c.Kind, c.Status)
+		if c.Packed > 0 {
+			fmt.Fprintf(&w, ", %d of them packed", c.Packed)
+		}
+		if c.Renamed > 0 {
+			fmt.Fprintf(&w, ", %d of them renamed", c.Renamed)
+		}
+		fmt.Fprintln(&w)
+	}
+	for _, e := range r.Entries {
+		why := stdcmp.Or(e.Reason, e.Renamed, e.Note)
+		if e.LeftOut != "" {
+			why = strings.TrimPrefix(why+"; names that do not fit: "+e.LeftOut, "; ")
+		}
+		if why != "" {
+			fmt.Fprintf(&w, "%s %s %q -> %s: %s\n", e.Status, e.Kind, e.Name, stdcmp.Or(e.GoName, "nothing"), why)
+		}
+	}
+	for _, name := range r.Unused {
+		fmt.Fprintf(&w, "names for %q: the libraries do not have it\n", name)
+	}
+	return w.Bytes()
 }
 
 // ownLines leaves out of the file with the library what the case flat shows for all, and the list of what LoadChecked

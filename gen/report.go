@@ -2,11 +2,7 @@ package gen
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
@@ -94,50 +90,4 @@ func (r *Report) count(kind Kind, status Status) *Count {
 	}
 	r.Counts = append(r.Counts, Count{Kind: kind, Status: status})
 	return &r.Counts[len(r.Counts)-1]
-}
-
-// WriteJSON writes the report as indented JSON.
-func (r Report) WriteJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
-}
-
-// WriteText writes the counts, then every entry that was skipped, renamed, left untyped or
-// not fit by its names, with the reason.
-func (r Report) WriteText(w io.Writer) error {
-	for _, c := range r.Counts {
-		line := fmt.Sprintf("%d %s %s", c.Number, c.Kind, c.Status)
-		if c.Packed > 0 {
-			line += fmt.Sprintf(", %d of them packed", c.Packed)
-		}
-		if c.Renamed > 0 {
-			line += fmt.Sprintf(", %d of them renamed", c.Renamed)
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return fmt.Errorf("write report: %w", err)
-		}
-	}
-	for _, e := range r.Entries {
-		why := cmp.Or(e.Reason, e.Renamed, e.Note)
-		if why == "" && e.LeftOut == "" {
-			continue
-		}
-		if e.LeftOut != "" {
-			why = strings.TrimPrefix(why+"; names that do not fit: "+e.LeftOut, "; ")
-		}
-		if _, err := fmt.Fprintf(w, "%s %s %q -> %s: %s\n", e.Status, e.Kind, e.Name, cmp.Or(e.GoName, "nothing"), why); err != nil {
-			return fmt.Errorf("write report: %w", err)
-		}
-	}
-	for _, name := range r.Unused {
-		if _, err := fmt.Fprintf(w, "names for %q: the libraries do not have it\n", name); err != nil {
-			return fmt.Errorf("write report: %w", err)
-		}
-	}
-	return nil
 }

@@ -196,7 +196,7 @@ func takers(t *testing.T) map[string]any {
 	}
 }
 
-// Whoever moves an argument to a Go func, and whatever func that is, gives it one
+// An argument that native code moves to a Go func of any kind gives the func one
 // reference, which ends with the callback.
 func TestGivenMoved(t *testing.T) {
 	loadGiven(t)

@@ -31,7 +31,7 @@ type Checks struct {
 type Form struct {
 	// Name is how messages name it.
 	Name string
-	// Shape says that it is a Shape of so many Sizes.
+	// Shape says that it is a Shape, whose length is the number of Sizes.
 	Shape bool
 	Sizes int
 	// Elems are the elements of a Tuple. It is not nil for an empty Tuple.

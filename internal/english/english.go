@@ -18,6 +18,8 @@ var phrases = compile([][2]string{
 	{`\band` + gap + `else\b`, `"otherwise"`},
 	{`\bas` + gap + `every` + gap + `other\b`, `"like every other"`},
 	{`\ban` + gap + `own\b`, `"one of its own"`},
+	{`\bby` + gap + `whatever` + gap + `way\b`, `"however"`},
+	{`\bwho` + `m?ever\b`, `"anyone who", or the thing itself`},
 })
 
 // negations is the number of phrases at the beginning of the list that are correct after

@@ -19,6 +19,8 @@ func TestFind(t *testing.T) {
 		{"it is a file as" + " every other", "as" + " every other"},
 		{"a class with an" + " own name", "an" + " own"},
 		{"a name of its own", ""},
+		{"loaded by" + " whatever way", "by" + " whatever way"},
+		{"it ends who" + "ever waits", "who" + "ever"},
 		{"it is told what stands inside of it, and lets go", ""},
 	} {
 		got := ""

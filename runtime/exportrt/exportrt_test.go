@@ -37,8 +37,8 @@ func called(t *testing.T, name string) int64 {
 	return n
 }
 
-// TestIncludes: an included package is registered under its own names, once, whoever
-// asks first, and stays when the package that includes it fails.
+// TestIncludes: an included package is registered under its own names, once, and stays when
+// the package that includes it fails.
 func TestIncludes(t *testing.T) {
 	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
 		t.Fatal(err)
