@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
@@ -503,6 +504,19 @@ func TestMistakes(t *testing.T) {
 	}
 	if len(mistakes) < 20 {
 		t.Errorf("%d mistakes, want 20 at least", len(mistakes))
+	}
+}
+
+// TestUnknownKernels lets a kernel that nobody models fill memory: it counts as written.
+func TestUnknownKernels(t *testing.T) {
+	r := newRig(t, load(t))
+	m := frees[*cuda.Memory](t)(cuda.Device(0).Alloc(16))
+	r.pass(r.a, must[*cuda.Memory](t)(m.Part(4, 12)))
+	ok(t, r.a.Synchronize())
+	ok(t, cuda.CopyOutAt(make([]float32, 3), m, 4, r.a))
+	ok(t, cuda.CopyOutAt(make([]float32, 1), m, 0, r.a))
+	if bad := r.f.violated(); strings.Count(bad, "that nothing has written") != 1 || !strings.Contains(bad, "reads 4 bytes") {
+		t.Errorf("found %q, want the 4 bytes before the part alone", bad)
 	}
 }
 

@@ -65,7 +65,10 @@ void check_parameters(const std::string& name, const Arguments& args) {
     }
   for (auto p : words) {
     auto b = around(blocks, p, 1);
-    if (b != blocks.end()) judge(b->second, p, b->first + b->second.size - p, "kernel " + name, true, true);
+    if (b != blocks.end()) {
+      judge(b->second, p, b->first + b->second.size - p, "kernel " + name, true, true);
+      b->second.written.add(p, b->first + b->second.size);
+    }
     auto g = around(graves, p, 1);
     if (g == graves.end() || b != blocks.end()) continue;
     violation("kernel %s receives %zx, which was freed by %s: %zu bytes at %zx", name.c_str(), p, g->second.ended, g->second.size, g->first);
