@@ -1,159 +1,102 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
-// limits bound what one request may ask for.
-type limits struct {
-	body         int64         // bytes of a request
-	source       int           // bytes of a constraint
-	tokens       int           // of an answer
-	requests     int           // that are answered at the same time
-	compilations int           // that run at the same time
-	time         time.Duration // from a request to the end of its answer
-	write        time.Duration // a client that reads nothing for so long is gone
-}
-
-var defaults = limits{body: 64 << 10, source: 16 << 10, tokens: 1024, requests: 64, compilations: 2, time: time.Minute, write: 10 * time.Second}
+const modelName = "toy"
 
 // server answers HTTP requests with a model.
 type server struct {
-	model    Model
-	masks    masks
-	grammars *grammars
-	limits   limits
-	log      *slog.Logger
-	busy     chan struct{} // one for each request that is answered
+	model      Model
+	vocabulary *xgrammar.Vocabulary
+	compiler   *xgrammar.Compiler
+	plain      []int32 // the tokens that JSON may have: no control characters
+	set        settings
+	log        *slog.Logger
+	busy       chan struct{} // one for each request that is answered
+	stopping   atomic.Bool
+
+	metrics *prometheus.Registry
+	answers *prometheus.CounterVec   // by status
+	tokens  prometheus.Counter       // of answers
+	seconds *prometheus.HistogramVec // of stages
 }
 
-func newServer(m Model, l limits, log *slog.Logger) (*server, error) {
-	g, err := newGrammars(m, l.compilations)
+func newServer(m Model, set settings, log *slog.Logger) (*server, error) {
+	v, err := xgrammar.NewVocabulary(m.Vocabulary(), xgrammar.Raw, xgrammar.VocabularyOptions{StopTokens: []int32{m.Stop()}})
 	if err != nil {
 		return nil, err
 	}
-	return &server{model: m, masks: newMasks(m.Vocabulary()), grammars: g, limits: l, log: log, busy: make(chan struct{}, l.requests)}, nil
+	c, err := xgrammar.NewCompiler(v, xgrammar.CompilerOptions{Threads: 1, CacheBytes: 64 << 20, Isolation: &set.isolation})
+	if err != nil {
+		v.Release()
+		return nil, err
+	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	f := promauto.With(r)
+	s := &server{
+		model: m, vocabulary: v, compiler: c, set: set, log: log, busy: make(chan struct{}, set.requests), metrics: r,
+		answers: f.NewCounterVec(prometheus.CounterOpts{Name: "xgrammar_server_answers_total", Help: "Answers by their HTTP status."}, []string{"status"}),
+		tokens:  f.NewCounter(prometheus.CounterOpts{Name: "xgrammar_server_tokens_total", Help: "Tokens that the model has written."}),
+		seconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "xgrammar_server_seconds", Help: "Time of the stages of an answer: compile, write.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, []string{"stage"}),
+	}
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "xgrammar_server_busy", Help: "Requests that are being answered."}, func() float64 { return float64(len(s.busy)) })
+	s.plain = make([]int32, (v.Size()+31)/32)
+	for i, token := range m.Vocabulary() {
+		if !strings.ContainsFunc(token, func(r rune) bool { return r < ' ' }) {
+			s.plain[i/32] |= 1 << (i % 32)
+		}
+	}
+	return s, nil
+}
+
+func (s *server) release() {
+	s.compiler.Release()
+	s.vocabulary.Release()
 }
 
 // handler returns the handler of all paths.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/generate", s.generate)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]string{"status": "ok"})
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": modelName, "object": "model", "created": 0, "owned_by": "xgrammar_server"}}})
 	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, "alive") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if s.stopping.Load() {
+			reply(w, http.StatusServiceUnavailable, "stopping")
+			return
+		}
+		reply(w, http.StatusOK, "ready")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
 	// A page of another site must not make a browser write texts here.
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
-// problem is an error that the client sees.
-type problem struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-// Error returns the message.
-func (p *problem) Error() string { return p.Message }
-
-var statuses = map[string]int{
-	"too_large": http.StatusRequestEntityTooLarge, "unmatchable": http.StatusUnprocessableEntity,
-	"busy": http.StatusTooManyRequests, "stopping": http.StatusServiceUnavailable, "timeout": http.StatusGatewayTimeout,
-	"internal": http.StatusInternalServerError,
-}
-
-var (
-	errStopping = &problem{"stopping", "the server stops: ask another one"}
-	errTime     = &problem{"timeout", "the answer takes too long: ask for fewer tokens or a simpler constraint"}
-	errBusy     = &problem{"busy", "too many requests are being answered: try again"}
-)
-
-// question is the body of a request, with at most one constraint.
-type question struct {
-	Prompt        string          `json:"prompt"`
-	JSON          bool            `json:"json"`
-	JSONSchema    json.RawMessage `json:"json_schema"`
-	Regex         *string         `json:"regex"`
-	Grammar       *string         `json:"grammar"`
-	StructuralTag json.RawMessage `json:"structural_tag"`
-	Whitespace    bool            `json:"whitespace"`
-	MaxTokens     int             `json:"max_tokens"`
-	Temperature   float64         `json:"temperature"`
-	Seed          uint64          `json:"seed"`
-	Stream        bool            `json:"stream"`
-}
-
-func (s *server) read(w http.ResponseWriter, r *http.Request) (question, error) {
-	q := question{MaxTokens: min(256, s.limits.tokens), Temperature: 0.8}
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, s.limits.body))
-	d.DisallowUnknownFields()
-	err := d.Decode(&q)
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return q, &problem{"too_large", fmt.Sprintf("the body has more than %d bytes", large.Limit)}
-	}
-	if err != nil {
-		return q, &problem{"invalid", "the body: " + err.Error()}
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return q, &problem{"invalid", "the body has text after the JSON object"}
-	}
-	if q.MaxTokens < 1 || q.MaxTokens > s.limits.tokens {
-		return q, &problem{"invalid", fmt.Sprintf("max_tokens is %d, want 1 to %d", q.MaxTokens, s.limits.tokens)}
-	}
-	if q.Temperature < 0 || q.Temperature > 2 {
-		return q, &problem{"invalid", fmt.Sprintf("temperature is %v, want 0 to 2", q.Temperature)}
-	}
-	return q, nil
-}
-
-// constraint returns the constraint in the question, or nil if there is none.
-func (q *question) constraint(most int) (*constraint, error) {
-	var found []constraint
-	add := func(kind string, there bool, source string) {
-		if there {
-			found = append(found, constraint{kind, source, q.Whitespace})
-		}
-	}
-	add("json", q.JSON, "")
-	for kind, raw := range map[string]json.RawMessage{"json_schema": q.JSONSchema, "structural_tag": q.StructuralTag} {
-		source := string(raw) // JSON, or a string with JSON in it
-		if bytes.HasPrefix(raw, []byte(`"`)) {
-			if err := json.Unmarshal(raw, &source); err != nil {
-				return nil, &problem{"invalid", kind + ": " + err.Error()}
-			}
-		}
-		add(kind, len(raw) > 0 && source != "null", source)
-	}
-	if q.Regex != nil {
-		add("regex", true, *q.Regex)
-	}
-	if q.Grammar != nil {
-		add("grammar", true, *q.Grammar)
-	}
-	switch {
-	case len(found) == 0:
-		return nil, nil
-	case len(found) > 1:
-		return nil, &problem{"invalid", fmt.Sprintf("the constraints %s and %s: want one at most", found[0].kind, found[1].kind)}
-	case len(found[0].source) > most:
-		return nil, &problem{"too_large", fmt.Sprintf("%s has %d bytes, want %d at most", found[0].kind, len(found[0].source), most)}
-	}
-	return &found[0], nil
-}
-
-// generate answers POST /v1/generate.
-func (s *server) generate(w http.ResponseWriter, r *http.Request) {
+// chat answers a chat completion.
+func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.busy <- struct{}{}:
 		defer func() { <-s.busy }()
@@ -161,76 +104,144 @@ func (s *server) generate(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, errBusy)
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(r.Context(), s.limits.time, errTime)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.set.time, errTime)
 	defer cancel()
-	q, err := s.read(w, r)
+	var q request
+	if err := s.read(w, r, &q); err != nil {
+		s.fail(w, err)
+		return
+	}
+	matcher, err := s.matcher(ctx, &q)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	c, err := q.constraint(s.limits.source)
-	if err != nil {
-		s.fail(w, err)
-		return
+	if matcher != nil {
+		defer matcher.Release()
 	}
-	text := &writing{model: s.model, masks: s.masks, most: q.MaxTokens, temperature: q.Temperature, chance: rand.New(rand.NewPCG(q.Seed, 0))}
-	if c != nil {
-		var m *xgrammar.GrammarMatcher
-		if m, err = s.grammars.matcher(ctx, *c); err != nil {
-			s.fail(w, err)
-			return
-		}
-		defer m.Release()
-		text.matcher, text.json = m, strings.HasPrefix(c.kind, "json")
-	}
+	start := time.Now()
+	defer func() { s.seconds.WithLabelValues("write").Observe(time.Since(start).Seconds()) }()
+	a := answer{ID: "chatcmpl-" + rand.Text(), Created: start.Unix(), Model: modelName}
 	if q.Stream {
-		s.stream(ctx, w, text, q.Prompt)
+		s.stream(ctx, w, &q, matcher, a)
 		return
 	}
-	var out strings.Builder
-	finish, used, err := text.run(ctx, q.Prompt, func(part string) error { out.WriteString(part); return nil })
+	var text strings.Builder
+	finish, used, err := s.write(ctx, &q, matcher, func(part string) error { text.WriteString(part); return nil })
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.write))
-	answer(w, http.StatusOK, end{new(out.String()), finish, used})
+	m := messageOf(&q, text.String(), &finish)
+	m.Role = "assistant"
+	a.Object, a.Choices, a.Usage = "chat.completion", []choice{{Message: m, Finish: &finish}}, &used
+	s.answers.WithLabelValues("200").Inc()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.set.write))
+	reply(w, http.StatusOK, a)
 }
 
-// end is an answer, or the last event of a stream without the text.
-type end struct {
-	Text   *string `json:"text,omitempty"`
-	Finish string  `json:"finish"`
-	Usage  usage   `json:"usage"`
+func (s *server) read(w http.ResponseWriter, r *http.Request, q *request) error {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, s.set.body))
+	err := d.Decode(q)
+	if err == nil {
+		if _, err = d.Token(); errors.Is(err, io.EOF) {
+			return q.check(s.set.tokens)
+		}
+		return invalid("body", "it has text after the JSON object")
+	}
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", large.Limit), "invalid_request_error", nil, "too_large"}
+	}
+	return invalid("body", "%v", err)
 }
 
-// stream answers with Server-Sent Events: token, many times, then done or error.
-func (s *server) stream(ctx context.Context, w http.ResponseWriter, text *writing, prompt string) {
+// matcher returns a matcher for what the answer must follow, nil for any text.
+func (s *server) matcher(ctx context.Context, q *request) (*xgrammar.Matcher, error) {
+	source, param, err := q.source()
+	if source == nil && err == nil {
+		return nil, nil
+	}
+	start := time.Now()
+	var grammar *xgrammar.Grammar
+	if err == nil {
+		grammar, err = s.compiler.Compile(ctx, source)
+	}
+	s.seconds.WithLabelValues("compile").Observe(time.Since(start).Seconds())
+	if e := (*xgrammar.Error)(nil); errors.As(err, &e) && ctx.Err() == nil {
+		return nil, invalid(param, "%s", e.Reason())
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer grammar.Release()
+	return grammar.NewMatcher(xgrammar.MatcherOptions{})
+}
+
+// messageOf returns the message of a text. If it has calls, they are why it ends.
+func messageOf(q *request, text string, finish *string) *message {
+	var m message
+	if len(q.Tools) > 0 {
+		var calls []xgrammar.ToolCall
+		text, calls = xgrammar.Qwen.Calls(text)
+		for i, c := range calls {
+			m.ToolCalls = append(m.ToolCalls, toolCall{i, "call_" + rand.Text(), "function", functionCall(c)})
+			*finish = "tool_calls"
+		}
+	}
+	if text != "" || m.ToolCalls == nil {
+		m.Content = new(content(text))
+	}
+	return &m
+}
+
+// stream answers with Server-Sent Events. A text that may have calls is sent as a whole, for only its end says what it is.
+func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, matcher *xgrammar.Matcher, a answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
-	send := func(name string, v any) error {
+	send := func(v any) error {
 		line, err := json.Marshal(v)
 		if err != nil {
 			return err
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(s.limits.write))
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, line); err != nil {
-			return err
-		}
-		return control.Flush()
-	}
-	finish, used, err := text.run(ctx, prompt, func(part string) error {
-		if send("token", map[string]string{"text": part}) != nil {
+		_ = control.SetWriteDeadline(time.Now().Add(s.set.write))
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", line); err != nil || control.Flush() != nil {
 			return context.Canceled // the client is gone
 		}
 		return nil
+	}
+	a.Object = "chat.completion.chunk"
+	delta := func(m message, finish *string) error {
+		a.Choices = []choice{{Delta: &m, Finish: finish}}
+		return send(a)
+	}
+	_ = delta(message{Role: "assistant", Content: new(content(""))}, nil)
+	var whole strings.Builder
+	finish, used, err := s.write(ctx, q, matcher, func(part string) error {
+		if len(q.Tools) > 0 {
+			whole.WriteString(part)
+			return nil
+		}
+		return delta(message{Content: new(content(part))}, nil)
 	})
+	if err == nil && whole.Len() > 0 {
+		err = delta(*messageOf(q, whole.String(), &finish), nil)
+	}
+	if err == nil {
+		err = delta(message{}, &finish)
+	}
+	if err == nil && q.StreamOptions.IncludeUsage {
+		a.Choices, a.Usage = []choice{}, &used
+		err = send(a)
+	}
 	if err != nil {
-		_ = send("error", map[string]*problem{"error": s.problem(err)}) // the client may be gone
+		p := s.problem(err)
+		s.answers.WithLabelValues(strconv.Itoa(p.status)).Inc()
+		_ = send(map[string]*problem{"error": p}) // the client may be gone
 		return
 	}
-	_ = send("done", end{nil, finish, used})
+	s.answers.WithLabelValues("200").Inc()
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
 // problem is what the client sees of an error. The log has the others.
@@ -241,22 +252,19 @@ func (s *server) problem(err error) *problem {
 	if !errors.Is(err, context.Canceled) { // then the client is gone
 		s.log.Error("request failed", "error", err)
 	}
-	return &problem{"internal", "an error that the log of the server has"}
+	return unavailable(http.StatusInternalServerError, "internal", "an error that the log of the server has")
 }
 
 func (s *server) fail(w http.ResponseWriter, err error) {
 	p := s.problem(err)
-	status := statuses[p.Code]
-	if status == 0 {
-		status = http.StatusBadRequest
-	}
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+	s.answers.WithLabelValues(strconv.Itoa(p.status)).Inc()
+	if p.status == http.StatusTooManyRequests || p.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	answer(w, status, map[string]*problem{"error": p})
+	reply(w, p.status, map[string]*problem{"error": p})
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
+func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // an error of the connection has nobody to read about it
