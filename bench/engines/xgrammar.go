@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/generated/xgrammar"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	hand "github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
 // words returns the words of a file.
@@ -41,6 +43,7 @@ func grammar(data, library string) {
 	})
 
 	matching(must(xgrammar.NewGrammarMatcher(compiled())), document, int64(len(vocabulary)))
+	several(schema, vocabulary, document)
 }
 
 // matching has the items of a matcher.
@@ -81,29 +84,31 @@ func matching(matcher *xgrammar.GrammarMatcher, document []int64, vocabulary int
 			check(matcher.Reset())
 		}
 	})
-	several(matcher, document, vocabulary)
 }
 
-// texts is how many texts a batch matcher follows.
+// texts is how many texts a batch follows.
 const texts = 16
 
-// several has the item of a batch matcher, which handles a token of each text in two calls.
-func several(matcher *xgrammar.GrammarMatcher, document []int64, vocabulary int64) {
-	var all []*xgrammar.GrammarMatcher
-	for range texts {
-		all = append(all, must(matcher.Fork()))
+// several has the item of a batch, which handles a token of each text at each step.
+func several(schema string, tokens []string, document []int64) {
+	vocabulary := must(hand.NewVocabulary(tokens, hand.Raw, hand.VocabularyOptions{StopTokens: []int32{0}}))
+	compiler := must(hand.NewCompiler(vocabulary, hand.CompilerOptions{Threads: 1}))
+	grammar := must(compiler.Compile(context.Background(), hand.JSONSchema{Text: schema}))
+	batch := must(vocabulary.NewBatch(texts, 1))
+	var all []*hand.Matcher
+	for row := range texts {
+		all = append(all, must(grammar.NewMatcher(hand.MatcherOptions{})))
+		batch.Set(row, all[row])
 	}
-	batch, array := must(xgrammar.NewBatchGrammarMatcher(1)), must(tvmffi.NewArray(all...))
-	mask := must(tvmffi.NewTensor(tvmffi.Int32, texts, (vocabulary+31)/32))
-	tokens := make([]int64, texts)
+	next, ok := make([]int32, texts), make([]bool, texts)
 	item("xg_batch", func(n int) {
 		for range n {
 			for _, token := range document {
-				for i := range tokens {
-					tokens[i] = token
+				for i := range next {
+					next[i] = int32(token)
 				}
-				check(batch.BatchFillNextTokenBitmask(array, mask))
-				must(xgrammar.BatchGrammarMatcherAcceptToken(array, tvmffi.Of(tokens...))).Release()
+				check(batch.Fill())
+				check(batch.Accept(next, ok))
 			}
 			for _, m := range all {
 				check(m.Reset())
