@@ -229,7 +229,8 @@ func apart(to, from uintptr, bytes int64) error {
 // may be on different devices, and the stream is of one of them; nil is the environment stream of
 // the device of dst. The driver goes through the host where the devices cannot reach each other.
 // Work on the other device must be waited for, by [Stream.Wait] or otherwise. Both must
-// live until the copy is done: see [Stream.Keep]. They must not overlap.
+// live until the copy is done: see [Stream.Keep]. Free waits for the device of the memory alone,
+// which may not be that of the stream. They must not overlap.
 func Copy(dst, src *Memory, stream *Stream) (err error) {
 	to, err := dst.at(nil)
 	if err != nil {
