@@ -139,6 +139,13 @@ def plain(g):
         # None, small numbers and such have references everywhere.
         after = [sys.getrefcount(x) for x in values]
         assert all(n == m for x, n, m in zip(values, before, after) if n < 9 and type(x) is not int), (name, before, after)
+    point = g.Point(3, 4)
+    for f in g.Point.norm, g.Point.move, g.Point.corners, g.Index.find, g.distance:
+        for x in values + [point, g.Circle(1, 2), g.Index()]:
+            for args in [(x,), (point, x), (x, point), (x, 1, 2)]:
+                new = [[copy.copy(a) if isinstance(a, g.Point) else a for a in args] for _ in range(2)]
+                assert outcome(f, *new[0]) == outcome(of_python(f), *new[1]) and repr(new[0]) == repr(new[1]), (f, args)
+    assert type(g.Point.norm) is type(g.add) and point.norm() == point.norm.__self__.norm() == 5 and g.distance(point, g.Circle(3, 1)) == 4
     for wrong in {"a": 1}, {"name": "x", "y": 1}, {"name": 3}, {}:
         assert outcome(g.greet, **wrong) == outcome(of_python(g.greet), **wrong)
     assert g.join(*range(40)) == " ".join(map(str, range(40))) and g.repeat("ab", 2) == "ab, ab"
@@ -442,6 +449,14 @@ def opaque(g):
     with g.Index(fold=True) as x:
         assert x.add("A text") == 0 and len(x) == 1 and x.find("text") == ["A text"]
     assert str(inspect.signature(g.Index)) == "(fold: 'bool' = True) -> 'None'"
+
+    class Early(g.Index):
+        def __init__(self, use):
+            use(self)  # before there is an object: tvm_ffi would end the process
+
+    for f in (lambda x: x.add("x"), lambda x: x.add(text="x"), lambda x: x.add(1, 2), lambda x: x.words, len, g.Index.close, lambda x: g.Index.find(x, "x")):
+        e = failure(Early, f)
+        assert type(e) is TypeError and str(e).endswith("Early'> has no object of Go yet: call super().__init__() first"), e
     for f in copy.copy, copy.deepcopy, pickle.dumps:
         e = failure(f, g.Index())
         assert type(e) is TypeError and str(e) == "Index cannot be copied or pickled: only Go sees its fields", e

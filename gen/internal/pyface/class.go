@@ -17,14 +17,17 @@ type classWriter struct {
 	*face.Class
 	name string
 	used map[string]bool
+	// members are the names of the methods and properties in Python.
+	members map[string]string
 	// targets are the variables of the functions of the library, by the name of the member.
 	targets, setters map[string]string
 	order, fields    []string
+	called           []string // statements
 }
 
 // class writes a class of objects.
 func (w *writer) class(class *face.Class) {
-	c := &classWriter{writer: w, Class: class, name: w.names[class], used: map[string]bool{}, targets: map[string]string{}, setters: map[string]string{}}
+	c := &classWriter{writer: w, Class: class, name: w.names[class], used: map[string]bool{}, members: map[string]string{}, targets: map[string]string{}, setters: map[string]string{}}
 	for _, name := range reserved {
 		c.used[name] = true
 	}
@@ -199,6 +202,7 @@ func (c *classWriter) member(f *face.Function, convert string, property bool) {
 	d := def{indent: "    ", method: true, call: c.targets[f.Name] + "(%s)", convert: convert}
 	d.name = face.Claim(c.used, inClass(f.Name))
 	d.label = c.name + "." + d.name
+	c.members[f.Name] = d.name
 	if c.overrides(f.Name) {
 		d.suffix = "  # type: ignore[override]"
 	}
@@ -206,6 +210,9 @@ func (c *classWriter) member(f *face.Function, convert string, property bool) {
 		d.decorator, d.stubDecorator = "@"+c.private+".property", "@"+c.builtin("property")
 	}
 	c.def(f, d)
+	if args := c.argsInC(f, true, convert); args != "" {
+		c.called = append(c.called, fmt.Sprintf("%s_face.method(%s, %s, %s, %s)\n", c.private, c.name, quote(d.name), c.targets[f.Name], args))
+	}
 	if f.Context && !property {
 		d.name = face.Claim(c.used, d.name+"_async")
 		d.call, d.async = c.private+".wait("+quote(c.Key+"."+f.Name)+"%s)", true
@@ -239,10 +246,10 @@ func (c *classWriter) special() {
 		c.pyif("    def %s(%s) -> %s: ...\n", name, params, result)
 	}
 	if c.Len != nil {
-		define("__len__", "self", c.builtin("int"), "return "+c.targets[c.Len.Name]+"(self)")
+		define("__len__", "self", c.builtin("int"), "return "+c.name+"."+c.members[c.Len.Name]+"(self)")
 	}
 	if c.String != nil {
-		define("__str__", "self", c.builtin("str"), "return "+c.targets[c.String.Name]+"(self)")
+		define("__str__", "self", c.builtin("str"), "return "+c.name+"."+c.members[c.String.Name]+"(self)")
 	}
 	if c.All != nil {
 		define("__iter__", "self", c.out(c.All.Results[0].Type), "return self."+inClass(c.All.Name)+"()")
@@ -290,6 +297,9 @@ func (c *classWriter) special() {
 func (c *classWriter) connect(aliases [][2]string) {
 	if len(c.order) > 0 {
 		c.pyf("\n\n%s\n", c.assignment("members", c.order, func(name string) string { return c.targets[name] }))
+	}
+	for _, line := range c.called {
+		c.pyf("%s", line)
 	}
 	if len(c.fields) > 0 {
 		c.pyf("\n%s\n", c.assignment("fields", c.fields, func(name string) string { return c.targets[name] + ", " + c.setters[name] }))

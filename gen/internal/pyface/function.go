@@ -26,22 +26,38 @@ func (w *writer) function(f *face.Function) {
 }
 
 // inC returns the decorator of a function that needs no code of Python if its arguments are of
-// Python's own types, or "". A call that Ctrl-C interrupts needs more.
+// Python's own types, or "".
 func (w *writer) inC(f *face.Function, convert string) string {
-	if f.Symbol == "" || f.Context {
+	if args := w.argsInC(f, false, convert); args != "" && f.Symbol != "" {
+		return fmt.Sprintf("@%s_face.function(%s, %s)", w.private, quote(f.Symbol), args)
+	}
+	return ""
+}
+
+// argsInC describes the parameters and the result of f for C, or returns "" if every call needs
+// code of Python, as one that Ctrl-C interrupts does.
+func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
+	if f.Context {
 		return ""
 	}
 	var letters strings.Builder
 	required := 0
-	for _, p := range w.parameters(f, false) {
+	if method {
+		letters.WriteByte('o')
+		required++
+	}
+	for _, p := range w.parameters(f, method) {
 		if !passes(p.Type) {
 			return ""
 		}
-		letter := byte('v')
-		if p.Type.Kind == face.KindString {
-			letter = 's'
+		switch t := p.Type; {
+		case t.Kind == face.KindString:
+			letters.WriteByte('s')
+		case t.Kind == face.KindClass || t.Kind == face.KindOptional && t.Elems[0].Kind == face.KindClass:
+			letters.WriteByte('o')
+		default:
+			letters.WriteByte('v')
 		}
-		letters.WriteByte(letter)
 		if p.Variadic {
 			letters.WriteByte('*')
 		} else if p.Default == nil {
@@ -51,15 +67,15 @@ func (w *writer) inC(f *face.Function, convert string) string {
 	if convert != "" {
 		convert = ", " + convert
 	}
-	return fmt.Sprintf("@%s_face.function(%s, %s, %d%s)", w.private, quote(f.Symbol), quote(letters.String()), required, convert)
+	return fmt.Sprintf("%s, %d%s", quote(letters.String()), required, convert)
 }
 
-// passes reports whether an argument of type t may be a number, a text, bytes, None, or a list,
-// tuple or dict.
+// passes reports whether an argument of type t may be a number, a text, bytes, None, a list, tuple
+// or dict, or an object of the library.
 func passes(t *face.Type) bool {
 	switch t.Kind {
 	case face.KindAny, face.KindBool, face.KindInt, face.KindFloat, face.KindBigInt, face.KindString, face.KindBytes, face.KindEnum,
-		face.KindTuple, face.KindSequence, face.KindMapping, face.KindRecord, face.KindArray, face.KindMap, face.KindShape:
+		face.KindTuple, face.KindSequence, face.KindMapping, face.KindRecord, face.KindArray, face.KindMap, face.KindShape, face.KindClass:
 		return true
 	case face.KindOptional, face.KindUnion:
 		return slices.ContainsFunc(t.Elems, passes)

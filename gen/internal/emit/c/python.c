@@ -57,9 +57,11 @@ typedef int (*visitor)(object*, void*);
   X(int, PyUnicode_CompareWithASCIIString, (object*, const char*))  \
   X(int, PyBytes_AsStringAndSize, (object*, char**, ssize*))        \
   X(object*, PyBytes_FromStringAndSize, (const char*, ssize))       \
+  X(int, PyType_IsSubtype, (object*, object*))                      \
   X(object*, PyErr_Occurred, (void))                                \
   X(void, PyErr_Clear, (void))                                      \
   X(void, PyErr_SetString, (object*, const char*))                  \
+  X(object*, PyErr_Format, (object*, const char*, ...))             \
   X(void*, PyEval_SaveThread, (void))                               \
   X(void, PyEval_RestoreThread, (void*))
 #define VALUES(X)                                                                                  \
@@ -70,10 +72,10 @@ typedef int (*visitor)(object*, void*);
 #define NAME_ONLY(name) #name,
 #define VALUE_OF(name) object* name;
 
-static const char* const python_names[] = {PYTHON(NAME) VALUES(NAME_ONLY) "PyExc_SystemError"};
+static const char* const python_names[] = {PYTHON(NAME) VALUES(NAME_ONLY) "PyExc_SystemError", "PyExc_TypeError"};
 static struct {
   PYTHON(FUNCTION_OF) VALUES(VALUE_OF)
-  object** PyExc_SystemError;
+  object **PyExc_SystemError, **PyExc_TypeError;
 } py;
 
 // Values of TVM-FFI, as its c_api.h has them.
@@ -106,18 +108,20 @@ static struct { TVM(FUNCTION_OF) } tvm;
 static struct { void *map, *size, *iterate; } maps; // functions of libtvm_ffi
 static object* (*vectorcall)(object*, object* const*, size_t, object*); // NULL before Python 3.11
 static int release;                                                     // the GIL, during a call
+static object* object_class;                                            // of all objects of tvm_ffi
 
 #define ARGUMENTS 16
 
-// function is a function of the library. Its attributes are those of the one in Python.
+// function is a function or method of the library. Its attributes are those of the one in Python.
 typedef struct {
   object base;
   object* (*call)(object*, object* const*, size_t, object*);
   object* weak;
   safe_call target;
-  object *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL
+  void* self; // of target, which callee keeps
+  object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL
   object *params, *form, *failed, *taken, *bound;
-  const char* kinds; // of the parameters: s takes text without a copy; the last may be *
+  const char* kinds; // of the parameters: s takes text without a copy, o objects; the last may be *
   const char* shape; // of the result, or NULL; make ends what it describes, or is NULL
   ssize required, most;
 } function;
@@ -205,6 +209,10 @@ struct limits {
   ssize elements;
 };
 
+// handle returns the object of TVM-FFI behind an object of tvm_ffi, which is NULL if __init__ did
+// not run.
+static header* handle(object* o) { return *(header**)(o + 1); }
+
 // argument makes v of a value of a type of Python itself, without code of Python. It returns 0
 // for all others, and where it fails, without an exception.
 static int argument(object* o, char kind, struct limits* most, any* v) {
@@ -250,6 +258,12 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
     return 0;
   }
   if (o == py._Py_NoneStruct) return 1;
+  if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
+    v->object = handle(o);
+    v->type = v->object->type;
+    tvm.TVMFFIObjectIncRef(v->object);
+    return 1;
+  }
   int list = o->type == py.PyList_Type, dict = o->type == py.PyDict_Type;
   if (!list && !dict && o->type != py.PyTuple_Type) return 0;
   ssize n = dict ? 2 * py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
@@ -371,9 +385,9 @@ static object* ordinary(function* f, object* const* args, size_t flags, object* 
 
 // run calls the library.
 static int run(function* f, const any* args, ssize n, any* r) {
-  if (!release) return f->target(NULL, args, (int32_t)n, r);
+  if (!release) return f->target(f->self, args, (int32_t)n, r);
   void* thread = py.PyEval_SaveThread();
-  int code = f->target(NULL, args, (int32_t)n, r);
+  int code = f->target(f->self, args, (int32_t)n, r);
   py.PyEval_RestoreThread(thread);
   return code;
 }
@@ -385,6 +399,11 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (f->python == NULL) { // the collector has it
     py.PyErr_SetString(*py.PyExc_SystemError, "the function was deleted");
     return NULL;
+  }
+  for (ssize k = 0; k < n && f->kinds[k] == 'o'; k++) { // tvm_ffi ends the process
+    if (py.PyType_IsSubtype(args[k]->type, object_class) && handle(args[k]) == NULL) {
+      return py.PyErr_Format(*py.PyExc_TypeError, "%R has no object of Go yet: call super().__init__() first", args[k]->type);
+    }
   }
   if (names != NULL || n < f->required || n > f->most) return ordinary(f, args, flags, names);
   struct limits most = {16, 1 << 24};
@@ -408,7 +427,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   return made;
 }
 
-#define REFERENCES(f) {&f->python, &f->convert, &f->make, &f->params, &f->form, &f->failed, &f->taken, &f->bound}
+#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->form, &f->failed, &f->taken, &f->bound}
 
 static int function_clear(object* self) {
   function* f = (function*)self;
@@ -440,12 +459,14 @@ static void function_dealloc(object* self) {
   py.Py_DecRef(type);
 }
 
+static int call_object(void* self, const void* args, int32_t n, void* result) { return tvm.TVMFFIFunctionCall(self, args, n, result); }
+
 static object* function_new(object* type, object* args, object* options) {
   (void)options;
   function given = {.required = 0};
-  long long target, required;
-  if (!py.PyArg_ParseTuple(args, "OLOLOOOOOO", &given.python, &target, &given.params, &required, &given.convert, &given.form, &given.make,
-                           &given.failed, &given.taken, &given.bound)) return NULL;
+  long long target, handle, required;
+  if (!py.PyArg_ParseTuple(args, "OOLLOLOOOOOO", &given.python, &given.callee, &target, &handle, &given.params, &required, &given.convert,
+                           &given.form, &given.make, &given.failed, &given.taken, &given.bound)) return NULL;
   ssize n;
   if ((given.kinds = py.PyUnicode_AsUTF8AndSize(given.params, &n)) == NULL) return NULL;
   if (given.form == py._Py_NoneStruct) given.form = NULL;
@@ -453,7 +474,8 @@ static object* function_new(object* type, object* args, object* options) {
   if (given.convert == py._Py_NoneStruct) given.convert = NULL;
   if (given.make == py._Py_NoneStruct) given.make = NULL;
   given.call = function_call;
-  given.target = (safe_call)(intptr_t)target;
+  given.self = (void*)(intptr_t)handle;
+  given.target = target != 0 ? (safe_call)(intptr_t)target : call_object;
   given.required = (ssize)required;
   given.most = n > 0 && given.kinds[n - 1] == '*' ? ARGUMENTS : n < ARGUMENTS ? n : ARGUMENTS;
   function* f = (function*)py.PyType_GenericAlloc(type, 0);
@@ -511,7 +533,7 @@ static int find_all(finder* find, void* library, const char* const* names, size_
 
 // {{.Library}}__python returns the class of functions, or NULL if this Python, or this tvm_ffi,
 // lacks something. process and library are the handles of the process and of libtvm_ffi.
-SYMBOL object* {{.Library}}__python(finder* find, void* process, void* library, int gil) {
+SYMBOL object* {{.Library}}__python(finder* find, void* process, void* library, object* objects, int gil) {
   static member members[] = {
       {"__vectorcalloffset__", 19, offsetof(function, call), 1, NULL},
       {"__weaklistoffset__", 19, offsetof(function, weak), 1, NULL},
@@ -543,6 +565,7 @@ SYMBOL object* {{.Library}}__python(finder* find, void* process, void* library, 
   void* p = find(process, "PyObject_Vectorcall");
   memcpy(&vectorcall, &p, sizeof p);
   release = gil;
+  py.Py_IncRef(object_class = objects);
   slots[0].value = py.PyVectorcall_Call;
   return py.PyType_FromSpec(&type);
 }

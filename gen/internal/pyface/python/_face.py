@@ -7,7 +7,7 @@ import sys
 import types
 
 from ._errors import reraise
-from ._tvmffi import FILE, LIBRARY, lib, tvm_ffi
+from ._tvmffi import FILE, LIBRARY, core, lib, tvm_ffi
 
 
 def _failed():
@@ -26,12 +26,16 @@ def _find():
     if sys.implementation.name != "cpython" or object.__basicsize__ != 16:
         return None, None, None
     try:
+        e = core.Error("RuntimeError", "", "")
+        if ctypes.c_void_p.from_address(id(e) + 16).value != e.__chandle__():
+            return None, None, None
         symbols = ctypes.PyDLL(FILE)
         make = getattr(symbols, LIBRARY + "__python")
-        make.argtypes, make.restype = [ctypes.c_void_p] * 3 + [ctypes.c_int], ctypes.py_object
+        make.argtypes = [ctypes.c_void_p] * 3 + [ctypes.py_object, ctypes.c_int]
+        make.restype = ctypes.py_object
         taken = lib.get_function("_python")
         find = ctypes.cast(ctypes.pythonapi.dlsym, ctypes.c_void_p)
-        return symbols, taken, make(find, ctypes.pythonapi._handle, tvm_ffi.LIB._handle, taken.release_gil)
+        return symbols, taken, make(find, ctypes.pythonapi._handle, tvm_ffi.LIB._handle, core.CObject, taken.release_gil)
     except (AttributeError, OSError, ValueError):
         return None, None, None
 
@@ -39,14 +43,26 @@ def _find():
 _symbols, _taken, _class = _find()
 
 
+def _made(f, callee, address, handle, params, required, convert):
+    shape, make = getattr(convert, "shape", None), getattr(convert, "make", None)
+    return _class(f, callee, address, handle, params, required, convert, shape, make, _failed, _taken, types.MethodType)
+
+
 def function(symbol, params, required, convert=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
-    params has a letter for each parameter: s for a text, v for another value, and * if the last one takes any number
-    of arguments. convert makes the result of what tvm_ffi returns; with a shape, C makes it.
+    params has a letter for each parameter: s for a text, o for an object, v for another value, and * if the last one
+    takes any number of arguments. convert makes the result of what tvm_ffi returns; with a shape, C makes it.
     """
     if _class is None:
         return lambda f: f
     address = ctypes.cast(getattr(_symbols, f"{LIBRARY}__tvm_ffi_{symbol}"), ctypes.c_void_p).value
-    shape, make = getattr(convert, "shape", None), getattr(convert, "make", None)
-    return lambda f: _class(f, address, params, required, convert, shape, make, _failed, _taken, types.MethodType)
+    return lambda f: _made(f, None, address, 0, params, required, convert)
+
+
+def method(cls, name, callee, params, required, convert=None):
+    """Does the same for a method or a property of a class, which calls a Function."""
+    if _class is not None:
+        f = cls.__dict__[name]
+        g = _made(getattr(f, "fget", f), callee, 0, callee.__chandle__(), params, required, convert)
+        setattr(cls, name, property(g, doc=f.__doc__) if isinstance(f, property) else g)
