@@ -100,7 +100,7 @@ func (s *Session) CopyToWorker0(host *tvmffi.Tensor, to *DRef) error {
 	d, err := s.command("put", number, to)
 	d.Release()
 	if err != nil {
-		forgetTensor(s.id, number)
+		takeBack(number)
 	}
 	return err
 }
@@ -119,7 +119,7 @@ func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from
 	number := lend(s.id, host)
 	d, err := s.command("take", number, from)
 	if err != nil {
-		forgetTensor(s.id, number)
+		takeBack(number)
 		return err
 	}
 	defer d.Release()

@@ -4,64 +4,50 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	tvm "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// hosted has the tensors of the controller that worker 0, a thread of it, copies to or from. The
-// call that names one takes it out.
-var hosted struct {
-	sync.Mutex
-	last    int64
-	tensors map[hostedID]*tvmffi.Tensor
-}
+// hosted has the tensors of the controller that worker 0, a thread of it, copies to or from, by number. The call that names
+// one takes it out.
+var (
+	hosted sync.Map // of loan
+	loans  atomic.Int64
+)
 
-type hostedID struct{ session, number int64 }
+type loan struct {
+	session int64
+	tensor  *tvmffi.Tensor
+}
 
 // lend notes a tensor of the controller for a session, and returns its number.
 func lend(session int64, t *tvmffi.Tensor) (number int64) {
-	hosted.Lock()
-	defer hosted.Unlock()
-	if hosted.tensors == nil {
-		hosted.tensors = map[hostedID]*tvmffi.Tensor{}
-	}
-	hosted.last++
-	hosted.tensors[hostedID{session, hosted.last}] = tvmffi.Retain(t)
-	return hosted.last
+	number = loans.Add(1)
+	hosted.Store(number, loan{session, tvmffi.Retain(t)})
+	return number
 }
 
-// forgetTensor takes back a tensor that no call names.
-func forgetTensor(session, number int64) {
-	if t := takeTensor(session, number); t != nil {
-		t.Release()
+// takeBack releases a tensor that no call names.
+func takeBack(number any) {
+	if l, ok := hosted.LoadAndDelete(number); ok {
+		l.(loan).tensor.Release()
 	}
-}
-
-// takeTensor takes a tensor out. The caller owns it.
-func takeTensor(session, number int64) *tvmffi.Tensor {
-	hosted.Lock()
-	defer hosted.Unlock()
-	id := hostedID{session, number}
-	t := hosted.tensors[id]
-	delete(hosted.tensors, id)
-	return t
 }
 
 func forgetHosted(session int64) {
-	hosted.Lock()
-	defer hosted.Unlock()
-	for id, t := range hosted.tensors {
-		if id.session == session {
-			t.Release()
-			delete(hosted.tensors, id)
+	hosted.Range(func(number, l any) bool {
+		if l.(loan).session == session {
+			takeBack(number)
 		}
-	}
+		return true
+	})
 }
 
 // put and take copy between a tensor of the controller and the one of worker 0.
 func (w *worker) put(args []tvmffi.Any) (any, error) {
-	return w.copyHosted(args, func(host, own *tvmffi.Tensor) error { return tvm.TVMTensorCopyFromTo(host, own) })
+	return w.copyHosted(args, tvm.TVMTensorCopyFromTo)
 }
 
 func (w *worker) take(args []tvmffi.Any) (any, error) {
@@ -76,10 +62,11 @@ func (w *worker) copyHosted(args []tvmffi.Any, move func(host, own *tvmffi.Tenso
 	if err != nil {
 		return nil, err
 	}
-	host := takeTensor(w.id.session, number)
-	if host == nil {
+	l, ok := hosted.LoadAndDelete(number)
+	if !ok {
 		return nil, fmt.Errorf("the controller has no tensor %d", number)
 	}
+	host := l.(loan).tensor
 	defer host.Release()
 	if f, ok := failureIn(args[1]); ok {
 		return f.value(), nil
