@@ -2,10 +2,8 @@ package rpc
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strings"
@@ -218,49 +216,4 @@ func (p *peer) send() {
 			p.conn.Close()
 		}
 	}
-}
-
-// A message is a request to the tracker: a JSON list. Its methods read the items and keep the
-// first error.
-type message struct {
-	items []json.RawMessage
-	err   error
-}
-
-func (m *message) read(r io.Reader) error {
-	err := readMessage(r, &m.items)
-	if errors.Is(err, io.EOF) && !errors.Is(err, ErrProtocol) {
-		return errGone
-	}
-	return err
-}
-
-func (m *message) into(i int, v any) {
-	if m.err != nil {
-		return
-	}
-	if i >= len(m.items) {
-		m.err = fmt.Errorf("%w: a request of %d items", ErrProtocol, len(m.items))
-		return
-	}
-	if err := json.Unmarshal(m.items[i], v); err != nil {
-		m.err = fmt.Errorf("%w: item %d of a request: %w", ErrProtocol, i, err)
-	}
-}
-
-// list reads an item that is a list of values.
-func (m *message) list(i int, values ...any) {
-	if m.into(i, &json.RawMessage{}); m.err == nil {
-		m.err = decodeList(m.items[i], values...)
-	}
-}
-
-func (m *message) int(i int) (n int) {
-	m.into(i, &n)
-	return n
-}
-
-func (m *message) text(i int) (s string) {
-	m.into(i, &s)
-	return s
 }

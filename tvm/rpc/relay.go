@@ -113,7 +113,7 @@ func (r *relay) pass(to, from net.Conn, in bool) error {
 			}
 			return err
 		}
-		r.begin(in)
+		r.within(in)
 		head, err := b.Peek(8)
 		if err != nil {
 			return half(err, len(head), 8)
@@ -138,7 +138,7 @@ func (r *relay) pass(to, from net.Conn, in bool) error {
 			}
 			_, _ = b.Discard(len(part)) // it was peeked
 			count.Add(int64(len(part)))
-			r.more(in)
+			r.within(in)
 		}
 	}
 }
@@ -150,46 +150,32 @@ func half(err error, got int, left int64) error {
 	return fmt.Errorf("a message ended early: %d of the next %d bytes came: %w", got, left, err)
 }
 
-// between, begin, more and last keep the deadline for what the peer sends: none while C++ computes.
+// between, within and last keep the deadline for what the peer sends: none while C++ computes.
 func (r *relay) between(in bool) {
-	if !in {
-		return
+	if in {
+		r.await(func() { r.inside = false })
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.inside = false
-	r.await()
 }
 
-// await sets the deadline between two messages. The caller holds the mutex.
-func (r *relay) await() {
+func (r *relay) within(in bool) {
+	if in {
+		r.await(func() { r.inside = true })
+	}
+}
+
+func (r *relay) last(in bool) { r.await(func() { r.turn = !in }) }
+
+// await sets the deadline after a change.
+func (r *relay) await(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
 	var deadline time.Time
-	if r.turn && r.limits.idle > 0 {
+	switch {
+	case r.inside:
+		deadline = time.Now().Add(r.limits.part)
+	case r.turn && r.limits.idle > 0:
 		deadline = time.Now().Add(r.limits.idle)
 	}
 	_ = r.conn.SetReadDeadline(deadline)
-}
-
-func (r *relay) begin(in bool) {
-	if !in {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.inside = true
-	_ = r.conn.SetReadDeadline(time.Now().Add(r.limits.part))
-}
-
-func (r *relay) more(in bool) {
-	if in {
-		_ = r.conn.SetReadDeadline(time.Now().Add(r.limits.part))
-	}
-}
-
-func (r *relay) last(in bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.turn = !in; !in && !r.inside {
-		r.await()
-	}
 }

@@ -2,8 +2,10 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -61,7 +63,8 @@ func (t *Tracker) Addr() net.Addr { return t.listener.Addr() }
 
 // TrackerStats counts what a tracker has done and does.
 type TrackerStats struct {
-	Summary
+	// Summary has the servers and the queues.
+	Summary Summary
 	// Connections is how many servers and clients are connected.
 	Connections int
 	// Places is how many places of servers the tracker has given to clients.
@@ -136,27 +139,36 @@ func (t *Tracker) serve(p *peer) error {
 	}
 	for {
 		p.conn.SetReadDeadline(time.Time{})
-		var message message
-		if err := message.read(p.conn); err != nil {
+		var request []json.RawMessage
+		if err := readMessage(p.conn, &request); err != nil {
+			if errors.Is(err, io.EOF) && !errors.Is(err, ErrProtocol) {
+				return errGone
+			}
 			return err
 		}
 		t.market.heard(p)
-		if err := t.handle(p, message); err != nil {
+		if err := t.handle(p, request); err != nil {
 			return err
 		}
 	}
 }
 
-func (t *Tracker) handle(p *peer, m message) error {
-	switch code := m.int(0); code {
+// handle answers a request, whose first item is its code.
+func (t *Tracker) handle(p *peer, request []json.RawMessage) error {
+	var code int
+	if err := items(request, &code); err != nil {
+		return err
+	}
+	switch code {
 	case trackerPing:
 		return p.answer(trackerSuccess)
 	case trackerPut:
-		return t.put(p, m)
+		return t.put(p, request)
 	case trackerRequest:
-		key, priority := m.text(1), m.int(3)
-		if m.err != nil {
-			return m.err
+		var key string
+		var priority int
+		if err := items(request, nil, &key, nil, &priority); err != nil {
+			return err
 		}
 		if len(key) > maxKey {
 			return fmt.Errorf("%w: a request for a key of %d bytes, where %d is the limit", ErrProtocol, len(key), maxKey)
@@ -164,9 +176,8 @@ func (t *Tracker) handle(p *peer, m message) error {
 		return t.market.request(p, key, priority)
 	case trackerUpdateInfo:
 		var info ServerInfo
-		m.into(1, &info)
-		if m.err != nil {
-			return m.err
+		if err := items(request, nil, &info); err != nil {
+			return err
 		}
 		if info.Addr[0] == nil {
 			info.Addr[0] = p.host
@@ -182,21 +193,26 @@ func (t *Tracker) handle(p *peer, m message) error {
 	}
 }
 
-func (t *Tracker) put(p *peer, m message) error {
-	key, host := m.text(1), p.host
+func (t *Tracker) put(p *peer, request []json.RawMessage) error {
+	var key, matchKey string
+	var place []json.RawMessage
 	var port int
-	var matchKey string
-	m.list(2, &port, &matchKey)
-	if len(m.items) > 3 && string(m.items[3]) != "null" {
-		host = m.text(3)
+	host := &p.host // unless the server names one
+	err := items(request, nil, &key, &place)
+	if err == nil {
+		err = items(place, &port, &matchKey)
 	}
-	if m.err != nil {
-		return m.err
+	if err == nil && len(request) > 3 && string(request[3]) != "null" {
+		host = new(string)
+		err = json.Unmarshal(request[3], host)
+	}
+	if err != nil {
+		return err
 	}
 	if !strings.HasPrefix(matchKey, key+":") || len(matchKey) > maxKey || port <= 0 || port > 0xffff {
 		return fmt.Errorf("%w: an offer of port %d and the key %.100q, which must begin with %.50q and a colon", ErrProtocol, port, matchKey, key)
 	}
-	if err := t.market.offer(offer{p, key, host, port, matchKey}); err != nil {
+	if err := t.market.offer(offer{p, key, *host, port, matchKey}); err != nil {
 		return err
 	}
 	return p.answer(trackerSuccess)

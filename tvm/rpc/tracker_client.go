@@ -157,13 +157,13 @@ func (c *TrackerClient) failed(ctx context.Context, op string, err error) error 
 }
 
 func (c *TrackerClient) request(ctx context.Context, key string, priority int) (Place, error) {
-	var place json.RawMessage
+	var place []json.RawMessage
 	if err := c.ask(ctx, &place, trackerRequest, key, "", priority); err != nil {
 		return Place{}, err
 	}
 	var host, matchKey string
 	var port uint16
-	if err := decodeList(place, &host, &port, &matchKey); err != nil {
+	if err := items(place, &host, &port, &matchKey); err != nil {
 		return Place{}, err
 	}
 	return Place{net.JoinHostPort(host, strconv.Itoa(int(port))), matchKey}, nil

@@ -57,15 +57,17 @@ func readMessage(r io.Reader, v any) error {
 	return nil
 }
 
-// decodeList reads a JSON list that has one item for each of the values.
-func decodeList(text []byte, values ...any) error {
-	var items []json.RawMessage
-	if err := json.Unmarshal(text, &items); err != nil || len(items) != len(values) {
-		return fmt.Errorf("%w: %.100q is not a list of %d items", ErrProtocol, text, len(values))
+// items reads the items of a list into the values, of which those that are nil are left out. The list may be longer.
+func items(list []json.RawMessage, values ...any) error {
+	if len(list) < len(values) {
+		return fmt.Errorf("%w: a list of %d items, expected %d", ErrProtocol, len(list), len(values))
 	}
 	for i, v := range values {
-		if err := json.Unmarshal(items[i], v); err != nil {
-			return fmt.Errorf("%w: item %d of %.100q: %w", ErrProtocol, i, text, err)
+		if v == nil {
+			continue
+		}
+		if err := json.Unmarshal(list[i], v); err != nil {
+			return fmt.Errorf("%w: item %d is %.100q: %w", ErrProtocol, i, list[i], err)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -72,9 +73,9 @@ func FuzzTracker(f *testing.F) {
 		tracker := &Tracker{}
 		tracker.market.init()
 		p := &peer{host: "h", answers: make(chan []byte, maxAnswers), offers: map[string]bool{}}
-		var m message
+		var m []json.RawMessage
 		text := append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...)
-		if m.read(bytes.NewReader(text)) == nil {
+		if readMessage(bytes.NewReader(text), &m) == nil {
 			tracker.handle(p, m)
 		}
 		tracker.market.leave(p)
