@@ -43,7 +43,7 @@
 // A session runs in its own process, because a client uploads native code: if it crashes, the
 // server and the other sessions go on, and the client gets an error. The end of the process also
 // frees everything that a vanished client has not released. A session starts in 20 to 40
-// milliseconds.
+// milliseconds. Servers and clients need Linux; elsewhere their error is errors.ErrUnsupported.
 //
 // # Security
 //
@@ -75,7 +75,6 @@
 //	server.go       Server: accepts clients, checks keys, counts sessions
 //	session.go      the life of a session on the server
 //	child.go        a session in its own process
-//	child_*.go      what that needs of the system
 //	relay.go        limits the messages of a session, and counts their bytes
 //	environment.go  the functions that TVM's library expects of a server
 //	link.go         links object files that a client uploads
@@ -88,5 +87,5 @@
 //	tracker_wire.go    messages to and from a tracker
 //	wire.go         the greeting, byte by byte
 //	errors.go       errors
-//	socket_*.go     descriptors that Go and C++ share
+//	system_*.go     descriptors that Go and C++ share, and what processes need of the system
 package rpc

@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !linux
 
 package rpc
 
@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"time"
 )
 
-var errSystem = fmt.Errorf("package tvm/rpc does not support %s: it needs descriptors as Linux and macOS have them: %w",
+var errSystem = fmt.Errorf("package tvm/rpc does not support %s: it needs descriptors as Linux has them: %w",
 	runtime.GOOS, errors.ErrUnsupported)
 
 type socket struct{ peer net.Conn }
@@ -31,6 +32,7 @@ func (s *socket) broken() bool                         { return true }
 func (s *socket) close()                               {}
 func limit(net.Conn, time.Duration) error              { return nil }
 func newPair() (*socket, net.Conn, error)              { return nil, nil, errSystem }
-func asTCP(net.Conn) *net.TCPConn                      { return nil }
 func findSocket(local, peer *net.TCPAddr) (int, error) { return -1, errSystem }
 func (s *socket) hold()                                {}
+func ownGroup(*exec.Cmd)                               {}
+func endGroup(*exec.Cmd)                               {}

@@ -1,5 +1,3 @@
-//go:build unix
-
 package rpc
 
 import (
@@ -7,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strconv"
 	"sync"
 	"syscall"
@@ -116,7 +115,7 @@ func (s *socket) replace(fd int) error {
 	if s.fd < 0 {
 		return ErrClosed
 	}
-	return dup3(s.fd, fd)
+	return unix.Dup3(s.fd, fd, unix.O_CLOEXEC)
 }
 
 // abort ends the connection for all its descriptors: calls that wait for it return.
@@ -163,9 +162,9 @@ func (s *socket) close() {
 	}
 }
 
-// limit makes the system end a TCP connection if the peer vanishes, or reads nothing, for d. The send limit is for systems
-// without the other one, and more exact: on Linux, a session with a limit of 1 s that stopped reading ended after 3 s
-// with it, and after 4 to 6 s without it.
+// limit makes the system end a TCP connection if the peer vanishes, or reads nothing, for d: sent bytes wait that long to be
+// acknowledged. The send limit is more exact: a session with a limit of 1 s that stopped reading ended after 3 s with it,
+// and after 4 to 6 s without it.
 func limit(c net.Conn, d time.Duration) error {
 	conn := asTCP(c)
 	if conn == nil {
@@ -179,7 +178,7 @@ func limit(c net.Conn, d time.Duration) error {
 	var failed error
 	return errors.Join(err, raw.Control(func(fd uintptr) {
 		t := unix.NsecToTimeval(d.Nanoseconds())
-		failed = errors.Join(unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t), setUserTimeout(int(fd), d))
+		failed = errors.Join(unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t), unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d.Milliseconds())))
 	}), failed)
 }
 
@@ -218,4 +217,32 @@ func sameAddr(a unix.Sockaddr, b *net.TCPAddr) bool {
 		return a.Port == b.Port && b.IP.Equal(a.Addr[:])
 	}
 	return false
+}
+
+// hungUp reports whether the peer has closed its side of the connection.
+func (s *socket) hungUp() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fd < 0 {
+		return true
+	}
+	fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLRDHUP}}
+	n, err := unix.Poll(fds, 0)
+	return n > 0 && err == nil
+}
+
+func cork(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_CORK, 1) }
+
+// endGroup waits until a process of ownGroup has ended, and kills the rest of its group: processes that a
+// kernel has started. The process is not reaped yet, so its ID, which is the group's, cannot be reused.
+func endGroup(cmd *exec.Cmd) {
+	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // the process itself has ended; mostly nothing is left
+}
+
+// ownGroup puts a process into its own group. endGroup ends the group.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 }
