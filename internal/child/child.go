@@ -32,11 +32,14 @@ var program = struct {
 // Main does not return in a child.
 func Main(register func() error) {
 	program.Lock()
-	if program.called {
+	again := program.called
+	if !again {
+		program.called, program.register = true, register
+	}
+	program.Unlock()
+	if again {
 		panic("rpc.Main, disco.Main or xgrammar.Main was called before: one call is for all")
 	}
-	program.called, program.register = true, register
-	program.Unlock()
 	text, ok := os.LookupEnv(variable)
 	if !ok {
 		return

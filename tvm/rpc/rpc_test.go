@@ -21,7 +21,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	rpc.Main(nil)
+	rpc.Main(func() error {
+		return tvmffi.Register("rpc.test.process", os.Getpid)
+	})
 	if role := roles[os.Getenv(roleVariable)]; role != nil {
 		role()
 		os.Exit(0)
@@ -172,7 +174,23 @@ func function(t testing.TB, m *rpc.Module, name string) *rpc.Function {
 	return f
 }
 
-// TestSession does with each kind of server what a client wants of one.
+// TestMain_register calls a func that Main has registered in the process of the session, and Main again.
+func TestMain_register(t *testing.T) {
+	server, _ := serve(t, rpc.Config{})
+	s := dial(t, server.Addr().String(), rpc.DialOptions{})
+	v, err := s.Call(limited(t, 10*time.Second), "rpc.test.process")
+	if pid, _ := tvmffi.As[int](v); err != nil || pid == 0 || pid == os.Getpid() {
+		t.Errorf("the process of the session is %d, %v", pid, err)
+	}
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, "was called before") {
+			t.Errorf("a second call of Main: %q", text)
+		}
+	}()
+	rpc.Main(nil)
+}
+
+// TestSession does with a server what a client wants of one.
 func TestSession(t *testing.T) {
 	server, _ := serve(t, rpc.Config{Key: "cpu"})
 	s := dial(t, server.Addr().String(), rpc.DialOptions{Key: "cpu"})
