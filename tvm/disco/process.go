@@ -34,7 +34,7 @@ const (
 )
 
 // start starts the worker with the given rank among size workers of this host.
-func start(rank, size, groups int, o *Options, out func(line string, fromStdout bool)) (*process, error) {
+func start(rank, size, groups int, o *Options, out func(line string)) (*process, error) {
 	ordersEnd, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -46,8 +46,7 @@ func start(rank, size, groups int, o *Options, out func(line string, fromStdout 
 	}
 	defer closeAll(repliesEnd)
 	p := &process{rank: rank, orders: orders, replies: replies, ordersEnd: ordersEnd, exited: make(chan struct{}), gone: make(chan struct{})}
-	p.stdout = &lines{line: func(s string) { out(s, true) }}
-	p.stderr = &lines{line: func(s string) { out(s, false) }}
+	p.stdout, p.stderr = &lines{line: out}, &lines{line: out}
 	widen(orders.Fd())
 	p.cmd, err = child.Command(context.Background(), role, fmt.Sprintf("%d,%d,%d", rank, size, groups), ordersEnd, repliesEnd)
 	if err == nil {

@@ -1,6 +1,7 @@
 package disco
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,21 +41,11 @@ type Options struct {
 }
 
 func (o Options) filled() *Options {
-	if o.Groups == 0 {
-		o.Groups = 1
-	}
-	if o.Output == nil {
-		o.Output = os.Stderr
-	}
-	if o.Limit == 0 {
-		o.Limit = 30 * time.Second
-	}
-	if o.CloseLimit == 0 {
-		o.CloseLimit = 5 * time.Second
-	}
-	if o.Silence == 0 {
-		o.Silence = 10 * time.Second
-	}
+	o.Groups = cmp.Or(o.Groups, 1)
+	o.Output = cmp.Or[io.Writer](o.Output, os.Stderr)
+	o.Limit = cmp.Or(o.Limit, 30*time.Second)
+	o.CloseLimit = cmp.Or(o.CloseLimit, 5*time.Second)
+	o.Silence = cmp.Or(o.Silence, 10*time.Second)
 	return &o
 }
 
@@ -69,7 +60,7 @@ type Session struct {
 	call    *generated.DRef // the function entry on all workers
 	host    *host           // nil if all workers are threads
 	nodes   []*node         // the other hosts of a socket session
-	print   func(rank int, line string, fromStdout bool)
+	print   func(rank int, line string)
 	named   map[string]*DRef // functions of a plain session
 	ccl     string           // of InitCCL, "" for this package's own
 	hub     *hub             // of that, nil in a plain session
@@ -145,9 +136,9 @@ func (s *Session) begin(ctx context.Context) (*Session, error) {
 }
 
 // printer returns a func that writes a line which a worker has printed.
-func printer(to io.Writer) func(rank int, line string, fromStdout bool) {
+func printer(to io.Writer) func(rank int, line string) {
 	var mu sync.Mutex
-	return func(rank int, line string, _ bool) {
+	return func(rank int, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		_, _ = fmt.Fprintf(to, "[worker %d] %s\n", rank, line) // an error could not be printed either

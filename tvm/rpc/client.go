@@ -106,10 +106,7 @@ func greeted(ctx context.Context, addr string, options DialOptions) (*Session, e
 			conn.Close()
 		}
 	}()
-	timeout := options.PeerTimeout
-	if timeout <= 0 {
-		timeout = 30 * time.Second
-	}
+	timeout := positive(options.PeerTimeout, 30*time.Second)
 	if err := limit(conn, timeout); err != nil {
 		return nil, err
 	}

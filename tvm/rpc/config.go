@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -82,33 +83,15 @@ func (c Config) complete() (Config, error) {
 		host = "127.0.0.1"
 	}
 	c.Addr = net.JoinHostPort(host, port)
-	if c.MaxSessions <= 0 {
-		c.MaxSessions = runtime.NumCPU()
-	}
-	if c.MaxWaiting <= 0 {
-		c.MaxWaiting = 1024
-	}
-	if c.MaxArchive <= 0 {
-		c.MaxArchive = 1 << 30
-	}
-	if c.HandshakeTimeout <= 0 {
-		c.HandshakeTimeout = 10 * time.Second
-	}
-	if c.PeerTimeout <= 0 {
-		c.PeerTimeout = 30 * time.Second
-	}
-	if c.IdleTimeout == 0 {
-		c.IdleTimeout = c.PeerTimeout
-	}
-	if c.MaxMessage <= 0 {
-		c.MaxMessage = 1 << 30
-	}
-	if c.Output == nil {
-		c.Output = os.Stderr
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.MaxSessions = positive(c.MaxSessions, runtime.NumCPU())
+	c.MaxWaiting = positive(c.MaxWaiting, 1024)
+	c.MaxArchive = positive(c.MaxArchive, 1<<30)
+	c.MaxMessage = positive(c.MaxMessage, 1<<30)
+	c.HandshakeTimeout = positive(c.HandshakeTimeout, 10*time.Second)
+	c.PeerTimeout = positive(c.PeerTimeout, 30*time.Second)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, c.PeerTimeout)
+	c.Output = cmp.Or[io.Writer](c.Output, os.Stderr)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if strings.ContainsAny(c.Key, " \t\r\n") || len(c.Key) > maxKey/2 {
 		return c, fmt.Errorf("rpc: the key %.50q has spaces or more than %d bytes", c.Key, maxKey/2)
 	}
@@ -116,4 +99,12 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("rpc: a server that registers at the tracker %s needs a Key, by which clients ask for it", c.Tracker)
 	}
 	return c, nil
+}
+
+// positive returns n if it is positive, and otherwise its default.
+func positive[T int | int64 | time.Duration](n, otherwise T) T {
+	if n > 0 {
+		return n
+	}
+	return otherwise
 }

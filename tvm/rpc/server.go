@@ -199,33 +199,29 @@ func (s *Server) wait(conn net.Conn) error {
 		return nil
 	default:
 	}
-	gone, stopped := make(chan error, 1), make(chan struct{})
+	gone := make(chan error, 1)
 	go func() { // a client sends nothing before it has the answer
-		defer close(stopped)
-		var b [1]byte
-		n, err := conn.Read(b[:])
+		n, err := conn.Read(make([]byte, 1))
 		if n > 0 {
 			err = fmt.Errorf("%w: it sent bytes before it had the answer", ErrProtocol)
 		}
 		gone <- err
 	}()
-	var err error
 	select {
 	case s.slots <- struct{}{}:
 		conn.SetReadDeadline(time.Unix(1, 0))
-		<-stopped
-		if early := <-gone; !errors.Is(early, context.DeadlineExceeded) && !isTimeout(early) {
+		if early := <-gone; !isTimeout(early) {
 			<-s.slots
 			return early
 		}
 		return conn.SetReadDeadline(time.Time{})
-	case err = <-gone:
+	case err := <-gone:
+		return fmt.Errorf("the client ended before there was room for it: %w", err)
 	case <-s.ended.Done():
 		conn.Close()
-		<-stopped
+		<-gone
 		return ErrClosed
 	}
-	return fmt.Errorf("the client ended before there was room for it: %w", err)
 }
 
 func isTimeout(err error) bool {

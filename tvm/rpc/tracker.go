@@ -49,10 +49,7 @@ func ListenTracker(config TrackerConfig) (*Tracker, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tracker{listener: l.(*net.TCPListener), logger: c.Logger, most: config.MaxConnections}
-	if t.most <= 0 {
-		t.most = 4096
-	}
+	t := &Tracker{listener: l, logger: c.Logger, most: positive(config.MaxConnections, 4096)}
 	t.market.init()
 	t.ended, t.end = context.WithCancel(context.Background())
 	return t, nil
