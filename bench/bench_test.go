@@ -66,11 +66,11 @@ func TestRatio(t *testing.T) {
 	m[key{"int", "ours", "int"}].quiet = []bool{true, true, true, false, false}
 	m[key{"int", "cpp", "int"}].quiet = []bool{false, true, false, true, true}
 	if got, _ := m.ratio("int", "cpp", "int"); got != 2 {
-		t.Errorf("%v, want that of the only run in which both were undisturbed, 2", got)
+		t.Errorf("%v, want 2, from the only run in which both were undisturbed", got)
 	}
 	m[key{"int", "cpp", "int"}].quiet = make([]bool, 5)
 	if got, _ := m.ratio("int", "cpp", "int"); got != 2.1 {
-		t.Errorf("%v, want that of all runs, 2.1", got)
+		t.Errorf("%v, want 2.1, from all runs", got)
 	}
 	if _, ok := m.ratio("int", "rust", "int"); ok {
 		t.Error("a peer that was not measured has a ratio")

@@ -37,7 +37,7 @@ func TestEngineData(t *testing.T) {
 	}
 }
 
-// TestEngineVerdicts: a ratio is that of the undisturbed runs, and overhead is beyond the C API.
+// TestEngineVerdicts: a ratio comes from the undisturbed runs, and overhead is beyond the C API.
 func TestEngineVerdicts(t *testing.T) {
 	rows, err := chosenEngines("vm_int,xg_mask,disco_tensor", 7)
 	if err != nil || len(rows) != 3 || rows[0].title != "XGrammar: masks for 7 tokens" {

@@ -162,7 +162,7 @@ func withGraphs(calls map[string]int, n int) map[string]int {
 }
 
 // TestLaunchTime checks that the time of a busy launch includes waiting for the device,
-// and that of an empty one does not.
+// and an empty one does not.
 func TestLaunchTime(t *testing.T) {
 	files := builtPeers(t)
 	const wait = 100e6 // ns, of 200 launches or 50

@@ -47,7 +47,7 @@ func TestXGrammarCommitted(t *testing.T) {
 	}
 }
 
-// upToDate fails if the tool would write other files than those of a folder here.
+// upToDate fails if the tool would write other files than a folder here has.
 func upToDate(t *testing.T, dir string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), consumer.Tool(t), "gen", "--check")

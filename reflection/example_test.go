@@ -65,7 +65,7 @@ func ExampleTypeByKey() {
 	// b int: Field `b`
 }
 
-// Every object has a type, also those of the containers.
+// Every object has a type, containers too.
 func ExampleTypeOf() {
 	a, err := tvmffi.NewArray(1, 2)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func failing() error { return io.ErrUnexpectedEOF }
 
 // The frames of an error name the func of the callback and what called C, of all
-// levels, and those of C++.
+// levels, and the frames of C++.
 func TestBacktraceOfCallback(t *testing.T) {
 	runtimetest.Balanced(t)
 	inner := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(failing))

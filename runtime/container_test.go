@@ -70,7 +70,7 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// One long string among short ones costs its size, and not that of many such.
+// One long string among short ones costs its size, not the size of many such.
 func TestLongTextAmongShort(t *testing.T) {
 	runtimetest.Load(t)
 	texts := slices.Repeat([]string{"short"}, 64)
@@ -97,7 +97,7 @@ func TestArrayOfObjects(t *testing.T) {
 	var kept, lent *runtimetest.Box
 	for i, b := range a.All() {
 		if b.I64() != int64(i) || memstat.UseCount(b) != 2 {
-			t.Errorf("element %d has %d references, want those of the array and of the loop", b.I64(), memstat.UseCount(b))
+			t.Errorf("element %d has %d references, want one of the array and one of the loop", b.I64(), memstat.UseCount(b))
 		}
 		if i == 2 {
 			lent, kept = b, tvmffi.Retain(b)

@@ -46,7 +46,7 @@ func ExampleSlice() {
 	// Output: [0 1 4 9]
 }
 
-// CopyTo copies the elements, also those of a view with gaps.
+// CopyTo copies the elements, also of a view with gaps.
 func ExampleCopyTo() {
 	t, err := tvmffi.FromSlice([]int64{1, 2, 3, 4, 5, 6}, 2, 3)
 	if err != nil {

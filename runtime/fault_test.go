@@ -54,7 +54,7 @@ func TestFaults(t *testing.T) {
 	env := []string{"CORE=" + nativetest.Library(t), "FAULTS=" + nativetest.BuildText(t, "faults", faults)}
 	for name, want := range map[string]string{
 		"here":   "SIGSEGV: segmentation violation", // Go's, with the goroutines
-		"thread": "Segfault encountered",            // that of libtvm_ffi, with the frames of C++
+		"thread": "Segfault encountered",            // from libtvm_ffi, with the frames of C++
 	} {
 		out, err := runtimetest.Child(t, "fault "+name, env...)
 		if _, ended := err.(*exec.ExitError); !ended || !strings.Contains(out, want) {

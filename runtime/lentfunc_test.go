@@ -63,7 +63,7 @@ func TestLentFunc(t *testing.T) {
 			}
 			v.Release()
 			if n := bindrt.Ref(fn).UseCount() - before; n != len(kept) {
-				t.Errorf("%d references are left, want those of %d kept funcs", n, len(kept))
+				t.Errorf("%d references are left, want one for each of %d kept funcs", n, len(kept))
 			}
 			for i := range lent {
 				_, err := lent[i](4)

@@ -13,7 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
-// The index rules and the texts are those of the library.
+// The index rules and the texts come from the library.
 func TestListMethods(t *testing.T) {
 	runtimetest.Balanced(t)
 	l := runtimetest.Must[*tvmffi.List[int64]](t)(tvmffi.NewList[int64](1, 2, 3))

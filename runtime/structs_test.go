@@ -83,7 +83,7 @@ func TestMarshal(t *testing.T) {
 	b.Release()
 }
 
-// An object is read by its fields, those of its ancestors too.
+// An object is read by its fields, inherited ones too.
 func TestUnmarshalObject(t *testing.T) {
 	runtimetest.Balanced(t)
 	var fields struct {

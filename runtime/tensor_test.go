@@ -87,7 +87,7 @@ func TestTensorShapes(t *testing.T) {
 	}
 	scalar := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{7}, []int64{}...))
 	if len(scalar.Shape()) != 0 || scalar.Len() != 1 || !scalar.Contiguous() {
-		t.Errorf("an empty shape is that of a scalar: %v", scalar.Shape())
+		t.Errorf("an empty shape makes a scalar: %v", scalar.Shape())
 	}
 	scalar.Release()
 	for _, shape := range [][]int64{{0}, {0, 3}, {3, 0}} {

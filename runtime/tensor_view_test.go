@@ -95,7 +95,7 @@ func TestTensorViews_shareMemory(t *testing.T) {
 		t.Errorf("the data is %v, want %v", data, want)
 	}
 	if part.DataPointer().Address != x.DataPointer().Address+18 {
-		t.Error("the address of the view is not that of its first element")
+		t.Error("the address of the view is not the address of its first element")
 	}
 }
 

@@ -78,7 +78,7 @@ func TestTVM(t *testing.T) {
 		switch {
 		case name == "refused":
 			if !errors.Is(err, refused) {
-				t.Errorf("the error is %v, want that of the pass", err)
+				t.Errorf("the error is %v, want the error of the pass", err)
 			}
 		case err != nil:
 			t.Errorf("%s: %v", name, err)

@@ -99,7 +99,7 @@ func TestEncodeIsStable(t *testing.T) {
 	}
 }
 
-// A file leaves out the items of libtvm_ffi if they are those of a release that Decode knows, and
+// A file leaves out the items of libtvm_ffi if it is a release that Decode knows, and
 // all of them are there again afterwards.
 func TestCoreLeftOut(t *testing.T) {
 	const file = "tvm_ffi.dll"

@@ -105,7 +105,7 @@ func TestLibraryFingerprint(t *testing.T) {
 	if s.LibraryFingerprint("libtvm_ffi.so") == garden().LibraryFingerprint("libtvm_ffi.so") {
 		t.Error("the new function is not in the fingerprint of its library")
 	}
-	// A library has the types between and behind those of others.
+	// A library has types between and behind the types of others.
 	of := func(types ...Type) string {
 		return Schema{Functions: []Function{{Name: "b.f", Library: "libb.so"}, {Name: "a.f", Library: "liba.so"}}, Types: types}.LibraryFingerprint("liba.so")
 	}
@@ -114,10 +114,10 @@ func TestLibraryFingerprint(t *testing.T) {
 		t.Error("types of another library changed the fingerprint")
 	}
 	if of(other, first) == of(other) || of(first, other, last) == of(first, other) {
-		t.Error("a type behind those of another library is not in the fingerprint")
+		t.Error("a type behind the types of another library is not in the fingerprint")
 	}
 	if (Schema{}).LibraryFingerprint("liba.so") == of() {
-		t.Error("a function behind that of another library is not in the fingerprint")
+		t.Error("a function behind a function of another library is not in the fingerprint")
 	}
 }
 

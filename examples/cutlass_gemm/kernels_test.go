@@ -59,7 +59,7 @@ func build(t *testing.T, change func(*native.Code)) string {
 	return file
 }
 
-// load compiles and loads the kernel, or loads that of a pack of bench/gpu.
+// load compiles and loads the kernel, or loads the kernel in a pack of bench/gpu.
 func load(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(nativetest.Packed(), "cutlass_gemm", "libcutlass_gemm.so")
@@ -107,7 +107,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestResults compares the product with that of plain loops where there is a GPU. Where there is none, matrices that fit
+// TestResults compares the product with the result of plain loops where there is a GPU. Where there is none, matrices that fit
 // come as far as the CUDA runtime, which says so.
 func TestResults(t *testing.T) {
 	load(t)

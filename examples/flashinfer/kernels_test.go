@@ -110,7 +110,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// functions are those of the kernels in a schema.
+// functions are the functions of the kernels in a schema.
 func functions(t *testing.T, file string) (kernels []any) {
 	t.Helper()
 	data, err := os.ReadFile(file)

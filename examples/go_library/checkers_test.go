@@ -77,7 +77,7 @@ func marked(t *testing.T, file string) []string {
 
 var reported = regexp.MustCompile(`(?m)\.py:(\d+)(?::\d+)?(?: -|:) error:`)
 
-// compare checks that the errors are those of the marked lines.
+// compare checks that the marked lines have errors, and no others.
 func compare(t *testing.T, want []string, out string) {
 	var got []string
 	for _, m := range reported.FindAllStringSubmatch(out, -1) {

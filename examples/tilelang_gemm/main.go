@@ -40,7 +40,7 @@ func run(ctx context.Context, out io.Writer, p problem) error {
 		got := must(product(function, p, a, b))
 		tiles := time.Since(start)
 		if want := inGo(p, a, b); !slices.Equal(got, want) {
-			must(0, fmt.Errorf("the product of the tile program begins with %v, that of Go with %v", got[:4], want[:4]))
+			must(0, fmt.Errorf("the product of the tile program begins with %v, the product of Go with %v", got[:4], want[:4]))
 		}
 		return must(fmt.Fprintf(out, "== A product of %d x %d and %d x %d, equal to that of Go: %v with the copies of the tensors, Go's loops %v\n",
 			p.m, p.k, p.k, p.n, tiles.Round(time.Microsecond), (time.Since(start) - tiles).Round(time.Microsecond)))

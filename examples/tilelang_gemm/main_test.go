@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestProduct compares the products of tile programs with those of Go, for problems in which
+// TestProduct compares the products of tile programs with Go's, for problems in which
 // rows, columns and tiles differ.
 func TestProduct(t *testing.T) {
 	for _, p := range []problem{

@@ -99,6 +99,6 @@ func TestPass_errors(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := transform.RunPass(pass, products(t, 1)); !errors.Is(err, refused) {
-		t.Errorf("the error is %v, want that of the pass", err)
+		t.Errorf("the error is %v, want the error of the pass", err)
 	}
 }

@@ -191,7 +191,7 @@ var functions = map[string]func(*testing.T){
 	"GetMLIRAddOneCSymbol": func(t *testing.T) {
 		plain := check.Value(lib.GetAddOneCSymbol())(t)
 		if v := check.Value(lib.GetMLIRAddOneCSymbol())(t); v == 0 || v == plain {
-			t.Errorf("the address is %#x, that of the plain symbol %#x", v, plain)
+			t.Errorf("the address is %#x, the address of the plain symbol %#x", v, plain)
 		}
 	},
 }

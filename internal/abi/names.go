@@ -1,6 +1,6 @@
 package abi
 
-//lint:file-ignore ST1005 the error texts are exactly those of the library
+//lint:file-ignore ST1005 the error texts are exactly the library's
 
 import (
 	"fmt"

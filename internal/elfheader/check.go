@@ -27,7 +27,7 @@ func checkMachine(h *Header) error {
 // Check returns an error if the loader of this platform must not open the file at path: it is
 // not a regular file, it is built for another machine, or it is shorter than its headers say. The loader of Linux maps a truncated
 // library all the same, and the process dies by SIGBUS as soon as the missing part is used;
-// those of macOS and Windows refuse it themselves. A file that is missing, that is for another
+// the loaders of macOS and Windows refuse it themselves. A file that is missing, that is for another
 // system, or that is not a library is left to the loader, which refuses it with a reason.
 func Check(path string) error {
 	info, err := os.Stat(path)

@@ -138,7 +138,7 @@ func TestOrderOfCore(t *testing.T) {
 	wantLines(t, "TVMFFI_LIBRARY", listed(top, core, &Options{}), "variable.so (named explicitly): no such file")
 	wantLines(t, "an option", listed(top, core, &Options{Core: filepath.Join(top, "option.so")}), "option.so (named explicitly): no such file")
 	if got := listed(top, File{Name: "libsample.so"}, &Options{}); len(got) != 2 {
-		t.Errorf("TVMFFI_LIBRARY is that of libtvm_ffi only: %q", got)
+		t.Errorf("TVMFFI_LIBRARY names libtvm_ffi only: %q", got)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestNoCache(t *testing.T) {
 	}
 }
 
-// The error of a candidate is that of the first check that it fails, and no later check is made.
+// The error of a candidate comes from the first check that it fails, and no later check is made.
 func TestChecks(t *testing.T) {
 	top := machine(t)
 	f := File{Name: "libsample.so", SHA256: strings.Repeat("0", 64), Package: "sample", PathInPackage: "sample/libsample.so"}
@@ -300,7 +300,7 @@ func TestIsCore(t *testing.T) {
 		}
 	}
 	if IsCore("libtvm_ffi_testing.so") || !IsCore(CoreName()) {
-		t.Error("IsCore takes another library, or not that of this machine")
+		t.Error("IsCore takes another library, or not the one for this machine")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
-// The texts are those of the loader of glibc.
+// The texts come from the loader of glibc.
 func TestRemedyForFile(t *testing.T) {
 	for reason, want := range map[string]string{
 		"/lib/libc.so.6: version `GLIBC_2.99' not found (required by /x/lib.so)":          "it needs GLIBC_2.99 of a newer glibc: ",

@@ -45,7 +45,7 @@ func pairs(t testing.TB, f *calls.Func, add func(p *calls.Pack, i int), n int) u
 func TestMapTable(t *testing.T) {
 	load(t)
 	if !maptable.Readable() {
-		t.Fatal("the maps of this library are not readable: the layout in internal/abi is not that of the library")
+		t.Fatal("the maps of this library are not readable: the library has another layout than internal/abi")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func(i int) string {

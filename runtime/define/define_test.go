@@ -85,7 +85,7 @@ func TestDefine(t *testing.T) {
 	}
 }
 
-// Setters return the same errors as those of C++ fields.
+// Setters return the same errors as setters of C++ fields.
 func TestDefineSetterErrors(t *testing.T) {
 	p := runtimetest.NewPoint(t, runtimetest.Point{X: 3, Name: "n"})
 	defer p.Release()

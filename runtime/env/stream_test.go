@@ -24,7 +24,7 @@ func TestWithStream(t *testing.T) {
 		}
 		return inC
 	}
-	t.Run("the stream is that of one device and thread until f returns", func(t *testing.T) {
+	t.Run("the stream belongs to one device and thread until f returns", func(t *testing.T) {
 		mine := errors.New("mine")
 		err := env.WithStream(tvmffi.CUDA(1), tvmffi.Pointer{Address: 0x10}, func() error {
 			if s := current(t, tvmffi.CUDA(1)); s != 0x10 {

@@ -83,7 +83,7 @@ func TestCallee(t *testing.T) {
 	}
 	inside = func() {
 		if n := bindrt.Ref(fn).UseCount(); n != 2 {
-			t.Errorf("%d references, want 2: ours and that of the kept func", n)
+			t.Errorf("%d references, want 2: ours and one of the kept func", n)
 		}
 		if x, err := lent(4); err != nil || x != 8 {
 			t.Error(x, err)

@@ -128,7 +128,7 @@ func TestStructuralKey(t *testing.T) {
 	})
 	t.Run("text, hash and value", func(t *testing.T) {
 		if k := of(t, []any{1, "x"}); k.String() != `(1, "x")` || k.Hash() != of(t, []any{1, "x"}).Hash() || k == (structural.Key{}) {
-			t.Errorf("key %v with hash %d, want that of an equal value", k, k.Hash())
+			t.Errorf("key %v with hash %d, want the hash of an equal value", k, k.Hash())
 		}
 		v := of(t, f).Value()
 		if got := runtimetest.Must[*runtimetest.Func](t)(tvmffi.As[*runtimetest.Func](v)); !tvmffi.Same(got, f) {

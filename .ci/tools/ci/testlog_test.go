@@ -24,7 +24,7 @@ func testModule(t *testing.T, functions string) string {
 	return dir
 }
 
-// events are those of the go command for a module with the given test functions.
+// events are the events of the go command for a module with the given test functions.
 func events(t *testing.T, functions string) []byte {
 	t.Helper()
 	cmd := exec.Command("go", "test", "-json", ".")

@@ -104,7 +104,7 @@ func write(t *testing.T, code, test, user string) *pkg {
 	return list(t.Context(), "", "./p")[0]
 }
 
-// A change is judged by the tests of the package, then by those of the packages that import it.
+// A change is judged by the tests of the package, then by the tests of the packages that import it.
 func TestTry(t *testing.T) {
 	const code = "package p\n\nfunc Abs(x int) int {\n\tif x < 0 {\n\t\treturn -x\n\t}\n\treturn x\n}\n\nvar Name = len(\"a\" + \"b\")\n\nvar One = 1\n"
 	const test = "package p\n\nimport \"testing\"\n\nfunc TestAbs(t *testing.T) {\n\tif Abs(-2) != 2 || Abs(2) != 2 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n"

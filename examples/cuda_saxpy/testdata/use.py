@@ -88,7 +88,7 @@ if fake:
 
 lib.saxpy(dx, dy, 2.0, None)
 kernel(dx, dy, 1, 0)
-with tvm_ffi.use_raw_stream(dx.device, 0):  # a stream that is given goes before that of the environment
+with tvm_ffi.use_raw_stream(dx.device, 0):  # a stream that is given goes before the stream of the environment
     for f in functions:
         s = new_stream()
         f(dx, dy, 0.5, s.value)

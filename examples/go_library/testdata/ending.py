@@ -9,7 +9,7 @@ import time
 import types
 import warnings
 
-early = []  # exit handlers that run after that of the library
+early = []  # exit handlers that run after the handler of the library
 atexit.register(lambda: [f() for f in early])
 
 import numpy as np

@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 import tvm_ffi
 
-early = []  # exit handlers that run after that of the library
+early = []  # exit handlers that run after the handler of the library
 atexit.register(lambda: [f() for f in early])
 warnings.filterwarnings("ignore", category=DeprecationWarning)  # of fork with threads
 

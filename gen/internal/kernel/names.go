@@ -67,7 +67,7 @@ func (k *Kernel) names() {
 	}
 }
 
-// path is the name of a parameter, after those of the tuples that it is in: "t k" for the
+// path is the name of a parameter, after the names of the tuples that it is in: "t k" for the
 // element k, and "t 1" for an element without a name.
 func (k *Kernel) path(operand int) string {
 	at := &k.Plan.Operands[operand]

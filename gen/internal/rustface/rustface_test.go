@@ -74,7 +74,7 @@ func everything() *face.Library {
 	}
 	child.Methods = []*face.Function{one("norm", text), one("Norm", text)}
 	l.Functions = append(l.Functions, options("self", color, mode), options("load", color, mode), &face.Function{Name: "any", GoName: "Any", Symbol: "any", Packed: true})
-	// All defaults are those of Rust.
+	// All defaults are Rust's.
 	l.Functions = append(l.Functions, &face.Function{Name: "same", GoName: "Same", Symbol: "same", Params: []face.Param{
 		{Name: "d", Type: &face.Type{Kind: face.KindOptional, Elems: []*face.Type{integer}}, Default: &face.Value{Kind: face.KindNone}},
 	}})

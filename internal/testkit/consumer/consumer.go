@@ -90,7 +90,7 @@ var watched = []string{"cmd", "cuda", "gen", "generated", "internal", "native", 
 var start, startErr = os.Getwd()
 
 // watch reads the folders of the product and of the package under test. go test keeps the result of a test until a file
-// or folder changes that the test process has opened. Here these are sources that only its children read: those of a
+// or folder changes that the test process has opened. Here these are sources that only its children read: the sources of a
 // tool, a library or a module.
 var watch = sync.OnceValue(func() error {
 	root, err := nativetest.Root()
@@ -113,7 +113,7 @@ var watch = sync.OnceValue(func() error {
 	return read(start, "")
 })
 
-// read reads the folders below dir, but for those of a name.
+// read reads the folders below dir, but for folders of a name.
 func read(dir, except string) error {
 	return filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == except {

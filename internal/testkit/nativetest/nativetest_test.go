@@ -94,7 +94,7 @@ func TestBuildText(t *testing.T) {
 	}
 }
 
-// link makes a cache whose wheels are those of the real one.
+// link makes a cache with the wheels of the real one.
 func link(t *testing.T, cache string) {
 	t.Helper()
 	real := filepath.Dir(Wheel(t, Version()).Root())

@@ -111,7 +111,7 @@ func checkNames(t *testing.T, c *Config, files map[string][]byte) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.Items)) {
 			if doc := f.Items[name].Doc; strings.Contains(doc, "----") || strings.Contains(doc, "Parameters\n") {
-				t.Errorf("the doc of %s is that of the library", name)
+				t.Errorf("%s has the doc of the library", name)
 			}
 		}
 	}

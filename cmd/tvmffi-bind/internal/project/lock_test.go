@@ -74,7 +74,7 @@ func TestLock_keepsOtherPlatformsWhileTheInterfaceStays(t *testing.T) {
 		same.Adopt(previous)
 		hashes := same.library("libgarden.so").SHA256
 		if hashes["plan9/mips"] != "bb" || hashes[Platform()] != c.want {
-			t.Errorf("package %q: hashes %v, want that of plan9 and %q for this platform: %s", c.pkg, hashes, c.want, c.why)
+			t.Errorf("package %q: hashes %v, want the hash for plan9 and %q for this platform: %s", c.pkg, hashes, c.want, c.why)
 		}
 	}
 

@@ -31,7 +31,7 @@ type guide struct {
 	vars []string // of the environment, in addition
 	// replace changes the commands: pairs of what the document has and what the test runs.
 	replace []string
-	before  []string // commands that precede those of the text
+	before  []string // commands that precede the commands in the text
 }
 
 // step is one part of a guide that is done.

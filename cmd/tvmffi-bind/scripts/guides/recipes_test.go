@@ -51,7 +51,7 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// recipes has what a recipe finds on the machine of a user and not on that of the test.
+// recipes has what a recipe finds on a user's machine and not on the machine of the test.
 var recipes = map[string]func(t *testing.T, g *guide){
 	"In CI": func(t *testing.T, g *guide) { // an earlier run has filled the cache
 		w := nativetest.Wheel(t, nativetest.Version())
