@@ -120,3 +120,38 @@ func TestArgumentError_nested(t *testing.T) {
 		t.Errorf("the path has %d bytes: %.300s", len(path), path)
 	}
 }
+
+// TestErrorFields: other languages give the fields of an error by name. A caller reads which are missing, wrong or unknown.
+func TestErrorFields(t *testing.T) {
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+	l := exportrt.Exports{Name: "fields", Prefix: "fields.", Errors: []exportrt.ErrorType{
+		exportrt.ErrorOf("fields.Gone", "", func(e goneError) error { return &e }),
+		exportrt.ErrorOf("fields.Other", "", func(e otherError) error { return e }),
+	}}
+	for _, c := range []struct {
+		kind   string
+		fields map[string]any
+		want   string
+	}{
+		{"fields.Gone", map[string]any{"what": "keys"}, "3 keys are gone"},
+		{"fields.Gone", nil, "goneError(): the field what is missing: write goneError(what=...)"},
+		{"fields.Gone", map[string]any{"what": 1}, "goneError(what=...): "},
+		{"fields.Gone", map[string]any{"what": "keys", "wat": 2}, "goneError(wat=...): there is no such field: the fields are what, count"},
+		{"fields.Other", map[string]any{"what": 1}, "otherError(what=...): there is no such field: the error has no fields"},
+	} {
+		fields := map[string]tvmffi.Any{}
+		for name, x := range c.fields {
+			v, err := tvmffi.AnyOf(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields[name] = v
+		}
+		made, err := l.MakeError(c.kind, fields)
+		if got := fmt.Sprint(made, err); !strings.Contains(got, c.want) {
+			t.Errorf("%s of %v: %s, want %s", c.kind, c.fields, got, c.want)
+		}
+	}
+}

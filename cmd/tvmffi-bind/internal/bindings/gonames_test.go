@@ -59,6 +59,16 @@ func TestNamesInGo(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", x.name, got, x.want)
 		}
 	}
+	// Without a configuration, or without a package in it, the library names the package.
+	for _, c := range []*project.Config{nil, project.NewConfig(dir, "")} {
+		names, err := NamesInGo(s, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := textOf(names.Of(gen.KindFunction, "garden.secret")), "garden: func Secret(args ...any) (tvmffi.Any, error): "; got != want {
+			t.Errorf("without a package: got %q, want %q", got, want)
+		}
+	}
 }
 
 func textOf(g GoItem) string {
