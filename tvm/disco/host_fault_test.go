@@ -12,11 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
@@ -231,11 +234,13 @@ func (c *testController) workers(t testing.TB) (pids []int) {
 	return pids
 }
 
-// TestNamespaces makes a session of two hosts that are network namespaces, and breaks the line.
+// TestNamespaces makes sessions of two hosts that are network namespaces: one with nodes of Python and Go on the other host,
+// and one whose line breaks.
 // Where namespaces cannot be made, TestSockets and TestNodeLost have to do.
 func TestNamespaces(t *testing.T) {
 	need(t)
 	names := namespaces(t)
+	testPythonNode(t, listenIn(t, names[0], "10.99.77.1:0"), "10.99.77.2", "ip", "netns", "exec", names[1])
 	controller, node := startController(t, "10.99.77.1:0", "10.99.77.2", "", names...)
 	controller.workers(t)
 	controller.input.Close()
@@ -276,6 +281,28 @@ func namespaces(t *testing.T) []string {
 		ip(t, "-n", name, "link", "set", device, "up")
 	}
 	return names
+}
+
+// listenIn listens in a namespace, to which one thread goes for that.
+func listenIn(t *testing.T, namespace, address string) net.Listener {
+	t.Helper()
+	var l net.Listener
+	listens := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the thread ends with the goroutine
+		file, err := os.Open("/run/netns/" + namespace)
+		if err == nil {
+			defer file.Close()
+			if err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err == nil {
+				l, err = net.Listen("tcp", address)
+			}
+		}
+		listens <- err
+	}()
+	if err := <-listens; err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 func ip(t testing.TB, args ...string) {

@@ -24,10 +24,14 @@ import (
 // TestPythonNode has a node of TVM's Python package and one of Go in one plain session.
 func TestPythonNode(t *testing.T) {
 	need(t)
-	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	testPythonNode(t, must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0")), "127.0.0.2")
+}
+
+// testPythonNode starts the nodes by the command before, at the address local.
+func testPythonNode(t *testing.T, l net.Listener, local string, before ...string) {
+	t.Helper()
 	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	node := python(t, "node", port)
+	node := python(t, "node", l.Addr().String(), before...)
 	var out output
 	node.Stdout, node.Stderr, node.WaitDelay = &out, &out, time.Second
 	if err := node.Start(); err != nil {
@@ -36,7 +40,7 @@ func TestPythonNode(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- node.Wait() }()
 	t.Cleanup(func() { node.Process.Kill() })
-	own := startNode(t, l.Addr().String(), "127.0.0.2", 2)
+	own := startNode(t, l.Addr().String(), local, 2, slices.Clone(before)...)
 	s, err := disco.Sockets(limited(t, 60*time.Second), l, 3, 2, disco.Options{Plain: true})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -89,11 +93,11 @@ import tvm.exec.disco_worker
 import tvm_ffi
 disco = importlib.import_module("tvm.runtime.disco.session")
 tvm_ffi.init_ffi_api("runtime.disco", "tvm.runtime.disco._ffi_api")
-part, port = sys.argv[1], int(sys.argv[2])
+part, (host, port) = sys.argv[1], sys.argv[2].split(":")
 if part == "node":
-    tvm.get_global_func("runtime.disco.RemoteSocketSession")("127.0.0.1", port, 2)
+    tvm.get_global_func("runtime.disco.RemoteSocketSession")(host, int(port), 2)
 else:
-    s = disco.SocketSession(2, 2, 1, "127.0.0.1", port)
+    s = disco.SocketSession(2, 2, 1, host, int(port))
     rank = s.get_global_func("runtime.disco.worker_rank")()
     print([rank.debug_get_from_remote(i) for i in range(4)], flush=True)
     s.shutdown()
@@ -103,9 +107,9 @@ else:
 func TestPythonController(t *testing.T) {
 	need(t)
 	free := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-	_, port, _ := net.SplitHostPort(free.Addr().String())
+	address := free.Addr().String()
 	free.Close()
-	c := python(t, "controller", port)
+	c := python(t, "controller", address)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, time.Second
 	if err := c.Start(); err != nil {
@@ -115,7 +119,7 @@ func TestPythonController(t *testing.T) {
 	go func() { ended <- c.Wait() }()
 	var node *testNode
 	for len(ended) == 0 { // the controller may not listen yet
-		node = startNode(t, "127.0.0.1:"+port, "127.0.0.1", 2)
+		node = startNode(t, address, "127.0.0.1", 2)
 		if err := <-node.ended; err == nil || !strings.Contains(node.output.String(), "refused") {
 			break
 		}
@@ -130,13 +134,14 @@ func TestPythonController(t *testing.T) {
 	}
 }
 
-func python(t *testing.T, part, port string) *exec.Cmd {
+func python(t *testing.T, part, address string, before ...string) *exec.Cmd {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "peers.py")
 	if err := os.WriteFile(file, []byte(peers), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return exec.CommandContext(limited(t, 60*time.Second), nativetest.TVM(t), file, part, port)
+	words := append(slices.Clone(before), nativetest.TVM(t), file, part, address)
+	return exec.CommandContext(limited(t, 60*time.Second), words[0], words[1:]...)
 }
 
 func limited(t testing.TB, d time.Duration) context.Context {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
 )
 
@@ -87,7 +88,7 @@ func (n *testNode) wait(t testing.TB) error {
 	select {
 	case err := <-n.ended:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(nativetest.Patience(10 * time.Second)):
 		t.Fatalf("the node has not ended: %s", n.output.String())
 		return nil
 	}
