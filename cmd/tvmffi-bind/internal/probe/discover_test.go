@@ -1,10 +1,13 @@
 package probe
 
 import (
+	"fmt"
+	"io"
 	"slices"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
 func TestCompareVersions(t *testing.T) {
@@ -43,6 +46,28 @@ func TestSatisfies(t *testing.T) {
 		}
 		if !slices.Equal(fit, c.fit) {
 			t.Errorf("%s: %v, want %v", c.specifiers, fit, c.fit)
+		}
+	}
+}
+
+// TestCoreFor: of the known releases the newest that a wheel allows is taken, and none where it asks for none.
+func TestCoreFor(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	for i, c := range []struct{ requires, version string }{
+		{"", ""},
+		{"Requires-Dist: numpy>=2\nRequires-Dist: apache-tvm-ffi\n", ""},
+		{"Requires-Dist: Apache_TVM.ffi (>=0.1.2,<0.1.10)\n", "0.1.9"},
+		{"Requires-Dist: apache-tvm-ffi>=0.1.2; extra == 'gpu'\n", ""},
+		{"Requires-Dist: apache-tvm-ffi>=0.1.2,<0.2\n", wheel.DefaultVersion},
+	} {
+		file := wheelFile(t, fmt.Sprintf("sample-1.%d-py3-none-any.whl", i), map[string]string{
+			"sample.dist-info/METADATA": "Metadata-Version: 2.1\nName: sample\n" + c.requires})
+		dir, err := wheel.Take(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version, err := offline(io.Discard).coreFor(t.Context(), dir); err != nil || version != c.version {
+			t.Errorf("%q: %s, %v, want %s", c.requires, version, err, c.version)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -181,16 +182,19 @@ func TestLocateInPackage_locked(t *testing.T) {
 	}
 }
 
-func TestFetch(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the stand-in tool is a shell script")
+// wheelFile writes a wheel of the package sample with the given files, and a RECORD of them.
+func wheelFile(t *testing.T, name string, files map[string]string) string {
+	t.Helper()
+	const record = "sample.dist-info/RECORD"
+	lines := record + ",,\n"
+	for name, text := range files {
+		hash := sha256.Sum256([]byte(text))
+		lines += fmt.Sprintf("%s,sha256=%s,%d\n", name, base64.RawURLEncoding.EncodeToString(hash[:]), len(text))
 	}
-	dir := t.TempDir()
-	t.Setenv("TVMFFI_CACHE", filepath.Join(dir, "cache"))
+	files[record] = lines
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
-	for name, text := range map[string]string{"sample/lib.so": strings.Repeat("x", 150_000), "sample.dist-info/RECORD": "sample.dist-info/RECORD,,\n" +
-		"sample/lib.so,sha256=6OXm0_rTtZX14ieJa3eSlNhUaM8hWfMz2R5GnsW95AI,150000\n"} {
+	for name, text := range files {
 		w, err := z.Create(name)
 		if err == nil {
 			_, err = io.WriteString(w, text)
@@ -202,14 +206,27 @@ func TestFetch(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	spec := wheel.Spec{Package: "sample", Version: "1.0", SHA256: fmt.Sprintf("%x", sha256.Sum256(archive.Bytes()))}
+	return write(t, filepath.Join(t.TempDir(), name), archive.String())
+}
+
+func TestFetch(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in tool is a shell script")
+	}
+	dir := t.TempDir()
+	t.Setenv("TVMFFI_CACHE", filepath.Join(dir, "cache"))
+	source := wheelFile(t, "source.whl", map[string]string{"sample/lib.so": strings.Repeat("x", 150_000)})
+	hash, err := find.HashFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := wheel.Spec{Package: "sample", Version: "1.0", SHA256: hash}
 	var out strings.Builder
 	p := offline(&out)
 	if _, err := p.fetch(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "sample 1.0 is neither installed nor in the cache, and --offline forbids to download it") {
 		t.Errorf("offline: %v", err)
 	}
 	p.Offline = false
-	source := write(t, filepath.Join(dir, "source.whl"), archive.String())
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Fatal(err)
