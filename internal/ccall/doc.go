@@ -23,7 +23,7 @@
 //
 //	tvmffi_callback         Function objects and exported symbols; both checks
 //	tvmffi_allocateTensor   the allocator of the environment: a call of tvmffi_callback
-//	objects.deleteHeir      the deleter of types derived from those with state; it calls no user code
+//	objects.deleteHeir      the deleter of types derived from those with state; it calls no user code, and is not nested
 //	hostFunc of cuda        on a thread of the driver, where nothing is nested
 //	holdThreads             on a thread that never returns to C
 //

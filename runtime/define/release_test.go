@@ -3,6 +3,7 @@ package define_test
 import (
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -46,6 +47,44 @@ func TestRelease_longChain(t *testing.T) {
 		head.(interface{ Release() }).Release()
 	}
 	runtimetest.DropGarbage(t)
+}
+
+type (
+	linked struct {
+		Next any `ffi:"next"`
+	}
+	linkedState struct{ last int }
+)
+
+// TestRelease_longChainOfHeirs does the same with objects of a type that another language has
+// derived from one with state. Their deleter enters Go.
+func TestRelease_longChainOfHeirs(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	if _, err := tvmffi.Lookup("ffi._PyClassRegisterTypeAttrColumns"); err != nil {
+		t.Log("this libtvm_ffi has no classes of Python: ", err)
+		return
+	}
+	if err := define.Object[linked]("gotest.Linked", define.State[linkedState]()).Register(); err != nil {
+		t.Fatal(err)
+	}
+	runtimetest.MustCall(t, "define.derive", "gotest.DerivedLinked", "gotest.Linked")
+	before := runtimetest.SettledGoValues()
+	var head tvmffi.Any
+	for i := range 50_000 {
+		next := runtimetest.MustCall(t, "define.new", "gotest.DerivedLinked")
+		if _, err := define.StateOf[linkedState](next.Value().(tvmffi.ObjectRef)); err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 {
+			runtimetest.MustCall(t, "define.set", next, "next", head)
+			head.Release()
+		}
+		head = next
+	}
+	head.Release()
+	if n := objects.LiveCallbacks() - before; n != 0 {
+		t.Errorf("%d states are left", n)
+	}
 }
 
 type (
