@@ -176,6 +176,21 @@ func Checkers(t testing.TB) (python string) {
 	return python
 }
 
+//go:embed testdata/openai_requirements.txt
+var openAIRequirements string
+
+// OpenAI returns the program of a Python that has the client of OpenAI, apache-tvm-ffi, numpy, and the packages
+// check-jsonschema and validate-pyproject-schema-store, which have the schemas of SchemaStore. It is made once in the cache,
+// takes 150 MB, and needs Python 3.11 on linux/amd64.
+func OpenAI(t testing.TB) (python string) {
+	t.Helper()
+	python, err := pinned(t.Context(), python311(), "openai", openAIRequirements)
+	if err != nil {
+		Unavailable(t, fmt.Errorf("Python with the client of OpenAI, which is pinned for Python 3.11 on linux/amd64: %w", err))
+	}
+	return python
+}
+
 // python311 returns the program of Python 3.11, for which some wheels are pinned, or else of any Python.
 func python311() string {
 	const program = "python3.11"

@@ -1,0 +1,118 @@
+"""Talks to the server with the official client of OpenAI.
+
+Usage: client.py URL XGRAMMAR. The server accepts each schema of SchemaStore that XGrammar compiles in Python.
+XGRAMMAR is the folder of the Python package, of which only the binding classes are used.
+"""
+import glob
+import importlib.util
+import json
+import os
+import sys
+import types
+from typing import Literal
+
+import openai
+import pydantic
+import tvm_ffi
+
+url, folder = sys.argv[1:]
+client = openai.OpenAI(base_url=url + "/v1", api_key="none", max_retries=0, timeout=1200)
+ask = {"model": "toy", "messages": [{"role": "user", "content": "Anna is"}]}
+
+
+class Person(pydantic.BaseModel):
+    name: Literal["Anna", "Boris"]
+    age: int = pydantic.Field(ge=0, le=120)
+
+
+def structured():
+    for seed in range(10):
+        reply = client.chat.completions.parse(**ask, response_format=Person, seed=seed)
+        person = reply.choices[0].message.parsed
+        assert isinstance(person, Person), reply
+        assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens, reply
+    reply = client.chat.completions.create(**ask, response_format={"type": "json_object"}, seed=1, max_completion_tokens=1024)
+    assert reply.choices[0].finish_reason == "length" or isinstance(json.loads(reply.choices[0].message.content), dict), reply
+
+
+def streamed():
+    options = {"response_format": {"type": "json_schema", "json_schema": {"name": "p", "schema": Person.model_json_schema()}}, "seed": 3}
+    whole = client.chat.completions.create(**ask, **options).choices[0].message.content
+    text, usage, finish = "", None, None
+    for chunk in client.chat.completions.create(**ask, **options, stream=True, stream_options={"include_usage": True}):
+        usage = chunk.usage or usage
+        for choice in chunk.choices:
+            text += choice.delta.content or ""
+            finish = choice.finish_reason or finish
+    assert text == whole and finish == "stop" and usage.completion_tokens > 0, (text, whole, finish, usage)
+
+
+def tools():
+    def function(name, value):
+        parameters = {"type": "object", "properties": {"city": {"enum": [value]}}, "required": ["city"]}
+        return {"type": "function", "function": {"name": name, "parameters": parameters, "strict": True}}
+
+    both = [function("weather", "Oslo"), function("time", "Paris")]
+    for choice, names in ("required", {"weather", "time"}), ({"type": "function", "function": {"name": "time"}}, {"time"}):
+        reply = client.chat.completions.create(**ask, tools=both, tool_choice=choice, parallel_tool_calls=False, seed=1)
+        assert reply.choices[0].finish_reason == "tool_calls", reply
+        (call,) = reply.choices[0].message.tool_calls
+        assert call.function.name in names and json.loads(call.function.arguments)["city"] in ("Oslo", "Paris"), reply
+        with client.chat.completions.stream(**ask, tools=both, tool_choice=choice, parallel_tool_calls=False, seed=1) as stream:
+            final = stream.get_final_completion()
+        (again,) = final.choices[0].message.tool_calls
+        assert again.function.arguments == call.function.arguments and again.id, final
+    reply = client.chat.completions.create(**ask, tools=both, tool_choice="none", max_tokens=20)
+    assert reply.choices[0].message.tool_calls is None and reply.choices[0].message.content, reply
+
+
+def errors():
+    for kind, param, options in (
+        (openai.NotFoundError, "model", {"model": "gpt"}),
+        (openai.BadRequestError, "n", {"n": 2}),
+        (openai.BadRequestError, "response_format", {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "no"}}}}),
+    ):
+        try:
+            client.chat.completions.create(**{**ask, **options})
+        except kind as e:
+            assert e.param == param and e.type == "invalid_request_error", e.body
+        else:
+            raise AssertionError(param)
+
+
+def schemas():
+    package = types.ModuleType("xgrammar")  # the package itself imports torch
+    package.__path__ = [folder]
+    sys.modules["xgrammar"] = package
+    tvm_ffi.load_module(os.path.join(folder, "libxgrammar_bindings.so"))
+    from xgrammar import tvm_ffi_binding as x
+
+    compiler = x.GrammarCompiler(x.TokenizerInfo([b"</s>"] + [bytes([b]) for b in range(256)], 0, None, [0], False), 1, False, -1)
+    files = []
+    for name, place in ("check_jsonschema", "builtin_schemas/vendor"), ("validate_pyproject_schema_store", "resources"):
+        files += glob.glob(os.path.join(importlib.util.find_spec(name).submodule_search_locations[0], place, "*.json"))
+    accepted = 0
+    for file in sorted(files):
+        with open(file) as f:
+            schema = json.load(f)
+        try:
+            compiler.compile_json_schema(json.dumps(schema), False, None, None, True, None, False)
+            compiles = True
+        except RuntimeError:
+            compiles = False
+        try:
+            client.chat.completions.create(**ask, max_tokens=1, response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": schema}})
+            accepts = True
+        except openai.BadRequestError:
+            accepts = False
+        assert accepts == compiles, (file, accepts, compiles)
+        accepted += accepts
+    print(json.dumps({"schemas": len(files), "accepted": accepted}))
+
+
+assert [m.id for m in client.models.list()] == ["toy"]
+structured()
+streamed()
+tools()
+errors()
+schemas()
