@@ -36,7 +36,8 @@ func Answers[Setup, Request, Reply any](role string, begin func(Setup) (answer f
 		if _, err := fmt.Sscan(maxMemory, &limit); err != nil {
 			return err
 		}
-		if err := LimitMemory(limit); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		base := memory() // much with the race detector
+		if err := LimitMemory(base + limit); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
 		in, out := gob.NewDecoder(os.NewFile(requests, "requests")), gob.NewEncoder(os.Stdout)
@@ -49,7 +50,7 @@ func Answers[Setup, Request, Reply any](role string, begin func(Setup) (answer f
 		if err != nil {
 			return err
 		}
-		r := message[Reply]{Memory: memory()}
+		r := message[Reply]{Memory: memory() - base}
 		for {
 			if err := out.Encode(r); err != nil {
 				return err
@@ -59,7 +60,7 @@ func Answers[Setup, Request, Reply any](role string, begin func(Setup) (answer f
 				return err
 			}
 			r.Reply, err = answer(request)
-			r.Exhausted, r.Memory = err != nil, memory()
+			r.Exhausted, r.Memory = err != nil, memory()-base
 		}
 	})
 }
@@ -68,13 +69,13 @@ func Answers[Setup, Request, Reply any](role string, begin func(Setup) (answer f
 type message[Reply any] struct {
 	Reply     Reply
 	Exhausted bool  // memory was refused
-	Memory    int64 // of the process now
+	Memory    int64 // that the process has now, beyond its start
 }
 
 // Limits are the limits of a pool.
 type Limits struct {
 	Processes int           // that work at the same time; the default is 1
-	MaxMemory int64         // bytes of a process, which has a limit under Linux only; the default is 1 GB
+	MaxMemory int64         // bytes of a process beyond its start, under Linux only; the default is 1 GB
 	MaxTime   time.Duration // of one request; the default is 30 s
 }
 
@@ -223,7 +224,7 @@ type worker struct {
 	in     *gob.Decoder
 	pipe   io.Closer
 	log    log
-	memory int64 // at its start
+	memory int64 // after the setup
 }
 
 func start(role string, maxMemory int64) (*worker, error) {
