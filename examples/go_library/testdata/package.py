@@ -91,6 +91,7 @@ def plain(g):
     import collections
     import enum
     import functools
+    import itertools
     import resource
     import threading
     import types
@@ -146,8 +147,14 @@ def plain(g):
                 new = [[copy.copy(a) if isinstance(a, g.Point) else a for a in args] for _ in range(2)]
                 assert outcome(f, *new[0]) == outcome(of_python(f), *new[1]) and repr(new[0]) == repr(new[1]), (f, args)
     assert type(g.Point.norm) is type(g.add) and point.norm() == point.norm.__self__.norm() == 5 and g.distance(point, g.Circle(3, 1)) == 4
-    for wrong in {"a": 1}, {"name": "x", "y": 1}, {"name": 3}, {}:
-        assert outcome(g.greet, **wrong) == outcome(of_python(g.greet), **wrong)
+    assert g.greet(**{"".join(["na", "me"]): "x"}) == "hello, x" and g.Point(3, 4).norm(*[]) == 5
+    words = {g.greet: ("name",), g.add: ("a", "b"), g.repeat: ("text", "times", "sep", "limit"), g.total: ("scale", "numbers"), g.distance: ("a", "b"), g.find: ()}
+    for f, names in words.items():
+        for given in itertools.product((point, "x", 1, None), repeat=2):
+            for chosen in itertools.permutations((*names, "y", "z"), 2):
+                for args in (), ("x",), (1, 2), (point,):
+                    kwargs = dict(zip(chosen, given))
+                    assert outcome(f, *args, **kwargs) == outcome(of_python(f), *args, **kwargs), (f, args, kwargs)
     assert g.join(*range(40)) == " ".join(map(str, range(40))) and g.repeat("ab", 2) == "ab, ab"
     assert all(type(g.greet("x" * n)) is str for n in (1, 100))
 

@@ -45,7 +45,8 @@ _symbols, _taken, _class = _find()
 
 def _made(f, callee, address, handle, params, required, convert):
     shape, make = getattr(convert, "shape", None), getattr(convert, "make", None)
-    return _class(f, callee, address, handle, params, required, convert, shape, make, _failed, _taken, types.MethodType)
+    names = f.__code__.co_varnames[: f.__code__.co_argcount]
+    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, shape, make, _failed, _taken, types.MethodType)
 
 
 def function(symbol, params, required, convert=None):

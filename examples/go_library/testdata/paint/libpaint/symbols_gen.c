@@ -305,7 +305,7 @@ typedef struct {
   safe_call target;
   void* self; // of target, which callee keeps
   object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL
-  object *params, *form, *failed, *taken, *bound;
+  object *params, *names, *defaults, *form, *failed, *taken, *bound;
   const char* kinds; // of the parameters: s takes text without a copy, o objects; the last may be *
   const char* shape; // of the result, or NULL; make ends what it describes, or is NULL
   ssize required, most;
@@ -577,10 +577,32 @@ static int run(function* f, const any* args, ssize n, any* r) {
   return code;
 }
 
+// arrange puts the arguments of a call with keywords into the order of the parameters, with
+// defaults between them, and returns their number, or -1 for what Python has to look at.
+static ssize arrange(function* f, object* const* args, ssize n, object* names, object** ordered) {
+  ssize all = py.PyTuple_Size(f->names), keywords = py.PyTuple_Size(names), count = n;
+  if (all > ARGUMENTS || n > all || f->kinds[all] != 0) return -1; // with *, too
+  for (ssize i = 0; i < all; i++) ordered[i] = i < n ? args[i] : NULL;
+  for (ssize k = 0; k < keywords; k++) {
+    ssize i = 0;
+    while (i < all && py.PyTuple_GetItem(f->names, i) != py.PyTuple_GetItem(names, k)) i++;
+    if (i == all || ordered[i] != NULL) return -1;
+    ordered[i] = args[n + k];
+    if (i >= count) count = i + 1;
+  }
+  for (ssize i = n; i < count; i++) {
+    ssize at = i - all + py.PyTuple_Size(f->defaults);
+    if (ordered[i] == NULL && at < 0) return -1;
+    if (ordered[i] == NULL) ordered[i] = py.PyTuple_GetItem(f->defaults, at);
+  }
+  return count;
+}
+
 static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
   any a[ARGUMENTS], r = {.type = NONE};
+  object* ordered[ARGUMENTS];
   if (f->python == NULL) { // the collector has it
     py.PyErr_SetString(*py.PyExc_SystemError, "the function was deleted");
     return NULL;
@@ -590,9 +612,11 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
       return py.PyErr_Format(*py.PyExc_TypeError, "%R has no object of Go yet: call super().__init__() first", args[k]->type);
     }
   }
-  if (names != NULL || n < f->required || n > f->most) return ordinary(f, args, flags, names);
+  if (names != NULL && (n = arrange(f, args, n, names, ordered)) < 0) return ordinary(f, args, flags, names);
+  if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
+  object* const* given = names != NULL ? ordered : args;
   struct limits most = {16, 1 << 24};
-  for (const char* kind = f->kinds; i < n && argument(args[i], *kind, &most, &a[i]); i++) {
+  for (const char* kind = f->kinds; i < n && argument(given[i], *kind, &most, &a[i]); i++) {
     if (kind[1] != '*') kind++;
   }
   int code = i == n ? run(f, a, n, &r) : 0;
@@ -612,7 +636,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   return made;
 }
 
-#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->form, &f->failed, &f->taken, &f->bound}
+#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->form, &f->failed, &f->taken, &f->bound}
 
 static int function_clear(object* self) {
   function* f = (function*)self;
@@ -650,8 +674,8 @@ static object* function_new(object* type, object* args, object* options) {
   (void)options;
   function given = {.required = 0};
   long long target, handle, required;
-  if (!py.PyArg_ParseTuple(args, "OOLLOLOOOOOO", &given.python, &given.callee, &target, &handle, &given.params, &required, &given.convert,
-                           &given.form, &given.make, &given.failed, &given.taken, &given.bound)) return NULL;
+  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
+                           &required, &given.convert, &given.form, &given.make, &given.failed, &given.taken, &given.bound)) return NULL;
   ssize n;
   if ((given.kinds = py.PyUnicode_AsUTF8AndSize(given.params, &n)) == NULL) return NULL;
   if (given.form == py._Py_NoneStruct) given.form = NULL;
