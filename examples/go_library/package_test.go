@@ -24,11 +24,17 @@ func TestPackage(t *testing.T) {
 	dir := pythonPackage(t, "./golib")
 	python := nativetest.Python(t)
 	for _, test := range []string{
-		"functions", "docs", "results", "plain", "forms", "iterators", "arguments", "containers", "nested", "tensors", "classes", "errors", "declared",
+		"functions", "docs", "results", "forms", "iterators", "arguments", "containers", "nested", "tensors", "classes", "errors", "declared",
 		"derived", "opaque", "asynchronous", "again", "quick", "loading", "clash",
 	} {
 		t.Run(test, func(t *testing.T) {
 			run(t, nil, python, filepath.Join("testdata", "package.py"), test, dir)
+		})
+	}
+	// The code in C has to know the form of values of each Python.
+	for version, python := range nativetest.Pythons(t) {
+		t.Run("plain "+version, func(t *testing.T) {
+			run(t, nil, python, filepath.Join("testdata", "package.py"), "plain", dir)
 		})
 	}
 }
