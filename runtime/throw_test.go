@@ -5,16 +5,21 @@ package tvmffi_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+
+	"github.com/ebitengine/purego"
 )
 
 // thrownTypes are what calls.throw_value throws, and their types.
@@ -131,8 +136,8 @@ func TestThrownConcurrently(t *testing.T) {
 	all.Wait()
 }
 
-// A constructor and a destructor that throw what TVM-FFI does not catch: the first is an
-// error, and the second, which has nobody to tell, keeps nothing else from its end.
+// A constructor and a destructor that throw: the first is an error, and the second, which has
+// nobody to tell, keeps nothing else from its end.
 func TestThrownByTypes(t *testing.T) {
 	runtimetest.Load(t)
 	if err := tvmffi.LoadLibrary(nativetest.Build(t, "throws")); err != nil {
@@ -145,17 +150,24 @@ func TestThrownByTypes(t *testing.T) {
 	}
 	_, err = fields.Create(info)
 	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "threw a C++ exception of the type int, which TVM-FFI does not pass on")
-	ending := func(throws bool) *tvmffi.Object { return runtimetest.Get[*tvmffi.Object](t, "throws.ending", throws) }
-	ending(true).Release()
-	if n := runtimetest.Get[int64](t, "throws.ended"); n != 1 {
-		t.Errorf("%d objects have ended, want 1", n)
+	ending := func(throws int) *tvmffi.Object { return runtimetest.Get[*tvmffi.Object](t, "throws.ending", throws) }
+	runtime.LockOSThread() // which has the error
+	defer runtime.UnlockOSThread()
+	ending(1).Release()
+	ending(2).Release()
+	if n := runtimetest.Get[int64](t, "throws.ended"); n != 2 {
+		t.Errorf("%d objects have ended, want 2", n)
+	}
+	left := new(uintptr)
+	if purego.SyscallN(capi.API.ErrorMoveFromRaised, uintptr(unsafe.Pointer(left))); *left != 0 {
+		t.Error("the error of a destructor is left on its thread")
 	}
 	var s tvmffi.Scope
 	for i := range 100 {
-		s.Add(ending(i%3 == 1))
+		s.Add(ending(i % 3))
 	}
 	s.Release()
-	if n := runtimetest.Get[int64](t, "throws.ended"); n != 101 {
-		t.Errorf("%d objects have ended, want 101", n)
+	if n := runtimetest.Get[int64](t, "throws.ended"); n != 102 {
+		t.Errorf("%d objects have ended, want 102", n)
 	}
 }

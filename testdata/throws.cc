@@ -1,6 +1,7 @@
-// Types whose functions throw what TVM-FFI does not catch: the constructor of one, the
-// destructor of the other.
+// Types whose functions throw: the constructor of one, the destructor of the other.
 #include <tvm/ffi/tvm_ffi.h>
+
+#include <stdexcept>
 
 namespace throws {
 
@@ -17,11 +18,12 @@ int64_t ended = 0;
 
 class EndingObj : public Object {
  public:
-  bool throws;
-  explicit EndingObj(bool throws) : throws(throws) {}
+  int64_t throws;  // 1: what TVM-FFI does not catch, 2: what it does
+  explicit EndingObj(int64_t throws) : throws(throws) {}
   ~EndingObj() noexcept(false) {
     ++ended;
-    if (throws) throw "an end";
+    if (throws == 1) throw "an end";
+    if (throws == 2) throw std::runtime_error("an end");
   }
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("throws.Ending", EndingObj, Object);
 };
@@ -29,7 +31,7 @@ class EndingObj : public Object {
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<UnmadeObj>();
   refl::GlobalDef()
-      .def("throws.ending", [](bool throws) { return ObjectRef(make_object<EndingObj>(throws)); })
+      .def("throws.ending", [](int64_t throws) { return ObjectRef(make_object<EndingObj>(throws)); })
       .def("throws.ended", [] { return ended; }, "How many objects of the type Ending have been destroyed.");
 }
 

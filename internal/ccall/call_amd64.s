@@ -209,6 +209,44 @@ moved:  // the frame moved with the stack, if it was there
 	ADDQ AX, BX
 	JMP  results
 
+// void drop(void* object), C calling convention, on the system stack: TVMFFIObjectDecRef.
+// The error of one that fails is dropped.
+TEXT tvmffi_drop(SB), NOSPLIT|NOFRAME, $0
+	SUBQ  $dropStack__size, SP
+	MOVQ  ·decRef(SB), AX
+	CALL  AX
+	TESTL AX, AX
+	JNE   failed
+
+dropped:
+	ADDQ $dropStack__size, SP
+	RET
+
+failed:
+	LEAQ dropStack_err(SP), DI
+
+#ifdef GOOS_linux
+	CMPL AX, $const_Thrown
+	JEQ  thrown
+
+#endif
+	MOVQ  $0, dropStack_err(SP)
+	MOVQ  ·errorMove(SB), AX
+	CALL  AX
+	MOVQ  dropStack_err(SP), DI
+	TESTQ DI, DI
+	JEQ   dropped
+	MOVQ  ·decRef(SB), AX
+	CALL  AX
+	JMP   dropped
+
+#ifdef GOOS_linux
+thrown:  // DX: the exception
+	MOVQ DX, SI
+	CALL tvmffi_catch(SB)
+	JMP  dropped
+
+#endif
 // int callback(void* handle, const Any* args, int32_t n, Any* result), a
 // TVMFFISafeCallType. It is crosscall2 of runtime/cgo and its caller in one: it saves
 // the callee-saved registers of C and calls cgocallback(entry, frame, 0), whose

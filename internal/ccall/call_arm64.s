@@ -182,6 +182,42 @@ moved:  // the frame moved with the stack, if it was there
 	ADD  R0, R19, R19
 	B    results
 
+// void drop(void* object), C calling convention, on the system stack: TVMFFIObjectDecRef.
+// The error of one that fails is dropped.
+TEXT tvmffi_drop(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -dropStack__size(RSP)
+	MOVD  ·decRef(SB), R9
+	BL    (R9)
+	CBNZW R0, failed
+
+dropped:
+	LDP.P dropStack__size(RSP), (R29, R30)
+	RET
+
+failed:
+#ifdef GOOS_linux
+	MOVD $const_Thrown, R9
+	CMPW R9, R0
+	BEQ  thrown
+
+#endif
+	ADD  $dropStack_err, RSP, R0
+	MOVD ZR, (R0)
+	MOVD ·errorMove(SB), R9
+	BL   (R9)
+	MOVD dropStack_err(RSP), R0
+	CBZ  R0, dropped
+	MOVD ·decRef(SB), R9
+	BL   (R9)
+	B    dropped
+
+#ifdef GOOS_linux
+thrown:  // R1: the exception
+	ADD $dropStack_err, RSP, R0
+	BL  tvmffi_catch(SB)
+	B   dropped
+
+#endif
 // int callback(void* handle, const Any* args, int32_t n, Any* result), a
 // TVMFFISafeCallType. crosscall2 saves the callee-saved registers of C.
 // The assembler would save R29 below the stack pointer, where crosscall2 writes.

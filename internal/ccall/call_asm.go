@@ -23,6 +23,9 @@ func cgocall(fn uintptr, arg unsafe.Pointer) int32
 //go:linkname _callBlock tvmffi_callBlock
 var _callBlock byte
 
+//go:linkname _drop tvmffi_drop
+var _drop byte
+
 //go:linkname _callback tvmffi_callback
 var _callback byte
 
@@ -72,6 +75,13 @@ func findDeletions() {
 	if rc, _, _ := purego.SyscallN(f[0], uintptr(unsafe.Pointer(&deletions)), 0); int32(rc) == 0 {
 		getDeletion, setDeletion = f[1], f[2]
 	}
+}
+
+// Drop drops a strong reference in C. An error of the deleter is lost. It needs no Head: C gets
+// the handle alone, and no result comes back to a stack that may have moved.
+func Drop(handle uintptr) {
+	Collect()
+	cgocall(dropEntry, pointer(handle))
 }
 
 // stackLow and stackHigh are the offsets of the ends of the stack in a g: its first words.

@@ -92,6 +92,14 @@ func Call(h *Head) {
 	scratches.Put(s)
 }
 
+// Drop drops a strong reference in C. An error of the deleter is lost.
+func Drop(handle uintptr) {
+	h := Head{Fn: decRef, Handle: handle, Mode: Value}
+	if Call(&h); h.Err != 0 {
+		purego.SyscallN(decRef, h.Err)
+	}
+}
+
 // guard does nothing: Call and CallAll ask at the gate themselves.
 func guard() {}
 

@@ -14,7 +14,7 @@ import (
 // builds it, and Close closes it. A Go program has no gate.
 //
 // A call costs nothing more, because calls in flight are not counted. The gate is behind
-// Call, CallAll or Syscall, so a goroutine that may have passed it has one of these on its
+// Call, CallAll, Drop or Syscall, so a goroutine that may have passed it has one of these on its
 // stack, until it returns from C. Close first closes the gate and then looks at all stacks,
 // for which the runtime stops the world: a goroutine that begins a call after that finds
 // the gate closed.
@@ -84,7 +84,7 @@ func inFlight() bool {
 			var f runtime.Frame
 			f, more = frames.Next()
 			switch f.Function {
-			case here + "Call", here + "CallAll", here + "Syscall":
+			case here + "Call", here + "CallAll", here + "Drop", here + "Syscall":
 				return true
 			}
 		}

@@ -24,6 +24,25 @@ refused:
 	MOVQ $0, Head_Err(DI)
 	RET
 
+// void gatedDrop(void* object): drop behind the gate.
+TEXT tvmffi_gatedDrop(SB), NOSPLIT|NOFRAME, $0
+	MOVL  ·closed(SB), AX
+	TESTL AX, AX
+	JNE   closed
+	JMP   tvmffi_drop(SB)
+
+closed:
+	PUSHQ DI
+	MOVQ  ·hostThread(SB), AX
+	CALL  AX
+	POPQ  DI
+	CMPQ  AX, ·lastThread(SB)
+	JNE   refused
+	JMP   tvmffi_drop(SB)
+
+refused:
+	RET
+
 // void gatedAll(Vector*): callAll behind the gate.
 TEXT tvmffi_gatedAll(SB), NOSPLIT|NOFRAME, $0
 	MOVL  ·closed(SB), AX

@@ -30,6 +30,30 @@ refused:
 	MOVD ZR, Head_Err(R0)
 	RET
 
+// void gatedDrop(void* object): drop behind the gate.
+TEXT tvmffi_gatedDrop(SB), NOSPLIT|NOFRAME, $0
+	MOVWU ·closed(SB), R1
+	CBNZW R1, closed
+	B     tvmffi_drop(SB)
+
+closed:
+	STP.W (R29, R30), -saved2__size(RSP)
+	MOVD  R19, saved2_r19(RSP)
+	MOVD  R0, R19
+	MOVD  ·hostThread(SB), R1
+	BL    (R1)
+	MOVD  R0, R1
+	MOVD  R19, R0
+	MOVD  saved2_r19(RSP), R19
+	LDP.P saved2__size(RSP), (R29, R30)
+	MOVD  ·lastThread(SB), R2
+	CMP   R2, R1
+	BNE   refused
+	B     tvmffi_drop(SB)
+
+refused:
+	RET
+
 // void gatedAll(Vector*): callAll behind the gate.
 TEXT tvmffi_gatedAll(SB), NOSPLIT|NOFRAME, $0
 	MOVWU ·closed(SB), R1

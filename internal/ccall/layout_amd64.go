@@ -19,6 +19,9 @@ type callStack struct {
 	r13, r12, bx uintptr
 }
 
+// dropStack holds the error of a release that failed.
+type dropStack struct{ err uintptr }
+
 // callbackStack begins with the arguments of cgocallback.
 type callbackStack struct {
 	entry, frame, context  uintptr

@@ -11,6 +11,7 @@ import (
 // frames are the sizes of frames with the pushed registers and the return address.
 var frames = map[string]uintptr{
 	"callBlock":         unsafe.Sizeof(callStack{}) + 2*word, // BP
+	"drop":              unsafe.Sizeof(dropStack{}) + word,
 	"callback":          unsafe.Sizeof(callbackStack{}) + word,
 	"allocateTensor":    unsafe.Sizeof(allocateStack{}) + word,
 	"callWithin":        unsafe.Sizeof(withinStack{}) + 2*word,

@@ -22,6 +22,9 @@ type callStack struct {
 	_        [3]uintptr
 }
 
+// dropStack holds the error of a release that failed.
+type dropStack struct{ r29, r30, err, _ uintptr }
+
 // saved0 to saved5 hold the frame pointer, the link register, and up to five registers of
 // the caller.
 type (

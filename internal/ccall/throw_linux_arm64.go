@@ -9,4 +9,5 @@ const linkRegister = 30 // DWARF's number of the return address
 var trampolines = []trampoline{
 	{&_callBlock, []byte{defCFA, 21, 0x80, 1, savedAt | linkRegister, 16}}, // R21 + 128
 	{&_callAll, []byte{defCFA, 31, 64, savedAt | linkRegister, 7}},         // SP + 64
+	{&_drop, []byte{defCFA, 31, 32, savedAt | linkRegister, 3}},            // SP + 32
 }

@@ -302,12 +302,14 @@ func TryDecRef(handle uintptr) bool {
 // DecRef drops a strong reference. It does so in Go if other references remain or the
 // deleter is ours. Otherwise it calls C, because a deleter of C runs.
 func DecRef(handle uintptr) {
-	if TryDecRef(handle) || endNode(handle) || endArray(handle, false) {
+	if TryDecRef(handle) {
 		return
 	}
-	h := ccall.Head{Fn: capi.API.ObjectDecRef, Handle: handle, Mode: ccall.Value}
-	ccall.Call(&h)
-	DropError(h.RC, h.Err)
+	switch deleter := capi.PointerTo[abi.Object](handle).Deleter; {
+	case deleter == ccall.ReleaseObject() && endNode(handle), deleter == ccall.ReleaseArray() && endArray(handle, false):
+		return
+	}
+	ccall.Drop(handle)
 	if ccall.HasReleased() {
 		Drain()
 	}
