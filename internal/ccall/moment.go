@@ -21,10 +21,10 @@ var calledBack atomic.Bool
 
 // Now returns the Moment of an object that is made now.
 func Now() Moment {
-	if !calledBack.Load() {
-		return 0
+	if calledBack.Load() {
+		return now()
 	}
-	return now()
+	return 0
 }
 
 // InUse reports whether a call that has not returned may use an object that was made at m,

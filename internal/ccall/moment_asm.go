@@ -117,7 +117,10 @@ func (f *CallbackFrame) enter() {
 //go:norace
 func (f *CallbackFrame) Leave() { (*seat)(pointer(f.seat)).current = f.outer }
 
+// now is not inlined, so that Now is.
+//
 //go:norace
+//go:noinline
 func now() Moment {
 	s := seatHere()
 	if s == nil {

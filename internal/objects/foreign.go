@@ -161,7 +161,7 @@ func OwnView(handle uintptr, source *Object) *Object {
 		return o
 	}
 	count(o, source.handle)
-	o.guard(handle)
+	o.guard()
 	return o
 }
 

@@ -85,12 +85,12 @@ func Own(handle uintptr) *Object {
 	o.born = ccall.Now()
 	if o.index == abi.TypeError {
 		o.status |= flagUnclaimed
-		o.guard(handle)
+		o.guard()
 		return o
 	}
 	track(o)
-	if o.heavy() {
-		o.guard(handle)
+	if o.index < abi.TypeDynObjectBegin && o.heavy() {
+		o.guard()
 	} else {
 		postpone(o)
 	}
@@ -123,12 +123,12 @@ func dropOf(status uint32) func(handle uintptr) {
 	return DecRef
 }
 
-// guard adds a cleanup to the wrapper with the given handle, unless the wrapper has ended
-// or has one.
-func (o *Object) guard(handle uintptr) {
+// guard adds a cleanup to the wrapper, unless it has ended or has one.
+func (o *Object) guard() {
 	if !o.become(stateFresh, stateGuarding) {
 		return
 	}
+	handle := o.unsynchronized()
 	end := collect
 	switch s := o.load(); {
 	case s&flagUnclaimed != 0:
@@ -143,6 +143,12 @@ func (o *Object) guard(handle uintptr) {
 	}
 	runtime.KeepAlive(o)
 }
+
+// unsynchronized returns the handle, or 0 if the owner ends the wrapper meanwhile: guard stops
+// its cleanup then.
+//
+//go:norace
+func (o *Object) unsynchronized() uintptr { return o.handle }
 
 // Static wraps an object that lives as long as the process.
 func Static(handle uintptr) *Object { return refer(handle, stateStatic) }

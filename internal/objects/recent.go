@@ -22,55 +22,31 @@ const (
 	recentSlots  = 64
 )
 
-// recentShard is used by the goroutines whose stacks hash to it.
-type recentShard struct {
-	mu    sync.Mutex
-	next  uint32
-	slots [recentSlots]recentWrapper
-	_     [64]byte // the next shard is of another cache line
-}
-
-// recentWrapper has a copy of the handle, because the owner may write the handle of the
-// wrapper at any time.
-type recentWrapper struct {
-	object *Object
-	handle uintptr
-}
-
 var recent struct {
 	// watched says that a cleanup waits for the next collection.
 	watched atomic.Bool
 	// guarding is held while the rings are emptied.
 	guarding sync.Mutex
-	shards   [recentShards]recentShard
+	// shards are rings, each for the goroutines whose stacks hash to it.
+	shards [recentShards][recentSlots]atomic.Pointer[Object]
 }
 
-// postpone puts a new wrapper into a ring.
+// postpone puts a new wrapper into a ring. The collector gives out memory in order of
+// addresses, so the address of the wrapper is its turn.
 func postpone(o *Object) {
 	if ccall.Liveness {
-		o.guard(o.handle)
+		o.guard()
 		return
 	}
-	watch()
+	if !recent.watched.Load() {
+		watch()
+	}
 	var here byte // its address tells goroutines apart; it is not used after that
 	shard := uint32(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B1 >> 27
-	const tries = 3
-	for range tries {
-		s := &recent.shards[shard%recentShards]
-		if s.mu.TryLock() {
-			i := s.next % recentSlots
-			s.next++
-			old := s.slots[i]
-			s.slots[i] = recentWrapper{o, o.handle}
-			s.mu.Unlock()
-			if old.object != nil {
-				old.object.guard(old.handle)
-			}
-			return
-		}
-		shard++
+	slot := uintptr(unsafe.Pointer(o)) >> 4
+	if old := recent.shards[shard%recentShards][slot%recentSlots].Swap(o); old != nil && old.load()&stateMask == stateFresh {
+		old.guard()
 	}
-	o.guard(o.handle)
 }
 
 // watch makes the next collection empty the rings.
@@ -90,14 +66,9 @@ func GuardRecent() {
 	recent.watched.Store(false)
 	freeBlocks()
 	for i := range recent.shards {
-		s := &recent.shards[i]
-		s.mu.Lock()
-		slots := s.slots
-		s.slots = [recentSlots]recentWrapper{}
-		s.mu.Unlock()
-		for _, w := range slots {
-			if w.object != nil {
-				w.object.guard(w.handle)
+		for j := range recent.shards[i] {
+			if o := recent.shards[i][j].Swap(nil); o != nil {
+				o.guard()
 			}
 		}
 	}
