@@ -28,10 +28,14 @@ type Call struct {
 	// extra is what few calls need; nil for the others.
 	extra *extra
 	// next is the first free word of the block, 0 before the first text; ended is
-	// one more than the index of an argument that has ended.
+	// one more than the index of an argument that has ended, or hasOwned.
 	next, ended uint32
-	head        ccall.Head
+	// head.Word, which C does not get, is an object to release; extra has more of them.
+	head ccall.Head
 }
+
+// hasOwned is set in Call.ended if only head.Word keeps the call from being made as it is.
+const hasOwned = 1 << 31
 
 // extra is what a call needs until it has returned: memory to keep alive,
 // objects to release, pooled texts, and the first error of packing.
@@ -322,7 +326,14 @@ func (c *Call) Put(i int, t values.AnyView, err error) {
 
 // own releases the object in v after the call.
 func (c *Call) own(v abi.Any) {
-	if v.TypeIndex.IsObject() {
+	switch {
+	case !v.TypeIndex.IsObject():
+	case c.head.Word == 0:
+		c.head.Word = uintptr(v.Bits)
+		if c.ended == 0 {
+			c.ended = hasOwned
+		}
+	default:
 		s := c.more()
 		s.objects = append(s.objects, uintptr(v.Bits))
 	}
@@ -407,7 +418,7 @@ func (c *Call) resolve() {
 // finish is Do for a call that needs more than its frame, or whose function has
 // not been resolved.
 func (c *Call) finish() error {
-	if c.ended != 0 {
+	if c.ended&^hasOwned != 0 {
 		i := int(c.ended - 1)
 		c.fail(failure.Ended(c.argument(i), *(**objects.Object)(c.slot(uint32(i)))))
 	}
@@ -426,6 +437,7 @@ func (c *Call) finish() error {
 			e.err = c.checkMade(e.narrow)
 		}
 		runtime.KeepAlive(e.keep)
+		c.release()
 		for _, o := range e.objects {
 			objects.DecRef(o)
 		}
@@ -438,11 +450,21 @@ func (c *Call) finish() error {
 		if e.err != nil {
 			return e.err
 		}
+	} else {
+		c.release()
 	}
 	if c.head.RC != 0 {
 		return c.failed()
 	}
 	return nil
+}
+
+// release releases the first of the objects that the call owns.
+func (c *Call) release() {
+	if o := c.head.Word; o != 0 {
+		c.head.Word = 0
+		objects.DecRef(o)
+	}
 }
 
 // failed is the error of a call whose return code is not 0.

@@ -13,7 +13,12 @@ import (
 // newCallNode makes a node that keeps a closure, which origin made. about describes the
 // function.
 func newCallNode(call unsafe.Pointer, origin uintptr, about any) uintptr {
-	n := newNode(&held{call: call, origin: origin, value: about}, nil)
+	var h *held
+	if about != nil {
+		h = &held{about: about}
+	}
+	n := newNode(h, call)
+	atomic.StorePointer(&slotOf(n).kind, *(*unsafe.Pointer)(unsafe.Pointer(&origin)))
 	capi.PointerTo[node](n).Call = uintptr(call)
 	return n
 }
@@ -40,17 +45,20 @@ func NewLastingNode(call unsafe.Pointer, origin uintptr, about any) uintptr {
 // OriginOfNode returns the origin that was given to newCallNode, 0 if the node no longer
 // keeps call.
 func OriginOfNode(handle, call uintptr) uintptr {
-	if h := slotOf(handle).Load(); h != nil && uintptr(h.call) == call {
-		return h.origin
+	s := slotOf(handle)
+	origin := atomic.LoadPointer(&s.kind)
+	if uintptr(atomic.LoadPointer(&s.data)) != call { // read last: what was read before it is older
+		return 0
 	}
-	return 0
+	return uintptr(origin)
 }
 
 // AboutNode returns what was given to newCallNode about the function, nil if the node no
 // longer keeps call.
 func AboutNode(handle, call uintptr) any {
-	if h := slotOf(handle).Load(); h != nil && uintptr(h.call) == call {
-		return h.value
+	s := slotOf(handle)
+	if h := s.Load(); h != nil && uintptr(atomic.LoadPointer(&s.data)) == call {
+		return h.about
 	}
 	return nil
 }
@@ -111,8 +119,8 @@ var slots struct {
 // code order its reads and writes in a way that the race detector does not see.
 type slot struct {
 	atomic.Pointer[held]
-	data unsafe.Pointer // memory of a tensor, or the second word of a value; atomic too
-	kind unsafe.Pointer // the first word of a value, its type; atomic too
+	data unsafe.Pointer // memory of a tensor, a closure, or the second word of a value; atomic too
+	kind unsafe.Pointer // the code of the Go func behind a closure, or the first word of a value, its type; atomic too
 }
 
 // words are the two pointers that an interface value consists of: the collector may
@@ -139,10 +147,8 @@ func (s *slot) clear() {
 		if h.region != nil {
 			h.region.leave()
 		}
-		if h.call != nil {
-			if about, ok := h.value.(interface{ NodeEnded() }); ok {
-				about.NodeEnded()
-			}
+		if about, ok := h.about.(interface{ NodeEnded() }); ok {
+			about.NodeEnded()
 		}
 		s.Store(nil)
 	}
@@ -154,13 +160,10 @@ func (s *slot) clear() {
 	}
 }
 
-// held is a callback, or what a tensor stands on.
+// held is what a tensor stands on, or the description of a function.
 type held struct {
-	call unsafe.Pointer // the closure
-	// value is what a tensor keeps alive, or what describes a function.
-	value any
-	// origin is the code of the Go func behind a callback, for backtraces.
-	origin uintptr
+	// value is what a tensor keeps alive, and about what describes a function.
+	value, about any
 	// region is large memory of Go under a tensor.
 	region *region
 }
