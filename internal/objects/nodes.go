@@ -17,8 +17,7 @@ func newCallNode(call unsafe.Pointer, origin uintptr, about any) uintptr {
 	if about != nil {
 		h = &held{about: about}
 	}
-	n := newNode(h, call)
-	atomic.StorePointer(&slotOf(n).kind, *(*unsafe.Pointer)(unsafe.Pointer(&origin)))
+	n := newNode(h, words{*(*unsafe.Pointer)(unsafe.Pointer(&origin)), call})
 	capi.PointerTo[node](n).Call = uintptr(call)
 	return n
 }
@@ -128,9 +127,7 @@ type slot struct {
 type words struct{ kind, data unsafe.Pointer }
 
 func (s *slot) setValue(v any) {
-	w := (*words)(unsafe.Pointer(&v))
-	atomic.StorePointer(&s.kind, w.kind)
-	atomic.StorePointer(&s.data, w.data)
+	s.set(*(*words)(unsafe.Pointer(&v)))
 }
 
 func (s *slot) value() (v any) {
@@ -152,13 +149,14 @@ func (s *slot) clear() {
 		}
 		s.Store(nil)
 	}
-	if atomic.LoadPointer(&s.data) != nil {
-		atomic.StorePointer(&s.data, nil)
-	}
-	if atomic.LoadPointer(&s.kind) != nil {
-		atomic.StorePointer(&s.kind, nil)
-	}
+	s.set(words{})
 }
+
+// set is not atomic: native code that passes the node on to another thread orders what was
+// written before, and a node that comes back is free for one goroutine.
+//
+//go:norace
+func (s *slot) set(w words) { s.data, s.kind = w.data, w.kind }
 
 // held is what a tensor stands on, or the description of a function.
 type held struct {
@@ -185,15 +183,13 @@ func slotOf(nodeAddress uintptr) *slot {
 }
 
 // newNode takes a free node and fills its slot.
-func newNode(h *held, data unsafe.Pointer) uintptr {
+func newNode(h *held, w words) uintptr {
 	n := freeNode()
 	s := slotOf(n)
 	if h != nil {
 		s.Store(h)
 	}
-	if data != nil {
-		atomic.StorePointer(&s.data, data)
-	}
+	s.set(w)
 	return n
 }
 

@@ -52,7 +52,7 @@ func NewTensor(spec TensorSpec, shape, strides []int64) uintptr {
 		}
 		more.value = [2]any{dims, more.value}
 	}
-	at := newNode(more, spec.Data)
+	at := newNode(more, words{data: spec.Data})
 	node := capi.PointerTo[node](at)
 	if n <= FewDims {
 		dims = node.dims[:]
