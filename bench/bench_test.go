@@ -101,9 +101,9 @@ func TestScaling(t *testing.T) {
 
 // TestJudge_rivals: the fastest rival counts.
 func TestJudge_rivals(t *testing.T) {
-	m := planted("create", 10, 1)
+	m := planted("field_object", 10, 1)
 	for name, ns := range map[string]float64{"python": 30, "cgo": 8, "purego": 20} {
-		m[key{"create", name, "create"}] = undisturbed(ns, ns, 2*ns)
+		m[key{"field_object", name, "field_object"}] = undisturbed(ns, ns, 2*ns)
 	}
 	all := m.judge()
 	if len(all) != 1 || all[0].got != 1.25 || !strings.Contains(all[0].what, "cgo") || all[0].met() {
@@ -126,7 +126,7 @@ func TestHosts(t *testing.T) {
 func TestGoals(t *testing.T) {
 	for _, g := range goals {
 		_, ok := itemOf(g.item)
-		_, ok2 := itemOf(strings.TrimSuffix(g.peerItem, ".c"))
+		_, ok2 := itemOf(strings.TrimSuffix(g.peerItem, variants[g.peer]))
 		if !ok || !ok2 || !slices.Contains(peerNames, g.peer) {
 			t.Errorf("%+v names what does not exist", g)
 		}

@@ -102,11 +102,13 @@ type goal struct {
 
 var goals = []goal{
 	{"int", "purego", "floor", 1.45},
+	{"int", "cgo", "int.expert", 0.95},
 	{"int", "python", "int", 0.35},
 	{"batch64", "ours", "int", 0.4},
 	{"objects3", "purego", "floor", 1.9},
 	{"tensors3", "purego", "floor", 1.9},
 	{"string32", "cpp", "string32", 2},
+	{"string32", "cgo", "string32.expert", 0.85},
 	{"field_int", "cpp", "field_int.c", 1},
 	{"field_found", "ours", "field_int", 3},
 	{"field_name", "python", "field_name", 1},
@@ -118,6 +120,8 @@ var goals = []goal{
 	{"define_set_object", "cpp", "define_set_object", 1.2},
 	{"define_copy", "cpp", "define_copy", 1.2},
 	{"exported", "python", "exported", 1.7},
+	{"create", "cgo", "create.expert", 1.15},
+	{"error", "cgo", "error.expert", 1},
 	{"callback", "purego", "floor", 1.7},
 	{"callback_thread", "purego", "floor", 2.5},
 	{"ints_build", "cpp", "ints_build", 0.7},
@@ -138,5 +142,5 @@ var rivals = []string{"cgo", "purego", "python"}
 // allocations are the most that an operation of ours may make.
 var allocations = map[string]float64{
 	"int": 0, "batch64": 0, "objects3": 0, "tensors3": 0, "string32": 1, "string5": 1,
-	"field_int": 0, "field_float": 0, "field_found": 0, "field_name": 0, "opaque": 1, "callback": 0,
+	"field_int": 0, "field_float": 0, "field_found": 0, "field_name": 0, "opaque": 1, "create": 1, "callback": 0, "callback_make": 2,
 }

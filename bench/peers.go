@@ -13,9 +13,12 @@ import (
 	"time"
 )
 
-// peerNames are the columns, in their order. The program cpp has the items of the
-// C API too, which end in ".c", and purego has the empty crossing.
+// peerNames are the columns, in their order. Some programs have a second column, and purego has
+// the empty crossing.
 var peerNames = []string{"cpp", "ours", "cgo", "purego", "python", "rust"}
+
+// variants are second columns of programs: the ends of the names of their items.
+var variants = map[string]string{"cpp": ".c", "cgo": ".expert", "purego": ".register"}
 
 // peer is a running program that measures on demand: the name of an item goes in,
 // nanoseconds and allocations per operation come out.
@@ -223,7 +226,7 @@ func (all *team) figures(r row) []key {
 	}
 	for _, p := range all.peers {
 		add(p.name, r.name)
-		add(p.name, r.name+".c")
+		add(p.name, r.name+variants[p.name])
 		add(p.name, r.name+".go")
 	}
 	for _, g := range all.goals {

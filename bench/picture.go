@@ -12,6 +12,7 @@ import (
 var marks = []struct{ peer, title, colour string }{
 	{"cpp", "C++", "#000000"},
 	{"rust", "Rust", "#d55e00"},
+	{"cgo", "expert cgo", "#cc79a7"},
 	{"cgo", "cgo", "#0072b2"},
 	{"purego", "purego", "#56b4e9"},
 	{"python", "Python", "#e69f00"},
@@ -142,7 +143,7 @@ func (d *drawing) legend() {
 	for _, k := range marks {
 		fmt.Fprintf(d, `<circle cx="%.0f" cy="44" r="5" fill="%s"/>`+"\n", at+5, k.colour)
 		d.text(at+15, 48, "start", "", k.title)
-		at += 75
+		at += 30 + 7*float64(len(k.title))
 	}
 	d.text(float64(width-12), top-8, "end", grey, "tvmffi")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -14,16 +15,19 @@ import (
 
 var titles = map[string]string{
 	"cpp": "C++", "ours": "**tvmffi**", "cgo": "cgo", "purego": "purego", "python": "Python", "rust": "Rust", "cupy": "CuPy",
+	"cpp.c": "C API", "cgo.expert": "expert cgo", "purego.register": "purego RegisterFunc",
 }
 
 // table is the result as Markdown: medians, the ratio to C++, and allocations.
 func (m measurements) table(rows []row, all *team) string {
 	var b strings.Builder
-	b.WriteString("| | C++ | C API |")
-	rule := "|---|---|---|"
-	for _, p := range all.peers[1:] {
-		fmt.Fprintf(&b, " %s |", titles[p.name])
-		rule += "---|"
+	b.WriteString("| |")
+	rule := "|---|"
+	for _, p := range all.peers {
+		for _, variant := range p.columns() {
+			fmt.Fprintf(&b, " %s |", titles[p.name+variant])
+			rule += "---|"
+		}
 	}
 	b.WriteString("\n" + rule + "\n")
 	for _, r := range rows {
@@ -32,27 +36,34 @@ func (m measurements) table(rows []row, all *team) string {
 		if s := m[key{r.name, "cpp", r.name}]; s != nil {
 			base = median(s.ns)
 		}
-		for _, k := range []key{{r.name, "cpp", r.name}, {r.name, "cpp", r.name + ".c"}} {
-			b.WriteString(" " + m.cell(k, base, k.item != r.name) + " |")
-		}
-		for _, p := range all.peers[1:] {
-			k := key{r.name, p.name, r.name}
-			if p.name == "ours" {
-				k = ours(r.name)
-			}
-			if r.name == "floor" { // a program of its own measures it, without cgo as ours
-				switch p.name {
-				case "ours":
-					k.peer = "purego"
-				case "purego":
-					k.peer = ""
+		for _, p := range all.peers {
+			for _, variant := range p.columns() {
+				k := key{r.name, p.name, r.name + variant}
+				if p.name == "ours" {
+					k = ours(r.name)
 				}
+				if r.name == "floor" { // a program of its own measures it, without cgo as ours
+					switch p.name {
+					case "ours":
+						k.peer = "purego"
+					case "purego":
+						k.peer = ""
+					}
+				}
+				b.WriteString(" " + m.cell(k, base, k.peer != "cpp" || variant != "") + " |")
 			}
-			b.WriteString(" " + m.cell(k, base, true) + " |")
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// columns are the ends of the names of the items in the columns of a peer.
+func (p *peer) columns() []string {
+	if v, ok := variants[p.name]; ok {
+		return []string{"", v}
+	}
+	return []string{""}
 }
 
 func (m measurements) cell(k key, base float64, ratio bool) string {
@@ -163,7 +174,8 @@ func (g goal) reference() string {
 	case hosts[g.item] != "":
 		return "C++"
 	}
-	return titles[g.peer]
+	_, variant, _ := strings.Cut(g.peerItem, ".")
+	return cmp.Or(titles[g.peer+"."+variant], titles[g.peer])
 }
 
 func judgements(all []verdict) string {

@@ -1,4 +1,5 @@
-// Command cgo calls the library through plain cgo, as a user of it does by hand.
+// Command cgo calls the library through plain cgo, as a user of it does by hand, and in
+// expert.go as an expert does.
 // The small C helper fetches the error in the same crossing.
 package main
 
@@ -135,6 +136,7 @@ func main() {
 	objects()
 	callbacks()
 	containers()
+	expert()
 	serve()
 }
 

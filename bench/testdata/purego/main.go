@@ -119,6 +119,7 @@ func main() {
 	objects(lib)
 	callbacks(lib)
 	containers()
+	registered(lib)
 	serve()
 }
 
