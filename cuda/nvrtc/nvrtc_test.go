@@ -205,3 +205,34 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// A header of the host is not one that can be installed.
+func TestHint(t *testing.T) {
+	use(t)
+	_, err := nvrtc.Compile(nvrtc.Program{Source: "#include <stdint.h>", Arch: "90"})
+	var e *nvrtc.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Hint, `"stdint.h" is neither in Headers nor in a folder of an option -I`) || !strings.HasSuffix(err.Error(), e.Hint) {
+		t.Errorf("%v", err)
+	}
+	if _, err = nvrtc.Compile(nvrtc.Program{Source: "none", Arch: "90"}); !errors.As(err, &e) || e.Hint != "" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOtherForms asks for what is neither PTX nor a cubin: it is refused.
+func TestOtherForms(t *testing.T) {
+	use(t)
+	for _, c := range []struct{ option, want string }{
+		{"-dlto", `nvrtc: compile "program.cu": the option -dlto makes code for a linker or for OptiX, which no driver loads: leave it out`},
+		{"--dlink-time-opt", "the option --dlink-time-opt makes code for a linker"},
+		{"--optix-ir", "the option --optix-ir makes code for a linker or for OptiX"},
+		{"--tile-only", "NVRTC"},
+	} {
+		for range 2 { // the second time there must be nothing in the cache
+			code, err := nvrtc.Compile(nvrtc.Program{Source: saxpy, Arch: "compute_90", Options: []string{c.option}})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %+v, %v", c.option, code, err)
+			}
+		}
+	}
+}

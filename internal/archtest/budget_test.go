@@ -20,6 +20,7 @@ var budget = []struct {
 	{"modules of their own", `(consumer\.New|newConsumer)\(t`, 7},
 	{"shared libraries in Go", `consumer\.Shared\(`, 0},
 	{"runs of tvmffi-bind", `consumer\.Tool\(|\bm\.Bind\(`, 3},
+	{"wheels of other packages", `nativetest\.(NVRTC|Pinned)\(`, 9},
 	{"environments of Python", `nativetest\.(Auditwheel|Checkers|CuTe|FlashInfer|OpenAI|Python|Pythons|TVM|Zig)\(`, 0},
 	{"go commands", `(Command|CommandContext|Run)\((t\.Context\(\), )?"go"`, 13},
 	{"guides", `\.follow\(t\)`, 1},
