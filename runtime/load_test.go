@@ -533,7 +533,7 @@ func TestLoadRemedies(t *testing.T) {
 	}
 	runtimetest.Load(t)
 	dir := t.TempDir()
-	future := nativetest.BuildText(t, "future", "namespace tvm { namespace ffi { int FromTheFuture(); } }\nstatic int early = tvm::ffi::FromTheFuture();\nint future() { return early; }\n", nativetest.Standalone())
+	future := nativetest.Build(t, "hostile/future")
 	// The beginning of what tilelang 0.1.15 needs, which libtvm_ffi lacks since 0.1.13.
 	older := nativetest.BuildText(t, "older", "extern \"C\" int gone() __asm__(\"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivE_test\");\nint early = gone();\n", nativetest.Standalone())
 	beside := copyFile(t, tvmffi.LibraryPath(), filepath.Join(dir, "site-packages", filepath.FromSlash(find.PathOfCore(runtime.GOOS))))

@@ -13,6 +13,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
+// OtherVersion is in the error for a library that lacks a symbol of libtvm_ffi.
+const OtherVersion = "it was built for another version of libtvm_ffi"
+
 // remedy returns what to do after the loader refused the library at path for the given
 // reason. The text follows the reason; it is empty if the reason says enough.
 func remedy(path string, err error) string {
@@ -24,7 +27,7 @@ func remedy(path string, err error) string {
 		if !symbolOfFFI(symbol) {
 			return "; another library defines the symbol; load that one first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
 		}
-		built := fmt.Sprintf("; it was built for another version of libtvm_ffi than %s (%s)", CorePath(), VersionText(capi.Version()))
+		built := fmt.Sprintf("; %s than %s (%s)", OtherVersion, CorePath(), VersionText(capi.Version()))
 		if has := releaseWith(symbol); has != "" {
 			built += "; the symbol is in " + has
 		}

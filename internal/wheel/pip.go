@@ -32,8 +32,13 @@ func tools() [][]string {
 	return t
 }
 
-// otherwise is the way that needs no download.
-const otherwise = "or install the library by other means and name it by TVMFFI_LIBRARY"
+// otherwise returns the way that needs no download.
+func otherwise(what string) string {
+	if name, _, _ := strings.Cut(what, " "); name == "apache-tvm-ffi" {
+		return "or install the library by other means and name it by TVMFFI_LIBRARY"
+	}
+	return "or name the file of a wheel"
+}
 
 // download gets the wheel of s by the first package tool that works and returns its path.
 func download(ctx context.Context, s Spec, dir string) (string, error) {
@@ -68,12 +73,12 @@ func ask(ctx context.Context, what string, options []string, dir string) (string
 		case absent(err, out):
 			missing = append(missing, name)
 		default:
-			return "", fmt.Errorf("wheel: %s cannot be downloaded: %w, %s", what, Failure(name, out, err), otherwise)
+			return "", fmt.Errorf("wheel: %s cannot be downloaded: %w, %s", what, Failure(name, out, err), otherwise(what))
 		}
 	}
 	return "", fmt.Errorf("wheel: %s cannot be downloaded: none of these work here: %s; "+
 		"install pip (python3 -m ensurepip, or the package python3-pip or py3-pip of the system) or uv, %s",
-		what, strings.Join(missing, ", "), otherwise)
+		what, strings.Join(missing, ", "), otherwise(what))
 }
 
 // Failure returns the error for a package tool that failed: what it printed, what was wrong, and what to do.
@@ -89,6 +94,8 @@ func Failure(tool, out string, err error) error {
 		what, do = "cannot write", "set TVMFFI_CACHE and TMPDIR to folders that you can write to, and try again"
 	case says("connection broken by", "ConnectionError", "Could not fetch URL", "name resolution", "dns error", "error sending request"):
 		what, do = "cannot reach a package index", "connect this machine to the network, or configure a proxy or an index for pip, and try again"
+	case says("No matching distribution found"):
+		what, do = "found no wheel", "check the name and the version; there may be none for this platform and this Python"
 	}
 	return fmt.Errorf("%s %s (%w); it printed:\n%s\n%s", tool, what, err, lastLines(out, 6), do)
 }

@@ -410,7 +410,7 @@ func TestNoTool(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"sample 1.0", "python3 -m pip", "pip3", "uv tool run pip", "install pip", "TVMFFI_LIBRARY"} {
+	for _, want := range []string{"sample 1.0", "python3 -m pip", "pip3", "uv tool run pip", "install pip", "or name the file of a wheel"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
@@ -441,7 +441,7 @@ func TestFailure(t *testing.T) {
 			"connect this machine to the network",
 		"ERROR: Could not install: [Errno 28] No space left on device": "pip found the disk full",
 		"ERROR: Could not install: [Errno 30] Read-only file system":   "set TVMFFI_CACHE and TMPDIR to folders that you can write to",
-		"ERROR: No matching distribution found for sample==1.0":        "pip failed (exit status 1)",
+		"ERROR: No matching distribution found for sample==1.0":        "pip found no wheel (exit status 1)",
 		"a\nb\nc\nd\ne\nf\ng": "printed:\n  b\n  c\n",
 	} {
 		if err := Failure("pip", out, errors.New("exit status 1")); !strings.Contains(err.Error(), want) {

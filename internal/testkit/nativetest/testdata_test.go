@@ -101,6 +101,7 @@ func TestHostileLibrariesAre(t *testing.T) {
 		"twice":      {signal: syscall.SIGABRT, says: "already registered"},
 		"segfault":   {signal: syscall.SIGSEGV},
 		"exit":       {code: 3},
+		"future":     {code: 2, says: "FromTheFuture"},
 		"unresolved": {code: 2, says: "hostile_symbol_that_nobody_defines"},
 	} {
 		t.Run(name, func(t *testing.T) {

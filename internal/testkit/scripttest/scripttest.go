@@ -174,11 +174,12 @@ func native(t *testing.T, ts *testscript.TestScript, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o755))
 }
 
-// wheeled is "wheeled NAME FILE".
+// wheeled is "wheeled NAME FILE" or "wheeled NAME FILE VERSIONS".
 func wheeled(t *testing.T, ts *testscript.TestScript, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: wheeled name file")
+	if len(args) < 2 {
+		ts.Fatalf("usage: wheeled name file [versions]")
 	}
+	versions := append(args, ">=0.1.15")[2]
 	data, err := os.ReadFile(library(t, args[0]))
 	ts.Check(err)
 	var out bytes.Buffer
@@ -194,7 +195,7 @@ func wheeled(t *testing.T, ts *testscript.TestScript, args []string) {
 	}
 	add(args[0]+"/lib/lib"+args[0]+".so", string(data))
 	add(args[0]+"/__init__.py", "import tvm_ffi\n\n_get = tvm_ffi.get_global_func\n")
-	add(args[0]+".dist-info/METADATA", "Name: "+args[0]+"\nLicense-Expression: MIT\nRequires-Dist: numpy\nRequires-Dist: apache-tvm-ffi>=0.1.15\n\n")
+	add(args[0]+".dist-info/METADATA", "Name: "+args[0]+"\nLicense-Expression: MIT\nRequires-Dist: numpy\nRequires-Dist: apache-tvm-ffi"+versions+"\n\n")
 	add(args[0]+".dist-info/WHEEL", "Tag: py3-none-any\n")
 	add(args[0]+".dist-info/licenses/LICENSE", "the licence\n")
 	w, err := z.Create(args[0] + ".dist-info/RECORD")

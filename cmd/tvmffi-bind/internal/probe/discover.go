@@ -18,6 +18,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
@@ -35,7 +36,7 @@ func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (
 	if err != nil {
 		return wheel.Dir{}, err
 	}
-	version, err := p.coreFor(ctx, dir)
+	versions, err := p.coresFor(ctx, dir)
 	if err != nil {
 		return wheel.Dir{}, err
 	}
@@ -47,14 +48,29 @@ func (p *Prober) Discover(ctx context.Context, c *project.Config, what string) (
 	for _, f := range found {
 		c.Libraries = append(c.Libraries, project.LibrarySpec{Package: s.Package, Version: s.Version, Path: f.path})
 	}
-	if version != "" {
-		c.Deps = append(c.Deps, project.LibrarySpec{Package: project.CorePackage, Version: version, Path: find.PathOfCore(runtime.GOOS)})
-	}
 	var files []string
 	for _, f := range found {
 		files = append(files, dir.Path(f.path))
 	}
-	return dir, p.AddCUDA(ctx, c, files)
+	if err := p.AddCUDA(ctx, c, files); err != nil {
+		return wheel.Dir{}, err
+	}
+	deps := c.Deps
+	for i, version := range versions {
+		c.Deps = append([]project.LibrarySpec{{Package: project.CorePackage, Version: version, Path: find.PathOfCore(runtime.GOOS)}}, deps...)
+		if len(versions) == 1 {
+			break
+		}
+		// A package may ask for less than what its libraries were built for.
+		if _, err := p.Read(ctx, c); err == nil || !strings.Contains(err.Error(), libraries.OtherVersion) {
+			break // another error is for the caller, who reads them, too
+		}
+		if i == len(versions)-1 {
+			return wheel.Dir{}, fmt.Errorf("%s was built for none of the known versions of %s that it asks for (%s): name another version of it", dir.Spec(), project.CorePackage, strings.Join(versions, ", "))
+		}
+		p.Console.Notef("%s was built for another %s than %s: trying %s\n", dir.Spec(), project.CorePackage, version, versions[i+1])
+	}
+	return dir, nil
 }
 
 // AddCUDA writes into c the CUDA runtime that library files need, from the wheel of NVIDIA, in which
@@ -143,8 +159,14 @@ func librariesIn(dir wheel.Dir) ([]foundLibrary, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, console.Refuse("%s has no library of TVM-FFI for %s (%s for other platforms, %s without TVM-FFI or for Python alone): check the name, or name the wheel of another version or platform",
-			dir.Spec(), project.Platform(), console.Count(elsewhere, "library"), console.Count(others, "library"))
+		switch {
+		case elsewhere > 0:
+			return nil, console.Refuse("the libraries of %s that use TVM-FFI are for other platforms than %s: get its wheel for this platform", dir.Spec(), project.Platform())
+		case others > 0:
+			return nil, console.Refuse("no library of %s uses TVM-FFI, or all that do are extensions of Python: check the name; \"%s ls FILE\" says what one library offers", dir.Spec(), console.Command())
+		default:
+			return nil, console.Refuse("%s is Python without libraries: if it compiles kernels when it runs, name the library files that it leaves in its cache; docs/KERNELS.md of tvmffi-bind says how to get files from the CuTe DSL and others", dir.Spec())
+		}
 	}
 	return inOrder(all), nil
 }
@@ -166,30 +188,31 @@ func inOrder(all []foundLibrary) []foundLibrary {
 	return sorted
 }
 
-// coreFor returns the version of libtvm_ffi that a wheel asks for, "" for any, and gets it. Among
-// the versions that fit, the newest known one is preferred.
-func (p *Prober) coreFor(ctx context.Context, dir wheel.Dir) (version string, err error) {
+// coresFor returns the known versions of libtvm_ffi that a wheel asks for, the newest first. If it
+// asks for another one, that is the only one, and coresFor gets it. None means any.
+func (p *Prober) coresFor(ctx context.Context, dir wheel.Dir) ([]string, error) {
 	specifiers, err := coreRequirement(dir)
 	if err != nil || specifiers == "" {
-		return "", err
+		return nil, err
 	}
 	known := CoreVersions()
 	slices.SortFunc(known, func(a, b string) int { return compareVersions(b, a) })
-	if i := slices.IndexFunc(known, func(v string) bool { return satisfies(v, specifiers) }); i >= 0 {
-		return known[i], nil
+	known = slices.DeleteFunc(known, func(v string) bool { return !satisfies(v, specifiers) })
+	if len(known) > 0 {
+		return known, nil
 	}
 	if exact, ok := strings.CutPrefix(specifiers, "=="); ok && !strings.ContainsAny(exact, "*,") {
 		for c, err := range find.InPackages(find.File{Name: find.CoreName(), Package: project.CorePackage, Version: exact, PathInPackage: find.PathOfCore(runtime.GOOS)}, sameVersion, loadable) {
 			if err == nil {
-				return c.Version, nil
+				return []string{c.Version}, nil
 			}
 		}
 	}
 	core, err := p.anyWheel(ctx, project.CorePackage+specifiers)
 	if err != nil {
-		return "", fmt.Errorf("%s needs %s%s: %w", dir.Spec(), project.CorePackage, specifiers, err)
+		return nil, fmt.Errorf("%s needs %s%s: %w", dir.Spec(), project.CorePackage, specifiers, err)
 	}
-	return core.Spec().Version, nil
+	return []string{core.Spec().Version}, nil
 }
 
 // requirement is a line such as "name[extra] (>=1,<2) ; marker", in which all but the name may be missing.
