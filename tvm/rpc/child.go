@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,9 +42,16 @@ func serveChild(text string) error {
 	if err := json.Unmarshal([]byte(text), &task); err != nil {
 		return fmt.Errorf("the task %q: %w", text, err)
 	}
+	if err := os.Mkdir(task.Dir, 0o700); err != nil {
+		return err
+	}
 	go func() { // the server is gone: so is the session, even while a kernel runs
 		child.Ended()
-		os.RemoveAll(task.Dir)
+		for range 10 { // a file of an upload may come meanwhile
+			if os.RemoveAll(task.Dir) == nil {
+				break
+			}
+		}
 		os.Exit(3)
 	}()
 	defer os.RemoveAll(task.Dir) // the session may see the end of the server first
@@ -98,10 +104,6 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 
 // child starts the process of a session.
 func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.Cmd, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
 	task, err := json.Marshal(childTask{dir, s.config.MaxMemory, s.config.MaxArchive})
 	if err != nil {
 		return nil, err

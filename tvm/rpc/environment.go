@@ -35,13 +35,19 @@ func (d folder) file(name string) (string, error) {
 	return filepath.Join(d.dir, name), nil
 }
 
-// workPath returns the path of a file of the session, and makes its folder.
+// workPath returns the path of a file of the session, and makes its folder, but not the folder of the session, which may be
+// gone because the server is.
 func (d folder) workPath(name string) (string, error) {
 	file, err := d.file(name)
+	if err != nil || filepath.Dir(file) == d.dir || file == d.dir {
+		return file, err
+	}
+	root, err := os.OpenRoot(d.dir)
 	if err != nil {
 		return "", err
 	}
-	return file, os.MkdirAll(filepath.Dir(file), 0o700)
+	defer root.Close()
+	return file, root.MkdirAll(filepath.Dir(name), 0o700)
 }
 
 func (d folder) list(name string) (string, error) {

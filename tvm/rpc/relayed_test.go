@@ -257,15 +257,20 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestFolders kills servers whose sessions wait for a client: nothing is left of these, which see the end of the relay and
-// that of the server at once.
+// TestFolders kills servers whose sessions wait for a client, or begin: nothing is left of these, which see the end of the
+// relay and that of the server at once.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
-	for range 10 {
+	for i := range 20 {
 		server, addr := startRole(t, "server", nil, "DIR="+dir, "RELAY=1")
-		dial(t, addr, rpc.DialOptions{})
-		if left, err := os.ReadDir(dir); err != nil || len(left) == 0 {
-			t.Fatalf("a session has no folder: %v", err)
+		if i%2 == 0 {
+			dial(t, addr, rpc.DialOptions{})
+			if left, err := os.ReadDir(dir); err != nil || len(left) == 0 {
+				t.Fatalf("a session has no folder: %v", err)
+			}
+		} else {
+			raw(t, addr, int32s(0xff271, int32(len(hello))), []byte(hello))
+			time.Sleep(time.Duration(i) * time.Millisecond)
 		}
 		server.Process.Kill()
 		server.Wait()

@@ -1,12 +1,15 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
@@ -23,7 +26,8 @@ func (s *Server) session(conn net.Conn, timeout time.Duration) (err error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
 		defer cancel()
 	}
-	dir, err := os.MkdirTemp(s.config.Dir, "tvmffi-rpc-")
+	// The process of the session makes the folder: if this server is killed before, there is none.
+	dir, err := filepath.Abs(filepath.Join(cmp.Or(s.config.Dir, os.TempDir()), "tvmffi-rpc-"+rand.Text()))
 	if err != nil {
 		return err
 	}
