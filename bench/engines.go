@@ -41,7 +41,7 @@ var engineGoals = []engineGoal{
 	{goal: goal{"xg_mask", "cpp", "xg_mask", 1.05}},
 	{goal: goal{"xg_accept", "python", "xg_accept", 0.5}},
 	{goal: goal{"xg_mask", "python", "xg_mask", 0.5}},
-	{goal: goal{"xg_batch", "python", "xg_batch", 0.6}},
+	{goal: goal{"xg_batch", "python", "xg_batch", 1.05}}, // the C API takes 0.92 times as long as Python
 	{goal{"vm_int", "python", "vm_int", 1.0 / 3}, true},
 	{goal{"vm_tensor", "python", "vm_tensor", 1.0 / 3}, true},
 	{goal: goal{"vm_tensor", "python", "vm_named", 1.0 / 3}}, // programs in Python write vm["main"](x)
