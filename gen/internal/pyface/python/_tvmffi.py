@@ -169,6 +169,8 @@ class _New:
         new = next(c.__dict__["__new__"] for c in cls.__mro__ if "__new__" in c.__dict__)
         if isinstance(new, staticmethod):  # of a class that derives
             return new.__func__
+        if _numbers(getattr(tvm_ffi, "__version__", "0")) < (0, 1, 13):  # it looks the name up for results
+            return new
 
         def refuse(*_, **__):
             raise TypeError(f"{cls.__name__}.__new__() makes no object: call {cls.__name__}()")
