@@ -219,6 +219,11 @@ func errOr(err error, text string) error {
 
 // refuseExisting checks before the libraries are read, so that init fails early.
 func (s *start) refuseExisting() error {
+	for _, pattern := range []string{"*.c", "*.cc", "*.cpp", "*.cxx"} {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return console.Refuse("the go command builds no package without cgo beside %s, and init writes main.go here: move it to a folder such as native", console.Shown(found[0]))
+		}
+	}
 	for _, name := range append(s.names(), s.config.Out) {
 		if _, err := os.Lstat(name); err == nil {
 			return console.Refuse("%s already exists, and init overwrites nothing: remove it, or use \"%s gen\"", console.Shown(name), console.Command())
