@@ -199,8 +199,8 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// TestAllocations: a step of a model makes nothing on the heap, alone and in a batch, with one thread and with two.
-func TestAllocations(t *testing.T) {
+// TestNoAllocations: a step of a model makes nothing on the heap, alone and in a batch, with one thread and with two.
+func TestNoAllocations(t *testing.T) {
 	nativetest.NeedOptimised(t)
 	v, c := compilerOf(t, xgrammar.CompilerOptions{})
 	m := matcherOf(t, c, xgrammar.Regex("a*"))
