@@ -69,8 +69,11 @@ func (m *Module) RequiresRuntime(ctx context.Context) error {
 	}
 	list := exec.CommandContext(ctx, "go", "list", "-m", console.ModulePath)
 	list.Dir = m.dir
-	if list.Run() == nil {
+	switch err := list.Run(); {
+	case err == nil:
 		return nil // a workspace has it
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("the go command is not on the PATH: install Go, or add its folder bin to the PATH")
 	}
 	return fmt.Errorf("the module %s does not require %s, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.AddToolCommand())
 }
