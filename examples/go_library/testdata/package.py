@@ -297,6 +297,21 @@ def containers(g):
         assert type(e) is ValueError and str(e).startswith("the result of the callback: the value contains itself"), e
     e = failure(g.first, 1, [late])
     assert str(e) == "first(args" + deepest, e
+    p = g.Point(1, 2)
+    flat = {
+        "greet(name": g.greet,
+        "sum(t": g.sum,
+        "total(scale": g.total,
+        "total(numbers": lambda v: g.total(1, v),
+        "around(p": lambda v: g.around(v, 1),
+        "pairs(next": lambda v: g.pairs(1, v),
+        "Point.move(dx": lambda v: p.move(v, 1),
+        "Point(x": lambda v: g.Point(v, 1),
+    }
+    for name, f in flat.items():
+        for value in values:
+            e = failure(f, value)
+            assert type(e) is ValueError and str(e).startswith(name) and str(e).endswith(deepest), (name, e)
     e = failure(g.echo, deep(lambda x: [x, x], 60))
     assert type(e) is ValueError and "echo(x=...): the value has more than 134217728 elements, because it shares containers" in str(e), e
     assert g.echo(deep(lambda x: [x], 900)) is not None and g.echo(deep(lambda x: [x, x], 10)) is not None

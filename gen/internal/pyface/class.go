@@ -183,7 +183,7 @@ func (c *classWriter) init(params []parameter) {
 		doc := c.text(f.Doc, f.GoName, c.name)
 		c.pyf("%s", docstring("        ", doc))
 		for _, p := range params {
-			c.bounded("        ", c.name, p)
+			c.bounded("        ", c.name, false, p)
 			if p.Type.Kind == face.KindCallable || p.Type.Kind == face.KindFunction {
 				c.pyf("        %[1]s = %[2]s_errors.guard(%[1]s)\n", p.name, c.private)
 			}
@@ -192,7 +192,7 @@ func (c *classWriter) init(params []parameter) {
 		return
 	}
 	for _, p := range params {
-		c.bounded("        ", c.name, p)
+		c.bounded("        ", c.name, false, p)
 	}
 	c.pyf("        %s%s)\n", call, strings.Join(args, ", "))
 }

@@ -141,7 +141,7 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 		if t.Kind == face.KindOptional {
 			t = t.Elems[0]
 		}
-		w.bounded(indent, label, p)
+		w.bounded(indent, label, w.argsInC(f, d.method, d.convert) != "", p)
 		switch {
 		case p.Variadic:
 			arg = "*" + arg
@@ -182,17 +182,19 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	w.pyf("%[1]stry:\n%[1]s    %[2]s\n%[1]sexcept:  # noqa: E722\n%[1]s    %[3]s_errors.reraise(%[4]s)\n", indent, call, w.private, reraise)
 }
 
-// bounded writes the check of an argument that may be a container.
-func (w *writer) bounded(indent, label string, p parameter) {
+// bounded writes the check of an argument, which may be a container whatever its type is. A
+// container of numbers or texts is checked by its first elements alone where each call needs the
+// check, because to read all of them would take more time than the call.
+func (w *writer) bounded(indent, label string, inC bool, p parameter) {
 	any, container := nests(p.Type)
 	what := quote(label + "(" + p.name + "=...)")
 	switch {
-	case any && !p.Variadic:
-		w.pyf("%[1]sif isinstance(%[2]s, %[3]s.CONTAINERS):\n%[1]s    %[3]s.bounded(%[4]s, %[2]s)\n", indent, p.name, w.private, what)
-	case any:
-		w.pyf("%s%s.bounded(%s, %s)\n", indent, w.private, what, p.name)
-	case container:
+	case container && !any && !inC:
 		w.pyf("%s%s.bounded(%s, %s, True)\n", indent, w.private, what, p.name)
+	case p.Variadic:
+		w.pyf("%s%s.bounded(%s, %s)\n", indent, w.private, what, p.name)
+	default:
+		w.pyf("%[1]sif isinstance(%[2]s, %[3]s.CONTAINERS): %[3]s.bounded(%[4]s, %[2]s)\n", indent, p.name, w.private, what)
 	}
 }
 
