@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,7 @@ func ofPackage(lib probe.Library) string {
 
 func newSetup(con *console.Console, p *probe.Prober) *cobra.Command {
 	var version, to string
+	var only []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "setup [NAME[==VERSION]|WHEEL]... [--version V]",
@@ -47,10 +49,13 @@ committed bindings, such as the bindings of generated/xgrammar, finds them there
 the versions and their hashes are known.
 
 With --to, setup copies the libraries into a folder, and the licences and notices of
-their packages into the folder licenses below it: what a program ships.`,
+their packages into the folder licenses below it: what a program ships. A program that
+uses a part of a package needs a part of its libraries: --only names their files, and
+libtvm_ffi comes in any case.`,
 		Example: `  tvmffi-bind setup
   tvmffi-bind setup xgrammar
-  tvmffi-bind setup xgrammar --to image/app`,
+  tvmffi-bind setup xgrammar --to image/app
+  tvmffi-bind setup apache-tvm --to image/app --only libtvm_runtime.so`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return project.KnownNames(), cobra.ShellCompDirectiveNoFileComp
@@ -59,11 +64,14 @@ their packages into the folder licenses below it: what a program ships.`,
 			if len(packages) > 0 && version != "" {
 				return fmt.Errorf("--version is the version of libtvm_ffi; the package %s decides which one it needs: leave the flag out", packages[0])
 			}
+			if len(only) > 0 && (to == "" || len(packages) != 1) {
+				return errors.New("--only selects libraries of one package for --to: name the package and the folder")
+			}
 			if err := repairCache(cmd.Context(), p); err != nil {
 				return err
 			}
 			if len(packages) > 0 {
-				return setupPackages(cmd.Context(), con, p, packages, asJSON, to)
+				return setupPackages(cmd.Context(), con, p, packages, asJSON, to, only)
 			}
 			lib, err := p.Core(cmd.Context(), version)
 			if err != nil {
@@ -93,6 +101,7 @@ their packages into the folder licenses below it: what a program ships.`,
 	})
 	cmd.Flags().StringVar(&to, "to", "", "folder to copy the libraries and their licences to")
 	_ = cmd.MarkFlagDirname("to")
+	cmd.Flags().StringSliceVar(&only, "only", nil, "files of the libraries that --to copies (default all)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	cmd.MarkFlagsMutuallyExclusive("to", "json")
 	return cmd
@@ -116,6 +125,25 @@ func ship(con *console.Console, to string, libs []probe.Library) error {
 	return nil
 }
 
+// selected returns the libraries with the given file names, and libtvm_ffi; without names, all of them.
+func selected(libs []probe.Library, only []string) ([]probe.Library, error) {
+	if len(only) == 0 {
+		return libs, nil
+	}
+	var files []string
+	for _, lib := range libs {
+		files = append(files, filepath.Base(lib.Path))
+	}
+	for _, name := range only {
+		if !slices.Contains(files, name) {
+			return nil, fmt.Errorf("--only: there is no library %s: name some of %s", name, strings.Join(files, ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(libs), func(lib probe.Library) bool {
+		return lib.Identity.Package != project.CorePackage && !slices.Contains(only, filepath.Base(lib.Path))
+	}), nil
+}
+
 // with returns the text between two others, "" if there is none.
 func with(before, text, after string) string {
 	if text == "" {
@@ -126,7 +154,7 @@ func with(before, text, after string) string {
 
 // setupPackages finds or installs the libraries of packages, and prints their paths, or copies them
 // to a folder.
-func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, packages []string, asJSON bool, to string) error {
+func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, packages []string, asJSON bool, to string, only []string) error {
 	configs := make([]*project.Config, len(packages))
 	for i, name := range packages { // all of them, before the first download
 		k, err := recipe(name)
@@ -158,7 +186,11 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 				identity.PathInPackage = path.Join(path.Dir(identity.PathInPackage), filepath.Base(file))
 				libs = append(libs, probe.Library{Path: file, Identity: identity})
 			}
-			if err := ship(con, to, libs); err != nil {
+			shipped, err := selected(libs, only)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if err := ship(con, to, shipped); err != nil {
 				return err
 			}
 		case !asJSON:
