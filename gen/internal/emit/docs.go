@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,7 +37,7 @@ func document(goName string, d plan.Doc) []string {
 	text := foreign(d.Text, d.Params)
 	blocks := [][]string{calls(goName), text}
 	if len(text) > 0 {
-		if sentence, ok := sentence(strings.TrimPrefix(text[0], "// ")); ok {
+		if sentence, ok := sentence(strings.TrimPrefix(text[0], "// "), cmp.Or(d.Noun, "is")); ok {
 			text[0] = "// " + goName + " " + sentence
 			blocks = [][]string{text, calls("It")}
 		}
@@ -48,9 +49,9 @@ func document(goName string, d plan.Doc) []string {
 }
 
 // sentence returns the text of a library in the form that follows a name: "returns the plant." for
-// "Return the plant.", and "is a plant." for "A plant." A text with a verb of its own has no such
-// form, such as "A plant has leaves."
-func sentence(text string) (string, bool) {
+// "Return the plant.", and, with the verb "is", "is a plant." for "A plant." A text with a verb of its
+// own has no such form, such as "A plant has leaves."
+func sentence(text, verb string) (string, bool) {
 	if s, ok := docstring.ThirdPerson(text); ok {
 		return s, true
 	}
@@ -60,12 +61,12 @@ func sentence(text string) (string, bool) {
 		return "", false
 	}
 	for i, word := range words[1:] {
-		_, verb := docstring.ThirdPerson(strings.ToUpper(word[:1]) + word[1:])
-		if (verb && strings.HasSuffix(word, "s") || slices.Contains(finite, word)) && !slices.Contains(relative, words[i]) {
+		_, third := docstring.ThirdPerson(strings.ToUpper(word[:1]) + word[1:])
+		if (third && strings.HasSuffix(word, "s") || slices.Contains(finite, word)) && !slices.Contains(relative, words[i]) {
 			return "", false
 		}
 	}
-	return "is " + strings.ToLower(text[:1]) + text[1:], true
+	return verb + " " + strings.ToLower(text[:1]) + text[1:], true
 }
 
 // finite are verbs that make a sentence of a noun, and relative the words after which they do not.

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -81,8 +82,12 @@ func TestSentence(t *testing.T) {
 		"A":                         "",
 		"Amber.":                    "",
 	} {
-		if got, ok := sentence(in); got != want || ok != (want != "") {
+		if got, ok := sentence(in, "is"); got != want || ok != (want != "") {
 			t.Errorf("sentence(%q) = %q, %v, want %q", in, got, ok, want)
 		}
+	}
+	made := document("NewPlant", plan.Doc{Intro: "makes a new garden.Plant.", Noun: "returns", Text: "A plant."})
+	if want := []string{"// NewPlant returns a plant.", "//", "// It makes a new garden.Plant."}; !slices.Equal(made, want) {
+		t.Errorf("the doc of a constructor is %q, want %q", made, want)
 	}
 }

@@ -110,6 +110,9 @@ func (d *describer) findMakers() {
 		}
 	}
 	for _, o := range d.Objects {
+		for _, f := range o.Makers {
+			f.Doc.Noun = "returns"
+		}
 		slices.SortStableFunc(o.Makers, func(a, b *plan.Func) int {
 			return cmp.Or(plan.Order(b.Name == o.Key)-plan.Order(a.Name == o.Key), cmp.Compare(a.Name, b.Name))
 		})

@@ -68,7 +68,7 @@ func (d *describer) describeMethod(o *plan.Object, m *classify.Method) {
 	to := &o.Statics
 	switch {
 	case f.Constructor:
-		f.Doc.Intro = "makes a new " + o.Key + "."
+		f.Doc.Intro, f.Doc.Noun = "makes a new "+o.Key+".", "returns"
 	case f.Method:
 		f.Doc.Intro = "calls the method " + f.Name + "."
 		to = &o.Methods
@@ -88,7 +88,7 @@ func (d *describer) describeMethod(o *plan.Object, m *classify.Method) {
 func (d *describer) describeInit(o *plan.Object, t *classify.Type) {
 	e := t.Init.Entry
 	f := &plan.Func{Name: plan.InitName, Owner: o, Pkg: o.Pkg, Constructor: true, Init: &plan.Init{}, Call: &plan.Call{}, Entry: e, Local: plan.InitName}
-	f.Doc = plan.Doc{Intro: "makes a new " + o.Key + ".", Text: t.Init.Doc}
+	f.Doc = plan.Doc{Intro: "makes a new " + o.Key + ".", Noun: "returns", Text: t.Init.Doc}
 	var keywords []plan.Param
 	var positional []string
 	for _, field := range t.Schema.AllFields(d.Keys) {

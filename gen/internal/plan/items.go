@@ -60,6 +60,7 @@ type Doc struct {
 	Intro     string   // follows the Go name in the first sentence
 	Signature string   // as the registry has it
 	Text      string   // of the registry, as it came
+	Noun      string   // the verb between the name and a noun in Text, if it is not "is"
 	About     []string // paragraphs with links, which follow Text
 	Warning   string
 	Note      string
