@@ -100,6 +100,19 @@ func ExampleGrammarFromEBNF() {
 	//  <nil>
 }
 
+// Free text with calls of a tool in it, whose arguments follow a JSON schema.
+func ExampleGrammarFromStructuralTag() {
+	grammar, err := xgrammar.GrammarFromStructuralTag(`{"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<call>"], "tags": [
+		{"type": "tag", "begin": "<call>", "content": {"type": "json_schema", "json_schema": {"type": "object"}}, "end": "</call>"}]}}`)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer grammar.Release()
+	_, err = xgrammar.GrammarFromStructuralTag(`{"type": "structural_tag"}`)
+	fmt.Println(err)
+	// Output: InvalidStructuralTagError: Invalid structural tag error: Structural tag must have a format field
+}
+
 func ExampleVocabType() {
 	fmt.Println(xgrammar.VocabTypeByteLevel, xgrammar.VocabType(7))
 	// Output: BYTE_LEVEL VocabType(7)

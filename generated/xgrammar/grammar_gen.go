@@ -139,6 +139,15 @@ var fnGrammarFromStructuralTag = bindrt.Func{Owner: &typeGrammar, Name: "from_st
 // structured parts alternate, as in calls of tools. If the tag is not valid, the error has the
 // Kind InvalidStructuralTagError, and InvalidJSONError if it is not JSON.
 //
+// This tag is for free text with calls of a tool in it, whose arguments follow a JSON schema:
+//
+//	{"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<call>"], "tags": [
+//	    {"type": "tag", "begin": "<call>", "content": {"type": "json_schema", "json_schema": {"type": "object"}}, "end": "</call>"}]}}
+//
+// Other types of a format are any_text, const_string (value), regex (pattern), grammar (grammar),
+// sequence and or (elements), optional, star and plus (content), and tags_with_separator (tags,
+// separator).
+//
 // It calls the static method from_structural_tag of xgrammar.tvm_ffi_binding.Grammar:
 //
 //	(ffi.String) -> xgrammar.tvm_ffi_binding.Grammar
