@@ -48,7 +48,7 @@ func TestEverythingIsTested(t *testing.T) {
 			})
 		}
 	}
-	if tests != 2 || len(exported) < 450 {
+	if tests != 3 || len(exported) < 450 {
 		t.Fatalf("%d test packages, %d exported objects", tests, len(exported))
 	}
 	for name, o := range exported {

@@ -17,6 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TVMFFI_TEST_CHILD") == "" {
+		nativetest.ProvideLibrary()
 		os.Exit(m.Run())
 	}
 	n, err := ffi.ArraySize(tvmffi.Of[int64](1, 2))

@@ -3,6 +3,7 @@ package testing_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,11 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
+
+func TestMain(m *testing.M) {
+	nativetest.ProvideLibrary()
+	os.Exit(m.Run())
+}
 
 // load loads the libraries of the tests.
 func load(t testing.TB) {

@@ -87,8 +87,8 @@ func get(ctx context.Context, s wheel.Spec) (wheel.Dir, error) {
 
 // ProvideLibrary makes libtvm_ffi and its testing library known to this process as
 // "tvmffi-bind setup" makes them known to the programs of a user, for examples, which can
-// name no file. It also puts the pinned wheels of packages into the cache. If there is none, the
-// examples fail with the error of the runtime.
+// name no file. It also puts the pinned wheels of packages into the cache; for apache-tvm the libtvm_ffi
+// is the one that TVM needs. If there is none, the examples fail with the error of the runtime.
 func ProvideLibrary(packages ...string) {
 	for _, pkg := range packages {
 		if s, ok := pinnedWheel(pkg); ok {
@@ -97,7 +97,11 @@ func ProvideLibrary(packages ...string) {
 			}
 		}
 	}
-	s, err := wheel.TVMFFI(Version(), runtime.GOOS, runtime.GOARCH)
+	version := Version()
+	if slices.Contains(packages, "apache-tvm") {
+		version = wheel.TVMNeeds
+	}
+	s, err := wheel.TVMFFI(version, runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return
 	}
