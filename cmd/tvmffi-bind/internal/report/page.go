@@ -36,6 +36,7 @@ type namespace struct {
 type pageType struct {
 	pageItem
 	Parents, Children []span
+	Takers            []span // functions and methods with a parameter of the type
 	Maker             string // the anchor of the function with its name, or ""
 	Groups            []group
 }
@@ -82,19 +83,21 @@ type pager struct {
 	onPage     map[string]bool // by the keys of types
 	ids        map[string]bool
 	children   map[string][]string // keys of derived types
+	takers     map[string][]span
 	namespaces map[string]*namespace
 }
 
 // newPage arranges what l shows by namespaces.
 func (l *Listing) newPage(names bindings.GoNames) page {
 	s := l.shown
-	p := pager{l, names, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]*namespace{}}
+	p := pager{l, names, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string][]span{}, map[string]*namespace{}}
 	for _, t := range s.Types {
 		p.onPage[t.Key] = true
 		if n := len(t.Ancestors); n > 0 {
 			p.children[t.Ancestors[n-1]] = append(p.children[t.Ancestors[n-1]], t.Key)
 		}
 	}
+	p.findTakers(s)
 	for _, f := range s.Functions {
 		n := p.namespace(f.Name)
 		item := p.function(f)
@@ -115,12 +118,22 @@ func (l *Listing) newPage(names bindings.GoNames) page {
 		Summary: fmt.Sprintf("%s; libtvm_ffi %d.%d.%d", Size(s), s.ABI.Major, s.ABI.Minor, s.ABI.Patch),
 		Flaws:   s.Flaws,
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.namespaces)) {
-		n := p.namespaces[name]
+	for _, n := range slices.SortedFunc(maps.Values(p.namespaces), bySize) {
 		n.count()
 		out.Namespaces = append(out.Namespaces, n)
 	}
 	return out
+}
+
+// bySize puts large namespaces first, and the items without one last.
+func bySize(a, b *namespace) int {
+	last := func(n *namespace) int {
+		if n.Name == "" {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(last(a)-last(b), len(b.Functions)+len(b.Types)-len(a.Functions)-len(a.Types), cmp.Compare(a.Name, b.Name))
 }
 
 // count says how much n holds.
@@ -257,8 +270,9 @@ func (p *pager) typ(t schema.Type) pageType {
 	for _, key := range p.children[t.Key] {
 		out.Children = append(out.Children, span{key, p.link(key)})
 	}
-	if t.TotalSize > 0 {
-		out.Small = strings.TrimPrefix(fmt.Sprintf("%s; %d bytes", out.Small, t.TotalSize), "; ")
+	out.Takers = p.takers[t.Key]
+	if n := len(out.Takers); n > maxTakers+1 {
+		out.Takers = append(out.Takers[:maxTakers:maxTakers], span{fmt.Sprintf("and %d more", n-maxTakers), ""})
 	}
 	if maker := string(gen.KindFunction) + "-" + spaceless(t.Key); p.ids[maker] {
 		out.Maker = maker
@@ -288,7 +302,7 @@ func (p *pager) typ(t schema.Type) pageType {
 	for _, f := range t.Fields {
 		item := p.item(gen.KindField, t.Key+"."+f.Name, f.Name, ": "+f.Type.String())
 		item.document(f.Doc)
-		item.Small = fmt.Sprintf("%s; %s", access(f), layout(f))
+		item.Small = access(f)
 		fields = append(fields, item)
 	}
 	for _, g := range []group{{"Constructors", constructors}, {"Fields", fields}, {"Methods", methods}, {"Static methods", statics}} {
@@ -300,6 +314,40 @@ func (p *pager) typ(t schema.Type) pageType {
 		}
 	}
 	return out
+}
+
+// maxTakers is how many functions and methods the page lists below a type.
+const maxTakers = 12
+
+// findTakers finds the functions and methods that take each type.
+func (p *pager) findTakers(s schema.Schema) {
+	add := func(owner, name, id string, sig *schema.Signature) {
+		if sig == nil {
+			return
+		}
+		seen := map[string]bool{owner: true} // its methods are below a type
+		for _, param := range sig.Params {
+			for _, key := range registryName.FindAllString(param.Type.String(), -1) {
+				taker := span{strings.TrimSuffix(name, "."+initName), id + "-" + spaceless(name)}
+				if p.onPage[key] && !seen[key] && !slices.Contains(p.takers[key], taker) { // overloads have one name
+					p.takers[key] = append(p.takers[key], taker)
+				}
+				seen[key] = true
+			}
+		}
+	}
+	for _, f := range s.Functions {
+		add("", f.Name, string(gen.KindFunction), f.Signature)
+	}
+	for _, t := range s.Types {
+		for _, m := range t.Methods {
+			kind := gen.KindMethod
+			if m.Name == initName {
+				kind = gen.KindConstructor
+			}
+			add(t.Key, t.Key+"."+m.Name, string(kind), m.Signature)
+		}
+	}
 }
 
 // initName is the constructor in the registry.

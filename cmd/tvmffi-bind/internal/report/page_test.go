@@ -71,13 +71,15 @@ func TestPage(t *testing.T) {
 		`derived from ffi.Object[#type-ffi.Object] › garden.Plant[#type-garden.Plant]`,
 		`derived types: garden.Rose[#type-garden.Rose]`,
 		`2 types; Go package garden`, `made by the function garden.Plant[#function-garden.Plant]`, `Go package garden/beds`,
-		"Waters a rose.\none\ntwo\n", "Parameters\nrose\n: Rose\nWhich one.\n", "offset 32 size 8", "40 bytes", "package tvmffi has it",
+		"Waters a rose.\none\ntwo\n", "Parameters\nrose\n: Rose\nWhich one.\n", "package tvmffi has it",
+		"taken by: garden.water[#function-garden.water]", "taken by: garden.Rose[#constructor-garden.Rose.__ffi_init__]",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the page lacks %q:\n%s", want, shown)
 		}
 	}
-	inOrder(t, shown, "garden.Rose\n#", "Constructor\n", "Fields\n", "Methods\n", "Static methods\n", "40 bytes")
+	inOrder(t, shown, "2 types; Go package garden\n", "ffi#\n", "garden.beds#\n", "without a namespace#\n") // large ones first
+	inOrder(t, shown, "garden.Rose\n#", "Constructor\n", "Fields\n", "Methods\n", "Static methods\n")
 	if strings.Contains(page, initName+"(") || strings.Contains(page, ">"+initName) {
 		t.Errorf("the page shows %s", initName)
 	}
@@ -106,6 +108,34 @@ func TestPage_notBound(t *testing.T) {
 	}
 	if shown := textOf(t, out.String()); !strings.Contains(shown, "Not bound: in the skip list") || strings.Contains(shown, "func Water") {
 		t.Errorf("the page does not say that garden.water is skipped:\n%s", shown)
+	}
+}
+
+// TestPage_outline: a screen reader reads headings by their level and links by their label.
+func TestPage_outline(t *testing.T) {
+	s, err := schema.Decode([]byte(garden))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(t, s)
+	level, headings := 0, 0
+	for _, m := range regexp.MustCompile(`<h([1-6])`).FindAllStringSubmatch(page, -1) {
+		next, _ := strconv.Atoi(m[1])
+		if next > level+1 {
+			t.Errorf("a heading of level %d follows one of level %d", next, level)
+		}
+		level = next
+		headings++
+	}
+	labels := map[string]bool{}
+	for _, m := range regexp.MustCompile(`class="anchor" href="#([^"]+)" aria-label="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if labels[m[2]] && !strings.HasPrefix(m[1], "constructor-") && !strings.HasPrefix(m[1], "type-") { // a type has the name of its makers
+			t.Errorf("two links have the label %s", m[2])
+		}
+		labels[m[2]] = true
+	}
+	if headings < 10 || len(labels) < 10 {
+		t.Errorf("%d headings, %d labels", headings, len(labels))
 	}
 }
 
