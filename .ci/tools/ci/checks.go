@@ -35,13 +35,14 @@ func (j *job) testPackages(patterns []string) {
 }
 
 // stranger returns a command with an empty HOME, and without the caches and settings of the user; network settings
-// stay. The caches of the go command are those of the run, empty at first.
+// stay. The caches of the go command belong to the run: they are empty at first, and the two commands share them.
 func (j *job) stranger(words ...string) *exec.Cmd {
 	home, err := os.MkdirTemp(j.scratch, "home")
 	j.must(err)
 	c := j.command(words...)
 	mine := regexp.MustCompile(`^(TVMFFI_.*|XDG_(CACHE|CONFIG)_HOME|GOPATH|GOBIN|GOENV|GOFLAGS|CGO_ENABLED|CARGO_HOME|(PIP|UV)_CACHE_DIR)=`)
-	c.Env = append(slices.DeleteFunc(os.Environ(), mine.MatchString), "HOME="+home)
+	c.Env = slices.DeleteFunc(os.Environ(), mine.MatchString)
+	c.Env = append(c.Env, "HOME="+home, "GOMODCACHE="+j.scratch+"/mod", "GOCACHE="+j.scratch+"/build")
 	return c
 }
 

@@ -8,8 +8,8 @@
 //
 // The steps are a table in steps.go. Two of them run at a time, because most wait much. The output
 // of a step comes when it has ended; a failing step does not stop the others. Downloads and
-// builds stay in the caches of the user. But a run with the steps demo or test begins with empty
-// caches of the go command, which all of its steps use.
+// builds stay in the caches of the user, except those of the steps demo and test, which begin with
+// empty caches.
 package main
 
 import (

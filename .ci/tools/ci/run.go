@@ -39,9 +39,6 @@ type result struct {
 // all runs the steps, two at a time, and judges what they skipped.
 func (r *run) all(ctx context.Context, chosen []step) error {
 	begun := time.Now()
-	if err := r.startFresh(chosen); err != nil {
-		return err
-	}
 	slots := make(chan struct{}, 2)
 	var wait sync.WaitGroup
 	for i, s := range chosen {
@@ -79,15 +76,6 @@ func (r *run) all(ctx context.Context, chosen []step) error {
 	}
 	fmt.Fprintln(r.out, "all steps passed")
 	return nil
-}
-
-// startFresh gives a run of the two commands of the README caches of the go command that are empty. All steps use them,
-// because no step needs to compile what another one has compiled. Other runs use the caches of the user.
-func (r *run) startFresh(chosen []step) error {
-	if !slices.ContainsFunc(chosen, func(s step) bool { return s.group == "fresh" }) {
-		return nil
-	}
-	return errors.Join(os.Setenv("GOMODCACHE", r.scratch+"/mod"), os.Setenv("GOCACHE", r.scratch+"/build"))
 }
 
 // step runs a step, prints its output, and keeps its result.
