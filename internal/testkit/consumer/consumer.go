@@ -84,7 +84,7 @@ func needs(vars []string) error {
 }
 
 // watched are the folders of the repository with the packages of users and of the tool.
-var watched = []string{"cmd", "cuda", "gen", "generated", "internal", "native", "reflection", "runtime", "schema", "tvm"}
+var watched = []string{"cmd", "cuda", "gen", "generated", "internal", "native", "reflection", "runtime", "schema", "tvm", "xgrammar"}
 
 // start is the folder of the package under test.
 var start, startErr = os.Getwd()
