@@ -45,6 +45,8 @@ type tree struct {
 	// Folders that .gitignore leaves to the machine, such as bindings that an example generates. Their
 	// files are not in the list above, and a clone does not have them.
 	ignored []string
+	// Binary files that no line of .gitignore such as *.so names.
+	binaries []string
 }
 
 var readTree = sync.OnceValues(func() (tree, error) {
@@ -53,7 +55,11 @@ var readTree = sync.OnceValues(func() (tree, error) {
 		return tree{}, err
 	}
 	var files []file
-	var ignored []string
+	var ignored, binaries []string
+	outputs, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	if err != nil {
+		return tree{}, err
+	}
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -79,12 +85,15 @@ var readTree = sync.OnceValues(func() (tree, error) {
 		if err != nil {
 			return err
 		}
-		if bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
-			return nil // a binary that a build has left
-		}
 		rel, err := filepath.Rel(root, name)
 		if err != nil {
 			return err
+		}
+		if bytes.IndexByte(text[:min(len(text), 8000)], 0) >= 0 {
+			if ending := path.Ext(rel); ending == "" || !bytes.Contains(outputs, []byte("*"+ending+"\n")) {
+				binaries = append(binaries, filepath.ToSlash(rel))
+			}
+			return nil
 		}
 		f := file{path: filepath.ToSlash(rel), text: text, test: strings.HasSuffix(name, "_test.go")}
 		if strings.HasSuffix(name, ".go") {
@@ -104,7 +113,7 @@ var readTree = sync.OnceValues(func() (tree, error) {
 		files = append(files, f)
 		return nil
 	})
-	return tree{files: files, ignored: ignored}, err
+	return tree{files, ignored, binaries}, err
 })
 
 // ignoredIn returns the folders that the file .gitignore of a folder names by lines such as /tvm/.
@@ -177,6 +186,19 @@ func TestText(t *testing.T) {
 	}
 	if checked < 100 {
 		t.Errorf("only %d files were checked", checked)
+	}
+}
+
+// TestBinaries finds the output of a build that a commit has, or would have.
+func TestBinaries(t *testing.T) {
+	read, err := readTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range read.binaries {
+		if path.Ext(name) != ".fatbin" {
+			t.Errorf("%s is a binary, and .gitignore does not name it: remove it", name)
+		}
 	}
 }
 
