@@ -125,7 +125,8 @@ func ship(con *console.Console, to string, libs []probe.Library) error {
 	return nil
 }
 
-// selected returns the libraries with the given file names, and libtvm_ffi; without names, all of them.
+// selected returns the libraries with the given file names, and libtvm_ffi, which is the first one; without names, all of
+// them.
 func selected(libs []probe.Library, only []string) ([]probe.Library, error) {
 	if len(only) == 0 {
 		return libs, nil
@@ -140,7 +141,7 @@ func selected(libs []probe.Library, only []string) ([]probe.Library, error) {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(libs), func(lib probe.Library) bool {
-		return lib.Identity.Package != project.CorePackage && !slices.Contains(only, filepath.Base(lib.Path))
+		return lib.Path != libs[0].Path && !slices.Contains(only, filepath.Base(lib.Path))
 	}), nil
 }
 
