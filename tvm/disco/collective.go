@@ -40,10 +40,11 @@ func (s *Session) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.disconnect()
-	s.hub = newHub(l, token)
+	h := newHub(l, token)
+	s.setHub(h)
 	d, err := s.command("connect", fmt.Sprint(network, " ", l.Addr(), " ", token, " ", s.workers, " ", s.options.Groups, " ", int64(s.options.Limit)))
 	if err != nil {
+		h.fail(err) // Close may have looked before
 		return err
 	}
 	d.Release()

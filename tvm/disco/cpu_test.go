@@ -38,6 +38,20 @@ func meetAll(t testing.TB, n int, limit time.Duration) []*group {
 	return groups
 }
 
+// TestHub_closed: a session that is closed while InitCCL runs leaves no hub.
+func TestHub_closed(t *testing.T) {
+	s := &Session{workers: 1, options: Options{}.filled(), closed: make(chan struct{})}
+	close(s.closed)
+	if err := s.InitCCL(t.Context(), "cpu"); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	select {
+	case <-s.hub.failed:
+	default:
+		t.Error("the hub listens")
+	}
+}
+
 // TestHub_faults: whatever one worker does, the other one has an error that says it, within the limit.
 func TestHub_faults(t *testing.T) {
 	const never, soon = 30 * time.Second, 300 * time.Millisecond

@@ -63,7 +63,6 @@ type Session struct {
 	print   func(rank int, line string)
 	named   map[string]*DRef // functions of a plain session
 	ccl     string           // of InitCCL, "" for this package's own
-	hub     *hub             // of that, nil in a plain session
 
 	turn   chan struct{} // holds the token that the user of handle takes
 	closed chan struct{}
@@ -71,6 +70,7 @@ type Session struct {
 	err    error // of Close
 
 	mu      sync.Mutex
+	hub     *hub // of this package's collective operations, nil in a plain session
 	refs    map[*generated.DRef]bool
 	garbage []*generated.DRef // references that nobody uses, released before the next use of handle
 }
@@ -287,7 +287,7 @@ func (s *Session) end() error {
 	case <-all:
 	case <-limit.C:
 		killed = s.killAll()
-		s.disconnect() // worker 0 may wait for one that is gone
+		s.setHub(nil) // worker 0 may wait for one that is gone
 		select {
 		case <-all:
 		case <-time.After(s.options.CloseLimit):
@@ -297,15 +297,19 @@ func (s *Session) end() error {
 	if s.host != nil {
 		s.host.release()
 	}
-	s.disconnect()
+	s.setHub(nil)
 	forget(s.id)
 	return errors.Join(killed...)
 }
 
-// disconnect ends the collective operations on CPUs.
-func (s *Session) disconnect() {
-	if s.hub != nil {
-		s.hub.fail(errClosed)
+// setHub ends the collective operations on CPUs that use another hub.
+func (s *Session) setHub(h *hub) {
+	s.mu.Lock()
+	old := s.hub
+	s.hub = h
+	s.mu.Unlock()
+	if old != nil {
+		old.fail(errClosed)
 	}
 }
 
