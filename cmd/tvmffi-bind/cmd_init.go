@@ -160,7 +160,7 @@ func startFor(args, deps []string) (*start, error) {
 			case err != nil:
 				return nil, err
 			case info.IsDir():
-				return nil, fmt.Errorf("%s is a folder: name the library file in it", file)
+				return nil, fmt.Errorf("%s is a folder: name the library file in it; \"%s gen\" writes the bindings of %s again", file, console.Command(), project.ConfigName)
 			}
 			c.Libraries = append(c.Libraries, project.LibrarySpec{File: filepath.ToSlash(file)})
 		}
@@ -226,7 +226,11 @@ func (s *start) refuseExisting() error {
 	}
 	for _, name := range append(s.names(), s.config.Out) {
 		if _, err := os.Lstat(name); err == nil {
-			return console.Refuse("%s already exists, and init overwrites nothing: remove it, or use \"%s gen\"", console.Shown(name), console.Command())
+			remedy := "run init in an empty folder"
+			if exists(project.ConfigName) {
+				remedy = fmt.Sprintf("use \"%s gen\"", console.Command())
+			}
+			return console.Refuse("%s already exists, and init overwrites nothing: remove it, or %s", console.Shown(name), remedy)
 		}
 	}
 	return nil

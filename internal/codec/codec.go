@@ -48,7 +48,7 @@ type Codec struct {
 }
 
 // Codecs holds the codecs that were made. Package define adds the codecs of its types.
-var Codecs sync.Map // reflect.Type -> *codec
+var Codecs sync.Map // reflect.Type -> *Codec
 
 // Of returns the codec of a type.
 func Of(t reflect.Type) *Codec {

@@ -320,7 +320,11 @@ func (p *Prober) fetch(ctx context.Context, spec wheel.Spec) (wheel.Dir, error) 
 		if p.Examines {
 			return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache; it was not looked for on the network", spec)
 		}
-		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and --offline forbids to download it: run \"%s setup\" once with a network connection, or install it with pip", spec, console.Command())
+		what := spec.String()
+		if spec.Package == project.CorePackage {
+			what = "--version " + spec.Version
+		}
+		return wheel.Dir{}, fmt.Errorf("%s is neither installed nor in the cache, and --offline forbids to download it: run \"%s setup %s\" once with a network connection, or install it with pip", spec, console.Command(), what)
 	}
 	return p.download(spec.String(), func() (wheel.Dir, error) { return wheel.Get(ctx, spec) })
 }

@@ -19,8 +19,9 @@ import (
 
 // Module is the module around a folder.
 type Module struct {
-	dir  string // of its go.mod
-	file *modfile.File
+	dir       string // of its go.mod
+	file      *modfile.File
+	workspace bool // which has the module of this program
 }
 
 // ModuleAround finds the module that contains dir, which need not exist yet.
@@ -48,7 +49,7 @@ func ModuleAround(dir string) (*Module, error) {
 		if file.Module == nil || file.Module.Mod.Path == "" {
 			return nil, fmt.Errorf("%s does not name a module", console.Shown(name))
 		}
-		return &Module{at, file}, nil
+		return &Module{dir: at, file: file}, nil
 	}
 }
 
@@ -71,16 +72,18 @@ func (m *Module) RequiresRuntime(ctx context.Context) error {
 	list.Dir = m.dir
 	switch err := list.Run(); {
 	case err == nil:
-		return nil // a workspace has it
+		m.workspace = true
+		return nil
 	case errors.Is(err, exec.ErrNotFound):
 		return errors.New("the go command is not on the PATH: install Go, or add its folder bin to the PATH")
 	}
 	return fmt.Errorf("the module %s does not require %s, which the bindings import: run\n  %s", m.file.Module.Mod.Path, console.ModulePath, m.AddToolCommand())
 }
 
-// HasTool reports whether the module has this program as a tool.
+// HasTool reports whether the module has this program as a tool, or is in a workspace with it, as
+// [Module.RequiresRuntime] has found.
 func (m *Module) HasTool() bool {
-	return m.file.Module.Mod.Path == console.ModulePath || slices.ContainsFunc(m.file.Tool, func(t *modfile.Tool) bool { return t.Path == ToolPath })
+	return m.workspace || m.file.Module.Mod.Path == console.ModulePath || slices.ContainsFunc(m.file.Tool, func(t *modfile.Tool) bool { return t.Path == ToolPath })
 }
 
 // ToolPath is the import path of this program.
