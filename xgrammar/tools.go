@@ -88,6 +88,7 @@ func (c *ToolChoice) UnmarshalJSON(text []byte) error {
 	if c.Mode = choice.Allowed.Mode; c.Mode == "" {
 		c.Mode, choice.Allowed.Tools = "required", []named{choice.named}
 	}
+	c.Names = []string{} // no name allows no function
 	for _, tool := range choice.Allowed.Tools {
 		c.Names = append(c.Names, tool.Function.Name)
 	}

@@ -43,6 +43,7 @@ func TestTools(t *testing.T) {
 		{`{"type": "function", "function": {"name": "now"}}`, false, call, false, nil},
 		{`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "now"}}]}}`, true, "Hello.", true, nil},
 		{`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "now"}}]}}`, true, call, false, nil},
+		{`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}`, true, call, false, nil},
 	} {
 		var choice xgrammar.ToolChoice
 		if err := json.Unmarshal([]byte(x.choice), &choice); err != nil {
