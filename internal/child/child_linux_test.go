@@ -78,20 +78,23 @@ func pool(t *testing.T, l child.Limits) (call func(string) (string, error)) {
 
 // TestLimits: a request that reaches a limit or crashes its process is an error, and the next one has another process.
 func TestLimits(t *testing.T) {
-	call := pool(t, child.Limits{MaxMemory: 256 << 20, MaxTime: 2 * time.Second})
+	quick, small := pool(t, child.Limits{MaxTime: 2 * time.Second}), pool(t, child.Limits{MaxMemory: 256 << 20})
 	last := ""
-	for _, x := range []struct{ request, want string }{
-		{"sleep", "it takes more time than 2s"},
-		{"exit", "it takes more memory than 256 MB, or is too deep: its process crashed: exit status 7: the reason"},
-		{"grow", "it takes more memory than 256 MB, or is too deep: its process crashed: exit status 2: fatal error: runtime: "},
-		{"refuse", "it takes more memory than 256 MB"},
+	for _, x := range []struct {
+		call          func(string) (string, error)
+		request, want string
+	}{
+		{quick, "sleep", "it takes more time than 2s"},
+		{small, "exit", "it takes more memory than 256 MB, or is too deep: its process crashed: exit status 7: the reason"},
+		{small, "grow", "it takes more memory than 256 MB, or is too deep: its process crashed: exit status 2: fatal error: runtime: "},
+		{small, "refuse", "it takes more memory than 256 MB"},
 	} {
-		before, err := call("pid")
-		if again, err2 := call("pid"); err != nil || err2 != nil || before != again || before == last {
+		before, err := x.call("pid")
+		if again, err2 := x.call("pid"); err != nil || err2 != nil || before != again || before == last {
 			t.Fatalf("processes %s and %s, %v, %v; the last one was %s", before, again, err, err2, last)
 		}
 		last = before
-		_, err = call(x.request)
+		_, err = x.call(x.request)
 		if limit := (*child.LimitError)(nil); !errors.As(err, &limit) || !strings.HasPrefix(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %s", x.request, err, x.want)
 		}
