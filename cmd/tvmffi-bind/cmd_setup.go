@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,6 +170,7 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 		}
 	}
 	var all []probe.Library
+	copied := map[string]string{} // the hashes of the files in the folder
 	for i, name := range packages {
 		if configs[i] == nil {
 			configs[i] = project.NewConfig(".", "")
@@ -190,6 +192,13 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 			shipped, err := selected(libs, only)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
+			}
+			for _, lib := range shipped {
+				file, hash := filepath.Base(lib.Path), lib.Identity.SHA256
+				if cmp.Or(copied[file], hash) != hash {
+					return fmt.Errorf("%s needs another %s than the packages before it: give it a folder of its own", name, file)
+				}
+				copied[file] = hash
 			}
 			if err := ship(con, to, shipped); err != nil {
 				return err
