@@ -249,9 +249,10 @@ func (s *server) problem(err error) *problem {
 	if p := (*problem)(nil); errors.As(err, &p) {
 		return p
 	}
-	if !errors.Is(err, context.Canceled) { // then the client is gone
-		s.log.Error("request failed", "error", err)
+	if errors.Is(err, context.Canceled) { // for the metrics, as other servers count it
+		return unavailable(499, "gone", "the client is gone")
 	}
+	s.log.Error("request failed", "error", err)
 	return unavailable(http.StatusInternalServerError, "internal", "an error that the log of the server has")
 }
 

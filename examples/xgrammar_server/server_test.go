@@ -231,6 +231,11 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%d %s %v", status, text, err)
 	}
 	<-s.busy
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := s.write(ctx, &request{MaxTokens: new(1)}, nil, nil); s.problem(err).status != 499 {
+		t.Errorf("an answer to nobody: %v", err)
+	}
 	if status, text, err := post(t.Context(), url, `"max_tokens": 1`); status != http.StatusOK {
 		t.Errorf("afterwards: %d %s %v", status, text, err)
 	}
