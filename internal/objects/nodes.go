@@ -114,12 +114,12 @@ var slots struct {
 	kept int
 }
 
-// slot refers to what a node holds. It is atomic because the threads of native
-// code order its reads and writes in a way that the race detector does not see.
+// slot refers to what a node holds. Its reads are atomic because the threads of native
+// code order reads and writes in a way that the race detector does not see. For writes see set.
 type slot struct {
 	atomic.Pointer[held]
-	data unsafe.Pointer // memory of a tensor, a closure, or the second word of a value; atomic too
-	kind unsafe.Pointer // the code of the Go func behind a closure, or the first word of a value, its type; atomic too
+	data unsafe.Pointer // memory of a tensor, a closure, or the second word of a value
+	kind unsafe.Pointer // the code of the Go func behind a closure, or the first word of a value, its type
 }
 
 // words are the two pointers that an interface value consists of: the collector may
