@@ -6,10 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/gob"
 	"errors"
+	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
 	"github.com/tvmffi-go/tvmffi/generated/xgrammar/config"
@@ -31,11 +34,15 @@ type CompilerOptions struct {
 // releases it when no Compile runs; grammars live on.
 type Compiler struct {
 	raw   *bind.GrammarCompiler
+	size  int    // of the vocabulary
 	trial *trial // nil without Isolation
 }
 
-// NewCompiler returns a compiler.
+// NewCompiler returns a compiler for the tokens of v.
 func NewCompiler(v *Vocabulary, o CompilerOptions) (c *Compiler, err error) {
+	if v == nil {
+		return nil, failed("a compiler", errors.New("the vocabulary is nil: NewVocabulary makes one"))
+	}
 	options := []bind.GrammarCompilerOption{bind.CacheEnabled(o.CacheBytes >= 0)}
 	if o.Threads > 0 {
 		options = append(options, bind.MaxThreads(int64(o.Threads)))
@@ -43,7 +50,7 @@ func NewCompiler(v *Vocabulary, o CompilerOptions) (c *Compiler, err error) {
 	if o.CacheBytes > 0 {
 		options = append(options, bind.CacheLimitBytes(o.CacheBytes))
 	}
-	c = &Compiler{}
+	c = &Compiler{size: v.size}
 	if c.raw, err = bind.NewGrammarCompiler(v.info, options...); err != nil {
 		return nil, failed("a compiler", err)
 	}
@@ -56,9 +63,14 @@ func NewCompiler(v *Vocabulary, o CompilerOptions) (c *Compiler, err error) {
 	return c, nil
 }
 
-// Compile compiles a source. Nothing can stop a call of XGrammar: ctx ends the wait before it, and with [Isolation]
-// the trial, which bounds what comes after.
+// Compile compiles a source. Without [Isolation], ctx is checked once, before the compilation, which then runs to its end.
+// With Isolation, the end of ctx also ends the trial of the source and the wait for it.
 func (c *Compiler) Compile(ctx context.Context, s Source) (*Grammar, error) {
+	v := reflect.Indirect(reflect.ValueOf(s))
+	if !v.IsValid() {
+		return nil, failed("a source", errors.New("it is nil, want a JSONSchema, JSON, Regex, EBNF, Lark or StructuralTag"))
+	}
+	s = v.Interface().(Source)
 	err := context.Cause(ctx)
 	if err == nil && c.trial != nil {
 		var leave func()
@@ -67,13 +79,13 @@ func (c *Compiler) Compile(ctx context.Context, s Source) (*Grammar, error) {
 		}
 	}
 	if err != nil {
-		return nil, failed(name(s), err)
+		return nil, failed(item(s), err)
 	}
 	raw, err := s.compile(c.raw)
 	if err != nil {
-		return nil, failed(name(s), err)
+		return nil, failed(item(s), err)
 	}
-	return &Grammar{raw}, nil
+	return &Grammar{raw, c.size}, nil
 }
 
 // Release gives the memory back and ends the processes.
@@ -84,18 +96,35 @@ func (c *Compiler) Release() {
 	c.raw.Release()
 }
 
-// Isolation compiles each new source in another process first, which has limits. A source that takes too much memory or
-// time, or that crashes XGrammar, ends that process, and the error is a [LimitError]. A source that passes is compiled here,
-// in about the same time and memory, by as many goroutines at the same time as there are processes. The processes are this
-// program again, so its main must call [Main] first.
-type Isolation = child.Limits
+// Isolation tries each new source in another process, which has limits. A source that reaches a limit, or that crashes
+// XGrammar, ends that process; the error is a [*LimitError]. A source that passes is compiled in this process too, which takes
+// about the same time and memory again. The other processes run this program, so its main must call [Main] first.
+type Isolation struct {
+	// Processes is how many sources are tried at the same time, and how many are then compiled here at the same time. The
+	// default is 1.
+	Processes int
+	// MaxMemory is how many bytes a process may take beyond its start. Only Linux enforces it. The default is 1 GiB.
+	MaxMemory int64
+	// MaxTime is how long the trial of one source may take. The default is 30 s.
+	MaxTime time.Duration
+}
 
-// LimitError is the error of a source that took more than [Isolation] allows.
-type LimitError = child.LimitError
+// LimitError is the error of a source that reached a limit of [Isolation], or crashed its process.
+type LimitError struct {
+	// MaxTime is the limit of time if the source reached it, and 0 otherwise.
+	MaxTime time.Duration
+	// MaxMemory is the limit of memory if the source reached it or crashed its process, and 0 otherwise.
+	MaxMemory int64
+	// Crash says how the process ended, if it crashed: for want of memory, or because the source is nested too deeply.
+	Crash string
+}
 
-// Main prepares this program for [Isolation]. Call it once and first in main, or in TestMain, but after loading the library
-// from a place of your own. In the process that a user starts, it returns at once; in one that tries sources, it does not
-// return. A program that calls rpc.Main or disco.Main does not need it.
+// Error names the limit.
+func (e *LimitError) Error() string { return (*child.LimitError)(e).Error() }
+
+// Main prepares this program for [Isolation]. Call it once, as the first thing in main or TestMain; only the loading of the
+// library from a place of your own comes before it. It returns at once, except in a process that tries sources: there it does
+// not return. A program that calls rpc.Main or disco.Main does not need it.
 func Main() { child.Main(nil) }
 
 func init() {
@@ -157,17 +186,20 @@ func newTrial(v *Vocabulary, limits Isolation) (*trial, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	pool, err := child.NewPool[setup, request, refusal]("xgrammar", setup{text, depth}, limits)
+	pool, err := child.NewPool[setup, request, refusal]("xgrammar", setup{text, depth}, child.Limits(limits))
 	return &trial{pool: pool, slots: make(chan struct{}, max(limits.Processes, 1))}, err
 }
 
 // pass tries a source that has not passed before, and waits for a place to compile it here. The caller leaves it.
 func (t *trial) pass(ctx context.Context, s Source) (leave func(), err error) {
-	key := sha256.Sum256([]byte(name(s)))
+	key := sha256.Sum256(fmt.Appendf(nil, "%#v", s))
 	if _, known := t.passed.Load(key); !known {
 		v, err := t.pool.Call(ctx, request{s})
 		if err == nil && v != (refusal{}) {
 			err = tvmffi.NewError(v.Kind, v.Message)
+		}
+		if limit := (*child.LimitError)(nil); errors.As(err, &limit) {
+			err = (*LimitError)(limit)
 		}
 		if err != nil {
 			return nil, err
@@ -187,15 +219,15 @@ func (t *trial) pass(ctx context.Context, s Source) (leave func(), err error) {
 
 // The kinds of errors of XGrammar, for [errors.Is].
 var (
-	ErrGrammar       = tvmffi.ErrInternal                            // a source that XGrammar cannot compile
-	ErrJSON          = tvmffi.KindError("InvalidJSONError")          // a text that is not JSON
-	ErrStructuralTag = tvmffi.KindError("InvalidStructuralTagError") // JSON that is not a structural tag
-	ErrLark          = tvmffi.KindError("XGrammarError")             // a Lark grammar that XGrammar cannot compile
+	ErrGrammar       = tvmffi.ErrInternal                            // a JSONSchema, Regex or EBNF that XGrammar cannot compile, also a schema that is not JSON
+	ErrJSON          = tvmffi.KindError("InvalidJSONError")          // a StructuralTag that is not JSON
+	ErrStructuralTag = tvmffi.KindError("InvalidStructuralTagError") // a StructuralTag that is JSON of another form
+	ErrLark          = tvmffi.KindError("XGrammarError")             // a Lark that XGrammar cannot compile
 )
 
 // Error is an error of this package.
 type Error struct {
-	Item string // what it is about, such as Regex("(")
+	Item string // what it is about, such as Regex `(`
 	Err  error  // a [tvmffi.Error] if XGrammar says so
 }
 
@@ -203,11 +235,37 @@ func failed(item string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{strings.ToValidUTF8(item[:min(len(item), 80)], ""), err}
+	return &Error{item, err}
 }
 
-// Error names the item.
-func (e *Error) Error() string { return "xgrammar: " + e.Item + ": " + e.Err.Error() }
+// wrap names the item of an error, if there is one.
+func wrap[T any](x T, err error) func(item string) (T, error) {
+	return func(item string) (T, error) { return x, failed(item, err) }
+}
+
+// item returns the kind of a source and the first part of its text.
+func item(s Source) string {
+	v, kind := reflect.ValueOf(s), reflect.TypeOf(s).Name()
+	if v.Kind() == reflect.Struct && v.NumField() > 0 {
+		v = v.Field(0)
+	}
+	if v.Kind() != reflect.String {
+		return kind
+	}
+	text, more := cut(v.String(), 80)
+	return fmt.Sprintf("%s %#q%s", kind, text, more)
+}
+
+// cut returns the first n bytes of a text without half a character, and "..." if there are more.
+func cut(text string, n int) (first, more string) {
+	if len(text) > n {
+		text, more = text[:n], "..."
+	}
+	return strings.ToValidUTF8(text, ""), more
+}
+
+// Error returns the item and the reason.
+func (e *Error) Error() string { return "xgrammar: " + e.Item + ": " + e.Reason() }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
@@ -223,7 +281,8 @@ func (e *Error) Reason() string {
 		text = places.ReplaceAllString(text, "")
 	}
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	return cmp.Or(strings.ToValidUTF8(text[:min(len(text), 300)], ""), "XGrammar refuses it without a reason")
+	text, more := cut(text, 297)
+	return cmp.Or(text+more, "XGrammar refuses it without a reason")
 }
 
 // places are where XGrammar has found an error.

@@ -1,16 +1,18 @@
 // Package xgrammar makes a language model write text that follows a JSON schema, a regular expression, a grammar, or the
 // syntax of calls of tools. It stands on XGrammar, https://github.com/mlc-ai/xgrammar, whose bindings are [github.com/tvmffi-go/tvmffi/generated/xgrammar].
+// The command "go tool tvmffi-bind setup xgrammar" puts XGrammar's library where a program finds it.
 //
 // A [Vocabulary] has the tokens of a model; [ReadTokenizer] makes one of a tokenizer.json. A [Compiler] compiles a
 // [Source] for it to a [Grammar]. A [Matcher] follows one text, token by token:
 //
-//	for {
+//	for ended := false; !ended; ended, _ = matcher.Ended() {
 //		matcher.Fill(mask)          // the tokens that may come next
 //		mask.Apply(scores)          // forbids the others
 //		token := sample(scores)
-//		matcher.Accept(token)
+//		matcher.Accept(token)       // a stop token ends the text
 //	}
 //
+// Each of these calls also returns an error, which a program checks.
 // A [Batch] does that for many texts at each step of the model, without allocations.
 //
 // For chats, [ToolSyntax] makes the format of calls of tools, and reads them. [SchemaOf] is the JSON schema of a Go type.
@@ -36,6 +38,6 @@
 //
 // # Errors
 //
-// Each error is an [*Error], which names its item. It wraps the library's error, whose kind [errors.Is] finds: [ErrGrammar],
-// [ErrJSON], [ErrStructuralTag], [ErrLark]. [Error.Reason] is for the one who wrote the source.
+// Each error is an [*Error], which names its item. If XGrammar found it, it wraps the error of the library, whose kind [errors.Is]
+// finds: [ErrGrammar], [ErrJSON], [ErrStructuralTag], [ErrLark]. [Error.Reason] is for the one who wrote the source.
 package xgrammar

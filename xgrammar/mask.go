@@ -148,7 +148,7 @@ func (b *Batch) Fill() error {
 
 func (b *Batch) fill(row int) {
 	if m := b.matchers[row]; m != nil {
-		_, b.errs[row] = m.raw.FillNextTokenBitmask(b.masks[row].tensor)
+		_, b.errs[row] = m.fill(b.masks[row])
 	}
 }
 

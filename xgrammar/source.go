@@ -3,9 +3,7 @@ package xgrammar
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
@@ -57,15 +55,6 @@ type Lark string
 // StructuralTag is the JSON of a structural tag, which [Format.Tag] makes: the source of texts in which free text, fixed
 // text and structured parts alternate, such as calls of tools.
 type StructuralTag string
-
-// name returns a source as Go writes it.
-func name(s Source) string {
-	text := fmt.Sprintf("%#v", s)
-	if text[0] == '"' {
-		text = fmt.Sprintf("%T(%s)", s, text)
-	}
-	return strings.TrimPrefix(text, "xgrammar.")
-}
 
 type compiled = bind.CompiledGrammar
 

@@ -50,7 +50,7 @@ type Format struct {
 // Tag returns the structural tag of texts that have the format.
 func (f Format) Tag() (StructuralTag, error) {
 	text, err := json.Marshal(map[string]any{"type": "structural_tag", "format": f})
-	return StructuralTag(text), failed("the format "+f.Type, err)
+	return StructuralTag(text), failed(fmt.Sprintf("the format %.80s", f.Type), err)
 }
 
 // Tool is an element of tools in OpenAI's chat completions.

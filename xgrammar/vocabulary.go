@@ -24,7 +24,8 @@ type VocabularyOptions struct {
 	// Size is the number of the model's scores, if it is larger than the number of tokens.
 	Size int
 	// StopTokens and StopTexts, such as "<|im_end|>", end a text. Without both, XGrammar looks for usual names, such as
-	// "</s>".
+	// "</s>". If it finds none, [Vocabulary.StopTokens] returns none, and where a grammar allows no more text, a mask allows
+	// no token: then a matcher needs StopTokens or EndsByItself in its [MatcherOptions].
 	StopTokens []int32
 	StopTexts  []string
 	// AddPrefixSpace says that the tokenizer puts a space before each text. ReadTokenizer finds it in the file.
@@ -44,13 +45,17 @@ type Vocabulary struct {
 func NewVocabulary(tokens []string, as VocabType, o VocabularyOptions) (*Vocabulary, error) {
 	v := &Vocabulary{size: max(o.Size, len(tokens))}
 	stop := convert[int32, int64](o.StopTokens)
-	for _, text := range o.StopTexts {
-		stop = append(stop, int64(slices.Index(tokens, text)))
-	}
 	for _, id := range stop {
 		if id < 0 || int(id) >= v.size {
-			return nil, failed("the vocabulary", fmt.Errorf("of the stop tokens %d %q, one is not among its %d tokens", o.StopTokens, o.StopTexts, v.size))
+			return nil, failed("the vocabulary", fmt.Errorf("StopTokens has %d, want 0 to %d", id, v.size-1))
 		}
+	}
+	for _, text := range o.StopTexts {
+		id := slices.Index(tokens, text)
+		if id < 0 {
+			return nil, failed("the vocabulary", fmt.Errorf("StopTexts has %q, which none of the %d tokens is", text, len(tokens)))
+		}
+		stop = append(stop, int64(id))
 	}
 	options := []bind.TokenizerInfoOption{bind.AddPrefixSpace(o.AddPrefixSpace), bind.VocabSize(int64(v.size))}
 	if stop != nil {

@@ -60,8 +60,11 @@ func TestVocabulary_errors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	for _, o := range []xgrammar.VocabularyOptions{{StopTokens: []int32{2}}, {StopTokens: []int32{-1}}, {StopTexts: []string{"c"}}} {
-		if _, err := xgrammar.NewVocabulary([]string{"a", "b"}, xgrammar.Raw, o); err == nil || !strings.Contains(err.Error(), "xgrammar: the vocabulary: of the stop tokens") {
+	for want, o := range map[string]xgrammar.VocabularyOptions{
+		"StopTokens has 2, want 0 to 1": {StopTokens: []int32{0, 2}}, "StopTokens has -1, want": {StopTokens: []int32{-1}},
+		`StopTexts has "c", which none of the 2 tokens is`: {StopTexts: []string{"a", "c"}},
+	} {
+		if _, err := xgrammar.NewVocabulary([]string{"a", "b"}, xgrammar.Raw, o); err == nil || !strings.HasPrefix(err.Error(), "xgrammar: the vocabulary: "+want) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -127,7 +127,7 @@ func TestMasks(t *testing.T) {
 		if !must(m.Complete())(t) || must(m.Ended())(t) || !must(m.Accept(0))(t) || !must(m.Ended())(t) {
 			t.Errorf("%#v: %q does not end", s.source, s.text)
 		}
-		if _, err := m.Fill(mask); err == nil || !strings.Contains(err.Error(), "xgrammar: Matcher.Fill: ") {
+		if _, err := m.Fill(mask); err == nil || !strings.HasPrefix(err.Error(), "xgrammar: Matcher.Fill: the text has ended, so no token may come: ask Ended after each Accept; Reset") {
 			t.Errorf("after the end: %v", err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestBatch_errors(t *testing.T) {
 			t.Errorf("%d: %v %v", token, ok, err)
 		}
 	}
-	if err := batch.Fill(); err == nil || !strings.Contains(err.Error(), "xgrammar: Batch.Fill, row 1: ") {
+	if err := batch.Fill(); err == nil || !strings.Contains(err.Error(), "xgrammar: Batch.Fill, row 1: the text has ended") {
 		t.Errorf("after the end: %v", err)
 	}
 	batch.Set(1, nil)
@@ -275,22 +275,22 @@ func TestErrors(t *testing.T) {
 		kind         error
 		item, reason string
 	}{
-		{xgrammar.JSONSchema{Text: `{"type": "wrong"}`}, xgrammar.ErrGrammar, `JSONSchema{Text:"{\"type\": \"wrong\"}"`, `Unsupported type "wrong"`},
-		{xgrammar.JSONSchema{Text: "{"}, xgrammar.ErrGrammar, `JSONSchema{Text:"{"`, "Failed to parse JSON: syntax error at line 1"},
-		{xgrammar.JSONSchema{Text: `{"type": "integer", "minimum": 1e400}`}, xgrammar.ErrGrammar, `JSONSchema{`, "XGrammar refuses it without a reason"},
-		{xgrammar.JSONSchema{Text: "{\"const\": \"\x00\"}"}, xgrammar.ErrGrammar, `JSONSchema{`, "Failed to parse JSON"},
-		{xgrammar.JSONSchema{Text: strings.Repeat(`{"items":`, 20000)}, xgrammar.ErrGrammar, `JSONSchema{`, "Failed to parse JSON: RecursionGuard: Maximum recursion depth"},
-		{xgrammar.Regex("("), xgrammar.ErrGrammar, `Regex("(")`, "Regex parsing error at position 2"},
-		{xgrammar.EBNF{Text: "a ::= b"}, xgrammar.ErrGrammar, `EBNF{Text:"a ::= b"`, "EBNF parser error at line 1"},
-		{xgrammar.Lark("start: ("), xgrammar.ErrLark, `Lark("start: (")`, "Lark error at line 1, column 9: expected ')' after group"},
-		{xgrammar.StructuralTag("{"), xgrammar.ErrJSON, `StructuralTag("{")`, "Invalid JSON error"},
-		{tag, xgrammar.ErrStructuralTag, `StructuralTag(`, "Format type not recognized: no"},
+		{xgrammar.JSONSchema{Text: `{"type": "wrong"}`}, xgrammar.ErrGrammar, "JSONSchema `{\"type\": \"wrong\"}`", `Unsupported type "wrong"`},
+		{xgrammar.JSONSchema{Text: "{"}, xgrammar.ErrGrammar, "JSONSchema `{`", "Failed to parse JSON: syntax error at line 1"},
+		{xgrammar.JSONSchema{Text: `{"type": "integer", "minimum": 1e400}`}, xgrammar.ErrGrammar, "JSONSchema `{\"type\": \"integer\", \"minimum\": 1e400}`", "XGrammar refuses it without a reason"},
+		{xgrammar.JSONSchema{Text: "{\"const\": \"\x00\"}"}, xgrammar.ErrGrammar, `JSONSchema "{\"const\": \"\x00\"}"`, "Failed to parse JSON"},
+		{xgrammar.JSONSchema{Text: strings.Repeat(`{"items":`, 20000)}, xgrammar.ErrGrammar, "JSONSchema `" + strings.Repeat(`{"items":`, 8) + "{\"items\"`...", "Failed to parse JSON: RecursionGuard: Maximum recursion depth"},
+		{xgrammar.Regex("("), xgrammar.ErrGrammar, "Regex `(`", "Regex parsing error at position 2"},
+		{xgrammar.EBNF{Text: "a ::= b"}, xgrammar.ErrGrammar, "EBNF `a ::= b`", "EBNF parser error at line 1"},
+		{xgrammar.Lark("start: ("), xgrammar.ErrLark, "Lark `start: (`", "Lark error at line 1, column 9: expected ')' after group"},
+		{xgrammar.StructuralTag("{"), xgrammar.ErrJSON, "StructuralTag `{`", "Invalid JSON error"},
+		{tag, xgrammar.ErrStructuralTag, "StructuralTag `{", "Format type not recognized: no"},
 	} {
 		for _, c := range []*xgrammar.Compiler{c, isolated} {
 			g, err := c.Compile(t.Context(), e.source)
 			var our *xgrammar.Error
 			var native *tvmffi.Error
-			if g != nil || !errors.As(err, &our) || !errors.As(err, &native) || !errors.Is(err, e.kind) || !strings.HasPrefix(our.Item, e.item) || !strings.HasPrefix(err.Error(), "xgrammar: "+our.Item) {
+			if g != nil || !errors.As(err, &our) || !errors.As(err, &native) || !errors.Is(err, e.kind) || !strings.HasPrefix(our.Item, e.item) || err.Error() != "xgrammar: "+our.Item+": "+our.Reason() {
 				t.Errorf("%.50v: %v, want one of %v and %v", e.source, err, e.item, e.kind)
 				continue
 			}
@@ -301,8 +301,35 @@ func TestErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errTest)
-	if _, err := c.Compile(ctx, xgrammar.JSON{}); !errors.Is(err, errTest) {
+	if _, err := c.Compile(ctx, xgrammar.JSON{}); !errors.Is(err, errTest) || err.Error() != "xgrammar: JSON: test" {
 		t.Errorf("after the end of the context: %v", err)
+	}
+}
+
+// TestNil: nil, and a mask of another vocabulary, are errors. A pointer to a source is a source.
+func TestNil(t *testing.T) {
+	v, c := compilerOf(t, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{}})
+	other := must(xgrammar.NewVocabulary(tokens[:9], xgrammar.Raw, xgrammar.VocabularyOptions{StopTokens: []int32{0}}))(t)
+	defer other.Release()
+	small := must(other.NewMask())(t)
+	defer small.Release()
+	regex := xgrammar.Regex("a")
+	m := matcherOf(t, c, &regex)
+	defer m.Release()
+	_, err1 := xgrammar.NewCompiler(nil, xgrammar.CompilerOptions{})
+	_, err2 := c.Compile(t.Context(), nil)
+	_, err3 := c.Compile(t.Context(), (*xgrammar.Regex)(nil))
+	_, err4 := m.Fill(nil)
+	_, err5 := m.Fill(small)
+	for i, want := range []string{"a compiler: the vocabulary is nil", "a source: it is nil, want", "a source: it is nil, want", "Matcher.Fill: the mask is nil", "Matcher.Fill: the mask is of a vocabulary with 9 tokens, want 277"} {
+		if err := []error{err1, err2, err3, err4, err5}[i]; err == nil || !strings.HasPrefix(err.Error(), "xgrammar: "+want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	for _, token := range []int32{-1, int32(v.Size()), math.MaxInt32} {
+		if must(m.Accept(token))(t) {
+			t.Errorf("token %d is accepted", token)
+		}
 	}
 }
 

@@ -84,10 +84,10 @@ func TestLimits(t *testing.T) {
 		call          func(string) (string, error)
 		request, want string
 	}{
-		{quick, "sleep", "it takes more time than 2s"},
-		{small, "exit", "it takes more memory than 256 MB, or is too deep: its process crashed: exit status 7: the reason"},
-		{small, "grow", "it takes more memory than 256 MB, or is too deep: its process crashed: exit status 2: fatal error: runtime: "},
-		{small, "refuse", "it takes more memory than 256 MB"},
+		{quick, "sleep", "it takes more time than 2s (MaxTime)"},
+		{small, "exit", "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 7: the reason"},
+		{small, "grow", "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 2: fatal error: runtime: "},
+		{small, "refuse", "it takes more memory than 256 MiB (MaxMemory)"},
 	} {
 		before, err := x.call("pid")
 		if again, err2 := x.call("pid"); err != nil || err2 != nil || before != again || before == last {

@@ -75,7 +75,7 @@ type message[Reply any] struct {
 // Limits are the limits of a pool.
 type Limits struct {
 	Processes int           // that work at the same time; the default is 1
-	MaxMemory int64         // bytes of a process beyond its start, under Linux only; the default is 1 GB
+	MaxMemory int64         // bytes of a process beyond its start, under Linux only; the default is 1 GiB
 	MaxTime   time.Duration // of one request; the default is 30 s
 }
 
@@ -90,11 +90,11 @@ type LimitError struct {
 func (e *LimitError) Error() string {
 	switch {
 	case e.MaxTime > 0:
-		return fmt.Sprintf("it takes more time than %v", e.MaxTime)
+		return fmt.Sprintf("it takes more time than %v (MaxTime)", e.MaxTime)
 	case e.Crash == "":
-		return fmt.Sprintf("it takes more memory than %d MB", e.MaxMemory>>20)
+		return fmt.Sprintf("it takes more memory than %d MiB (MaxMemory)", e.MaxMemory>>20)
 	}
-	return fmt.Sprintf("it takes more memory than %d MB, or is too deep: its process crashed: %s", e.MaxMemory>>20, e.Crash)
+	return fmt.Sprintf("it takes more memory than %d MiB (MaxMemory), or is too deep: its process crashed: %s", e.MaxMemory>>20, e.Crash)
 }
 
 // Pool has processes of one role. A process that has reached a limit ends, and another one takes its place.
