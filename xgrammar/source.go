@@ -2,10 +2,7 @@ package xgrammar
 
 import (
 	"cmp"
-	"encoding/json"
-	"reflect"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -30,14 +27,6 @@ type JSONSchema struct {
 	Compact    bool
 	Indent     int
 	Separators [2]string
-}
-
-// SchemaOf returns the schema of the JSON that [encoding/json] makes of a T, in the order of its fields. Fields
-// without omitempty or omitzero are required. A tag `jsonschema:"..."` describes a field. T must not contain itself.
-func SchemaOf[T any]() (JSONSchema, error) {
-	schema, err := jsonschema.For[T](nil)
-	text, _ := json.Marshal(schema) // it can always be written
-	return JSONSchema{Text: string(text)}, failed("the schema of "+reflect.TypeFor[T]().String(), err)
 }
 
 // JSON is the source of all JSON documents.

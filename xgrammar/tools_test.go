@@ -93,26 +93,3 @@ func TestTools_errors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestSchemaOf(t *testing.T) {
-	_, c := compilerOf(t, xgrammar.CompilerOptions{})
-	type person struct {
-		Name string   `json:"name" jsonschema:"as written in a passport"`
-		Tags []string `json:"tags,omitempty"`
-		Age  int      `json:"age"`
-	}
-	s := must(xgrammar.SchemaOf[person]())(t)
-	if !strings.Contains(s.Text, `"description":"as written in a passport"`) {
-		t.Error(s.Text)
-	}
-	for text, want := range map[string]bool{`{"name": "A", "age": 3}`: true, `{"name": "A", "tags": ["b"], "age": 3}`: true, `{"age": 3, "name": "A"}`: false, `{"name": "A", "age": 3, "x": 1}`: false} {
-		m := matcherOf(t, c, s)
-		if ok := must(m.AcceptText(text))(t) && must(m.Complete())(t); ok != want {
-			t.Errorf("%s: %s is allowed: %v", s.Text, text, ok)
-		}
-		m.Release()
-	}
-	if _, err := xgrammar.SchemaOf[chan int](); err == nil || !strings.Contains(err.Error(), "xgrammar: the schema of chan int: ") {
-		t.Errorf("got %v", err)
-	}
-}
