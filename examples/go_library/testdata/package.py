@@ -476,7 +476,7 @@ def opaque(g):
         def __init__(self, use):
             use(self)  # before there is an object: tvm_ffi would end the process
 
-    for f in (lambda x: x.add("x"), lambda x: x.add(text="x"), lambda x: x.add(1, 2), lambda x: x.words, len, g.Index.close, lambda x: g.Index.find(x, "x")):
+    for f in (lambda x: x.add("x"), lambda x: x.add(text="x"), lambda x: x.add(1, 2), lambda x: x.words, len, g.Index.close, lambda x: g.Index.find(x, "x"), lambda x: g.distance(g.Point(1, 2), b=x)):
         e = failure(Early, f)
         assert type(e) is TypeError and str(e).endswith("Early'> has no object of Go yet: call super().__init__() first"), e
     for f in copy.copy, copy.deepcopy, pickle.dumps:

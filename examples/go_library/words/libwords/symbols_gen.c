@@ -549,8 +549,13 @@ static object* result(function* f, const char* shape, const any* v) {
 
 // ordinary calls the function of Python.
 static object* ordinary(function* f, object* const* args, size_t flags, object* names) {
-  if (vectorcall != NULL) return vectorcall(f->python, args, flags, names);
   ssize n = (ssize)(flags << 1 >> 1), m = names == NULL ? 0 : py.PyTuple_Size(names);
+  for (ssize k = 0; k < n + m; k++) { // tvm_ffi ends the process
+    if (py.PyType_IsSubtype(args[k]->type, object_class) && handle(args[k]) == NULL) {
+      return py.PyErr_Format(*py.PyExc_TypeError, "%R has no object of Go yet: call super().__init__() first", args[k]->type);
+    }
+  }
+  if (vectorcall != NULL) return vectorcall(f->python, args, flags, names);
   object *list = py.PyTuple_New(n), *named = py.PyDict_New(), *o = NULL;
   int ok = list != NULL && named != NULL;
   for (ssize i = 0; ok && i < n; i++) {
@@ -602,11 +607,6 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (f->python == NULL) { // the collector has it
     py.PyErr_SetString(*py.PyExc_SystemError, "the function was deleted");
     return NULL;
-  }
-  for (ssize k = 0; k < n && f->kinds[k] == 'o'; k++) { // tvm_ffi ends the process
-    if (py.PyType_IsSubtype(args[k]->type, object_class) && handle(args[k]) == NULL) {
-      return py.PyErr_Format(*py.PyExc_TypeError, "%R has no object of Go yet: call super().__init__() first", args[k]->type);
-    }
   }
   if (names != NULL && (n = arrange(f, args, n, names, ordered)) < 0) return ordinary(f, args, flags, names);
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
