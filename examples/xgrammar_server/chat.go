@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/xgrammar"
@@ -63,12 +65,12 @@ func (c *content) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	var parts []struct{ Type, Text string }
-	if err := json.Unmarshal(text, &parts); err != nil {
-		return err
+	if json.Unmarshal(text, &parts) != nil {
+		return invalid("messages", "content is neither a string nor an array of parts with a type and a text")
 	}
 	for _, p := range parts {
 		if p.Type != "text" {
-			return fmt.Errorf("content has a part of the type %q, want text", p.Type)
+			return invalid("messages", "content has a part of the type %q, want text", p.Type)
 		}
 		*c += content(p.Text)
 	}
@@ -126,23 +128,26 @@ var (
 
 // check fills in defaults and returns the first mistake.
 func (r *request) check(most int) error {
-	limit := min(256, most)
-	for _, n := range []*int{r.MaxTokens, r.MaxCompletionTokens} {
-		if n != nil {
-			limit = *n
-		}
+	limit, name := min(256, most), "max_tokens"
+	if r.MaxTokens != nil {
+		limit = *r.MaxTokens
+	}
+	if r.MaxCompletionTokens != nil {
+		limit, name = *r.MaxCompletionTokens, "max_completion_tokens"
 	}
 	r.MaxTokens = &limit
 	if r.Temperature == nil {
 		r.Temperature = new(0.8)
 	}
 	switch {
+	case r.Model == "":
+		return invalid("model", "it is missing: this server has %s", modelName)
 	case r.Model != modelName:
 		return &problem{http.StatusNotFound, fmt.Sprintf("the model %q does not exist: this server has %s", r.Model, modelName), "invalid_request_error", new("model"), "model_not_found"}
 	case len(r.Messages) == 0:
 		return invalid("messages", "there is none")
 	case limit < 1 || limit > most:
-		return invalid("max_completion_tokens", "it is %d, want 1 to %d", limit, most)
+		return invalid(name, "it is %d, want 1 to %d", limit, most)
 	case !(*r.Temperature >= 0 && *r.Temperature <= 2):
 		return invalid("temperature", "it is %v, want 0 to 2", *r.Temperature)
 	case r.N != nil && *r.N != 1:
@@ -159,10 +164,10 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 	switch {
 	case len(r.Tools) > 0 && format.Type != "" && format.Type != "text":
 		return nil, "", invalid("response_format", "this server does not support it together with tools")
-	case len(r.Tools) > 0:
+	case len(r.Tools) > 0 || len(r.ToolChoice.Names) > 0 || !slices.Contains([]string{"", "auto", "none"}, r.ToolChoice.Mode):
 		f, err := xgrammar.Qwen.Format(r.Tools, r.ToolChoice, r.ParallelToolCalls == nil || *r.ParallelToolCalls)
-		if err != nil {
-			return nil, "tools", err
+		if e := (*xgrammar.Error)(nil); errors.As(err, &e) {
+			return nil, e.Item, err // tool_choice, or tools[0]
 		}
 		s, err = f.Tag()
 		return s, "tools", err

@@ -47,8 +47,8 @@ func main() {
 	flag.IntVar(&s.tokens, "tokens", s.tokens, "tokens of one answer at most")
 	flag.DurationVar(&s.time, "time", s.time, "time of one answer")
 	flag.IntVar(&s.isolation.Processes, "compilers", s.isolation.Processes, "processes that try schemas")
-	flag.Int64Var(&s.isolation.MaxMemory, "compiler-memory", s.isolation.MaxMemory, "bytes of such a process")
-	flag.DurationVar(&s.isolation.MaxTime, "compiler-time", s.isolation.MaxTime, "time of one schema")
+	flag.Int64Var(&s.isolation.MaxMemory, "compiler-memory", s.isolation.MaxMemory, "memory in `bytes` that one of the -compilers may take for schemas; only Linux enforces it")
+	flag.DurationVar(&s.isolation.MaxTime, "compiler-time", s.isolation.MaxTime, "time that one of the -compilers may take for a schema")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
@@ -72,7 +72,7 @@ func run(ctx context.Context, set settings) (err error) {
 	defer s.release()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", set.listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("-listen %s: %w", set.listen, err)
 	}
 	requests, end := context.WithCancelCause(context.Background())
 	defer end(nil)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -152,7 +154,22 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, q *request) error 
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", large.Limit), "invalid_request_error", nil, "too_large"}
 	}
+	if errors.Is(err, io.EOF) {
+		return invalid("body", "it is empty, want a JSON object")
+	}
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return invalid(cmp.Or(wrong.Field, "body"), "its type is %s, want %s", wrong.Value, cmp.Or(jsonTypes[wrong.Type.Kind()], "another one"))
+	}
+	if p := (*problem)(nil); errors.As(err, &p) {
+		return p
+	}
 	return invalid("body", "%v", err)
+}
+
+// jsonTypes are the JSON types of a request's fields.
+var jsonTypes = map[reflect.Kind]string{
+	reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean",
+	reflect.Int: "integer", reflect.Uint64: "integer from 0 on", reflect.Float64: "number",
 }
 
 // matcher returns a matcher for what the answer must follow, nil for any text.

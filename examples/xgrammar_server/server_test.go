@@ -203,7 +203,17 @@ func TestErrors(t *testing.T) {
 	}{
 		{`"n": 2`, 400, `"message":"n: it is 2: this server writes one answer","type":"invalid_request_error","param":"n"`},
 		{`"stop": ["a"]`, 400, `"param":"stop"`},
-		{`"max_tokens": 51`, 400, `max_completion_tokens: it is 51, want 1 to 50`},
+		{`"max_tokens": 51`, 400, `max_tokens: it is 51, want 1 to 50","type":"invalid_request_error","param":"max_tokens"`},
+		{`"max_tokens": 5, "max_completion_tokens": 0`, 400, `max_completion_tokens: it is 0, want 1 to 50`},
+		{`"max_tokens": 1.5`, 400, `max_tokens: its type is number 1.5, want integer`},
+		{`"model": ""`, 400, `model: it is missing: this server has toy`},
+		{`"messages": "a"`, 400, `messages: its type is string, want array","type":"invalid_request_error","param":"messages"`},
+		{`"messages": [{"role": 3}]`, 400, `messages.role: its type is number, want string`},
+		{`"messages": [{"content": 3}]`, 400, `messages: content is neither a string nor an array of parts`},
+		{`"tool_choice": 3`, 400, `tool_choice: its type is number, want object`},
+		{`"tool_choice": "required"`, 400, `tool_choice: a call is required, and there is no tool","type":"invalid_request_error","param":"tool_choice"`},
+		{`"tool_choice": {"type": "function", "function": {"name": "f"}}`, 400, `tool_choice: no tool has the name`},
+		{`"tools": [{"type": "web"}]`, 400, `"param":"tools[0]"`},
 		{`"temperature": 3`, 400, `temperature: it is 3, want 0 to 2`},
 		{`"model": "gpt"`, 404, `the model \"gpt\" does not exist: this server has toy`},
 		{`"messages": []`, 400, `messages: there is none`},
@@ -213,11 +223,11 @@ func TestErrors(t *testing.T) {
 		{`"response_format": {"type": "json_schema"}`, 400, `response_format.json_schema.schema: it is not there`},
 		{schema(`{"type": "wrong"}`), 400, `response_format: Unsupported type \"wrong\"`},
 		{tools + `, ` + schema(`{}`), 400, `response_format: this server does not support it together with tools`},
-		{tools + `, "tool_choice": {"type": "function", "function": {"name": "f"}}`, 400, `tools: no tool has the name \"f\"`},
+		{tools + `, "tool_choice": {"type": "function", "function": {"name": "f"}}`, 400, `tool_choice: no tool has the name \"f\"","type":"invalid_request_error","param":"tool_choice"`},
 		{`"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "wrong"}}}]`, 400, `tools: `},
 	} {
 		status, text, err := post(t.Context(), url, c.members)
-		if err != nil || status != c.status || !strings.Contains(text, c.want) || strings.Contains(text, ".cc:") {
+		if err != nil || status != c.status || !strings.Contains(text, c.want) || strings.Contains(text, ".cc:") || strings.Contains(text, "Go ") {
 			t.Errorf("%.60s: %d %s %v, want %d and %s", c.members, status, text, err, c.status, c.want)
 		}
 	}
@@ -225,6 +235,9 @@ func TestErrors(t *testing.T) {
 		if status, text, err := send(t.Context(), url, body); err != nil || status < 400 || status >= 500 || !strings.Contains(text, `"invalid_request_error"`) {
 			t.Errorf("%q: %d %s %v", body, status, text, err)
 		}
+	}
+	if _, text, err := send(t.Context(), url, ""); err != nil || !strings.Contains(text, `body: it is empty, want a JSON object`) {
+		t.Errorf("without a body: %s %v", text, err)
 	}
 	s.busy <- struct{}{}
 	if status, text, err := post(t.Context(), url, `"n": 1`); status != http.StatusTooManyRequests || !strings.Contains(text, `"busy"`) {
@@ -478,7 +491,7 @@ func TestRun(t *testing.T) {
 		t.Error(err)
 	}
 	set.listen = "127.0.0.1:99999"
-	if err := run(t.Context(), set); err == nil || !strings.Contains(err.Error(), "99999") {
+	if err := run(t.Context(), set); err == nil || !strings.HasPrefix(err.Error(), "-listen 127.0.0.1:99999: ") {
 		t.Errorf("got %v", err)
 	}
 	set.isolation.Processes, set.isolation.MaxMemory = 1, 1
