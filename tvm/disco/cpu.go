@@ -72,8 +72,25 @@ func (h *hub) serve(server *rpc.Server, c net.Conn) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
-	server.ServeConn(c)
-	h.fail(fmt.Errorf("worker %d has left; its own error says why", rank))
+	left := func() { h.fail(fmt.Errorf("worker %d has left; its own error says why", rank)) }
+	server.ServeConn(watched{c, left})
+	left()
+}
+
+// watched is a connection that calls left at its end. ServeConn itself returns only when all calls have, and they may wait
+// for the worker that has left.
+type watched struct {
+	net.Conn
+	left func()
+}
+
+// Read calls left if it fails.
+func (w watched) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if err != nil {
+		w.left()
+	}
+	return n, err
 }
 
 // Exchange waits for the parts of all.

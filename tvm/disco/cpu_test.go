@@ -85,3 +85,23 @@ func TestHub_faults(t *testing.T) {
 		t.Error("a worker with another token has an answer")
 	}
 }
+
+// TestHub_lost: a worker that ends while it waits in an operation ends the operation for the others.
+func TestHub_lost(t *testing.T) {
+	g := meetAll(t, 3, 30*time.Second)
+	ask := func(g *group) error {
+		_, err := g.exchange(part{Op: "gather", Size: 3, Data: make([]byte, 4)})
+		return err
+	}
+	lost := make(chan error)
+	go func() { lost <- ask(g[1]) }()
+	time.Sleep(20 * time.Millisecond) // it works without, too, if the worker ends before
+	g[1].conn.Close()
+	start := time.Now()
+	if err := ask(g[0]); err == nil || !strings.Contains(err.Error(), "worker 1 has left") || time.Since(start) > 20*time.Second {
+		t.Errorf("after %v: %v", time.Since(start), err)
+	}
+	if err := <-lost; err == nil {
+		t.Error("the worker that has ended has no error")
+	}
+}
