@@ -53,7 +53,7 @@ type (
 	linked struct {
 		Next any `ffi:"next"`
 	}
-	linkedState struct{ last int }
+	linkedState struct{ number int }
 )
 
 // TestRelease_longChainOfHeirs does the same with objects of a type that another language has
@@ -72,9 +72,11 @@ func TestRelease_longChainOfHeirs(t *testing.T) {
 	var head tvmffi.Any
 	for i := range 50_000 {
 		next := runtimetest.MustCall(t, "define.new", "gotest.DerivedLinked")
-		if _, err := define.StateOf[linkedState](next.Value().(tvmffi.ObjectRef)); err != nil {
+		state, err := define.StateOf[linkedState](next.Value().(tvmffi.ObjectRef))
+		if err != nil {
 			t.Fatal(err)
 		}
+		state.number = i
 		if i > 0 {
 			runtimetest.MustCall(t, "define.set", next, "next", head)
 			head.Release()
