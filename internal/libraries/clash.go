@@ -24,7 +24,8 @@ const (
 	setsFunctions = "TVMFFIFunctionSetGlobal"
 	setsTypes     = "TVMFFITypeRegister"
 	getsFunctions = "TVMFFIFunctionGetGlobal"
-	definesType   = "reflection9ObjectDefI" // followed by the rest of a mangled name
+	definesType   = "reflection9ObjectDefI" // in a mangled name, after namespace
+	namespace     = "3ffi10"
 )
 
 // registering holds, for each library that was loaded and that registers something, what the
@@ -147,6 +148,9 @@ func registersAgain(data, loaded []byte, names []string, sameName bool) (first s
 	}
 	types := 0
 	for at := range indices(loaded, definesType) {
+		if !bytes.HasSuffix(loaded[:at], []byte(namespace)) {
+			continue // a library of Go has the mark among its constants
+		}
 		symbol, _, _ := bytes.Cut(loaded[at:], []byte{0})
 		if !bytes.Contains(data, symbol) {
 			return ""

@@ -34,3 +34,15 @@ func TestClashOfSizes(t *testing.T) {
 		t.Errorf("clash read %d bytes", n)
 	}
 }
+
+// Two libraries of Go have this package's mark of a type among their constants, and no type in common.
+func TestRegistersAgain_constants(t *testing.T) {
+	file := []byte("is not a regular file" + definesType + "0.1.14")
+	if name := registersAgain(file, file, nil, false); name != "" {
+		t.Errorf("both register %s", name)
+	}
+	symbol := []byte("_ZN3tvm" + namespace + definesType + "N1aE\x00")
+	if name := registersAgain(symbol, symbol, nil, false); name == "" {
+		t.Error("both register the type of a symbol, and no name is returned")
+	}
+}
