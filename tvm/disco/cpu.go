@@ -95,6 +95,11 @@ func (w watched) Read(b []byte) (int, error) {
 
 // Exchange waits for the parts of all.
 func (h *hub) Exchange(p part, parts *[][]byte) error {
+	at := p.Rank - p.First // of this part among the parts
+	const mostWorkers = 1 << 16
+	if p.Size > mostWorkers || at < 0 || at >= p.Size {
+		return fmt.Errorf("there is no worker %d among %d workers from %d on", p.Rank, p.Size, p.First)
+	}
 	h.mu.Lock()
 	r := h.rounds[p.First]
 	if r == nil {
@@ -106,7 +111,11 @@ func (h *hub) Exchange(p part, parts *[][]byte) error {
 		h.fail(fmt.Errorf("worker %d is at %s, and another one at %s", p.Rank, p.Op, r.op))
 		return h.err
 	}
-	r.parts[p.Rank-p.First] = p.Data
+	if at >= len(r.parts) {
+		h.mu.Unlock()
+		return fmt.Errorf("worker %d is one of %d, and another one is one of %d", p.Rank, p.Size, len(r.parts))
+	}
+	r.parts[at] = p.Data
 	if r.left--; r.left == 0 {
 		delete(h.rounds, p.First)
 		close(r.done)
