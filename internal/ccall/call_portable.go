@@ -116,7 +116,8 @@ var Unguarded = sync.OnceValue(func() uintptr {
 })
 
 // enterGo runs the callback f, unless the process is a fork of the one that Go started in. The
-// fork has no threads of Go.
+// fork has no threads of Go. Here the thread is in Go already: if the scheduler had taken the
+// processor from it before the fork, it waits for one without end and never comes here.
 func enterGo(f *CallbackFrame) uintptr {
 	if os.Getpid() != process {
 		purego.SyscallN(forkRaise, forkKind, uintptr(unsafe.Pointer(&forkMessage)), 1)
