@@ -56,14 +56,14 @@ func TestCPP(t *testing.T) {
 	dir := exportedCpp(t)
 	compile, link := prepared(t)
 	libraries := []string{filepath.Join(dir, "lib", "libgolib.so"), filepath.Join(dir, "lib", "libwords.so")}
-	for _, standard := range []string{"c++17", "c++20"} {
+	for standard, compiler := range map[string]string{"c++17": nativetest.Compiler(t), "c++20": nativetest.Clang(t)} {
 		t.Run(standard, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "golibrary")
 			args := slices.Concat([]string{"-std=" + standard}, strict, compile, []string{
 				"-I" + filepath.Join(dir, "include"), filepath.Join("testdata", "cpp", "main.cc"), "-o", program,
 				"-L" + filepath.Join(dir, "lib"), "-lgolib", "-Wl,-rpath," + filepath.Join(dir, "lib"),
 			}, link)
-			run(t, nil, nativetest.Compiler(t), args...)
+			run(t, nil, compiler, args...)
 			if out := run(t, nil, program, libraries...); out != "all right\n" {
 				t.Error(out)
 			}

@@ -46,7 +46,8 @@ var (
 		"./reflection", "./cuda", "./cuda/kernelrt", "./cuda/spec/check"} // what has a TestLiveness
 	engines = words{"./generated/tvm/...", "./tvm/...", "./cuda/spec/check", "./examples/tvm_disco", "./examples/tvm_rpc", "./examples/tvm_vm"}
 	arm64   = needs{"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu libc6-arm64-cross libstdc++6-arm64-cross"}
-	cmake   = needs{"cmake": "cmake make", "pkg-config": "pkg-config"}
+	clang   = needs{"clang++": "clang"}
+	cpp     = needs{"clang++": "clang", "cmake": "cmake make", "pkg-config": "pkg-config"}
 )
 
 // The steps start in this order. Long steps come before short ones, because two run at a time.
@@ -68,8 +69,8 @@ var steps = []step{
 	{name: "generated", group: "static", about: "generated code is what its go:generate line writes", do: generated},
 	{name: "tools", group: "static", about: "the tests of .ci/tools", do: commands("go -C .ci/tools test ./...")},
 
-	{name: "e2e", group: "journeys", about: "tests with the tag e2e: tools, compilers, Python, Rust", args: words{"-tags=e2e"}, do: endToEnd},
-	{name: "examples", group: "journeys", about: "the module of the examples: generate, vet, test", args: words{"-tags=bindings,checkers,e2e"}, needs: cmake, do: examples},
+	{name: "e2e", group: "journeys", about: "tests with the tag e2e: tools, compilers, Python, Rust", args: words{"-tags=e2e"}, needs: clang, do: endToEnd},
+	{name: "examples", group: "journeys", about: "the module of the examples: generate, vet, test", args: words{"-tags=bindings,checkers,e2e"}, needs: cpp, do: examples},
 
 	// Build modes: the same tests in another build or environment.
 	{name: "race", group: "modes", about: "the race detector, with cgo", on: concurrent, args: words{"CGO_ENABLED=1", "-race"}},

@@ -26,10 +26,10 @@ func header(t *testing.T, l *face.Library) string {
 // TestWrite_everyKind compiles the header of a library that has every kind, with a library
 // in C++ that plays the one of Go, and runs a program that uses all of it.
 func TestWrite_everyKind(t *testing.T) {
-	writeEveryKind(t, "c++17")
+	writeEveryKind(t, nativetest.Compiler, "c++17")
 }
 
-func writeEveryKind(t *testing.T, standard string) {
+func writeEveryKind(t *testing.T, compiler func(testing.TB) string, standard string) {
 	l := kindsLibrary()
 	used := map[face.Kind]bool{face.KindNone: true}
 	var note func(*face.Type)
@@ -56,13 +56,13 @@ func writeEveryKind(t *testing.T, standard string) {
 	for _, e := range newWriter(l, Config{}).entries {
 		fmt.Fprintf(&symbols, "PLAY(%s)\n", e)
 	}
-	if out := build(t, text, symbols.String(), "-std="+standard); out != "all right\n" {
+	if out := build(t, compiler, text, symbols.String(), "-std="+standard); out != "all right\n" {
 		t.Error(out)
 	}
 }
 
 // build compiles testdata/kinds.cc with a header and runs it.
-func build(t *testing.T, header, symbols string, flags ...string) string {
+func build(t *testing.T, compiler func(testing.TB) string, header, symbols string, flags ...string) string {
 	t.Helper()
 	nativetest.StartsCompiler(t)
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func build(t *testing.T, header, symbols string, flags ...string) string {
 	}
 	lib, program := filepath.Dir(w.Library()), filepath.Join(dir, "kinds")
 	args = append(args, filepath.Join("testdata", "kinds.cc"), "-o", program, "-L"+lib, "-ltvm_ffi", "-pthread", "-Wl,-rpath,"+lib)
-	if out, err := exec.CommandContext(t.Context(), nativetest.Compiler(t), args...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), compiler(t), args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(t.Context(), program).CombinedOutput()

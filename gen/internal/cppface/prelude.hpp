@@ -289,7 +289,7 @@ R Unpack(ffi::Any&& value) {
   } else if constexpr (IsIterator<R>::value) {
     return R(std::move(value).cast<ffi::Function>());
   } else if constexpr (std::is_same_v<R, Fields>) {
-    return Fields(value);
+    return R(value);
   } else if constexpr (IsTyped<R>::value) {
     return R(std::move(value).cast<ffi::Function>());
   } else {

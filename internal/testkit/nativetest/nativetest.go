@@ -209,6 +209,15 @@ func Compiler(t testing.TB) string {
 	return path
 }
 
+// Clang returns clang++, or Compiler where it is not installed.
+func Clang(t testing.TB) string {
+	t.Helper()
+	if path, err := exec.LookPath("clang++"); err == nil {
+		return path
+	}
+	return Compiler(t)
+}
+
 // Unavailable ends a test that cannot run on this machine, because of err.
 func Unavailable(t testing.TB, err error) {
 	t.Helper()

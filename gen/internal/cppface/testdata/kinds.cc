@@ -61,7 +61,7 @@ static ffi::Function sequence(F value) {
   auto at = std::make_shared<int64_t>(0);
   return ffi::Function::FromTyped([at, value, stop = std::make_shared<Stop>()]() -> ffi::Any {
     if (++*at > 3) return nullptr;
-    return ffi::Array<ffi::Any>{value(*at)};
+    return ffi::Array<ffi::Any>{ffi::Any(value(*at))};
   });
 }
 
