@@ -86,7 +86,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{quick, "sleep", "it takes more time than 2s (MaxTime)"},
 		{small, "exit", "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 7: the reason"},
-		{small, "grow", "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 2: fatal error: runtime: "},
+		{small, "grow", "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 2: "},
 		{small, "refuse", "it takes more memory than 256 MiB (MaxMemory)"},
 	} {
 		before, err := x.call("pid")
