@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +24,11 @@ func init() {
 	child.Answers("test", func(dir string) (func(string) (string, error), error) {
 		if dir == "broken" {
 			return nil, errors.New("a broken setup")
+		}
+		for told := false; exists(filepath.Join(dir, "slow")); time.Sleep(5 * time.Millisecond) {
+			if !told {
+				told = os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(os.Getpid())), 0o600) == nil
+			}
 		}
 		return func(request string) (string, error) {
 			switch request {
@@ -67,6 +74,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// little is a limit of memory. The race detector needs four times what the program itself has.
+var little = func() int64 {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return 1 << 30
+	}
+	return 256 << 20
+}()
+
 func pool(t *testing.T, l child.Limits) (call func(string) (string, error)) {
 	p, err := child.NewPool[string, string, string]("test", t.TempDir(), l)
 	if err != nil {
@@ -78,16 +93,17 @@ func pool(t *testing.T, l child.Limits) (call func(string) (string, error)) {
 
 // TestLimits: a request that reaches a limit or crashes its process is an error, and the next one has another process.
 func TestLimits(t *testing.T) {
-	quick, small := pool(t, child.Limits{MaxTime: 2 * time.Second}), pool(t, child.Limits{MaxMemory: 256 << 20})
+	quick, small := pool(t, child.Limits{MaxTime: 2 * time.Second}), pool(t, child.Limits{MaxMemory: little})
+	memory := fmt.Sprintf("it takes more memory than %d MiB (MaxMemory)", little>>20)
 	last := ""
 	for _, x := range []struct {
 		call          func(string) (string, error)
 		request, want string
 	}{
 		{quick, "sleep", "it takes more time than 2s (MaxTime)"},
-		{small, "exit", "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 7: the reason"},
-		{small, "grow", "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 2: "},
-		{small, "refuse", "it takes more memory than 256 MiB (MaxMemory)"},
+		{small, "exit", memory + ", or is too deep: its process crashed: exit status 7: the reason"},
+		{small, "grow", memory + ", or is too deep: its process crashed: exit status "},
+		{small, "refuse", memory},
 	} {
 		before, err := x.call("pid")
 		if again, err2 := x.call("pid"); err != nil || err2 != nil || before != again || before == last {
@@ -106,7 +122,7 @@ func TestLimits(t *testing.T) {
 
 // TestFull: a process that keeps much memory gives its place to another one.
 func TestFull(t *testing.T) {
-	call := pool(t, child.Limits{MaxMemory: 256 << 20})
+	call := pool(t, child.Limits{MaxMemory: little})
 	first, err := call("pid")
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +171,81 @@ func TestCancel(t *testing.T) {
 	if _, err := p.Call(t.Context(), "pid"); err == nil {
 		t.Error("a closed pool answers")
 	}
+}
+
+// TestStart: a start holds no caller whose context ends, is of use to the next one, and ends with its time and the pool.
+func TestStart(t *testing.T) {
+	dir, dir2 := t.TempDir(), t.TempDir()
+	p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
+	p2, err2 := child.NewPool[string, string, string]("test", dir2, child.Limits{MaxTime: 100 * time.Millisecond})
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	defer p2.Close()
+	first, err := p.Call(t.Context(), "pid")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 {
+		if _, err := p.Call(ended, "pid"); err != context.Canceled {
+			t.Fatal(err)
+		}
+	}
+	if again, err2 := p.Call(t.Context(), "pid"); again != first {
+		t.Errorf("processes %s and %s, %v, %v", first, again, err, err2)
+	}
+
+	slow := filepath.Join(dir, "slow")
+	begin := func(ctx context.Context) (done chan error, pid int) {
+		if _, err := p.Call(t.Context(), "exit"); err == nil {
+			t.Fatal("the process did not end")
+		}
+		if err := os.WriteFile(slow, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		done = make(chan error, 1)
+		go func() {
+			_, err := p.Call(ctx, "pid")
+			done <- err
+		}()
+		return done, waitForPid(t, dir)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done, pid := begin(ctx)
+	cancel()
+	if err := <-done; err != context.Canceled {
+		t.Error(err)
+	}
+	os.Remove(slow)
+	if next, err := p.Call(t.Context(), "pid"); next != strconv.Itoa(pid) {
+		t.Errorf("process %s, want the one that was starting, %d: %v", next, pid, err)
+	}
+
+	_, err = p2.Call(t.Context(), "exit")
+	if err2 := os.WriteFile(filepath.Join(dir2, "slow"), nil, 0o600); err == nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	restore := child.SetStartTime(0)
+	if _, err := p2.Call(t.Context(), "pid"); err == nil || err.Error() != "the process did not start in 100ms" {
+		t.Error(err)
+	}
+	restore()
+
+	done, pid = begin(t.Context())
+	p.Close()
+	if err := <-done; err == nil || err.Error() != "it was released" {
+		t.Error(err)
+	}
+	for end := time.Now().Add(nativetest.Patience(10 * time.Second)); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the process lives")
+		}
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 func waitForPid(t *testing.T, dir string) int {

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -79,6 +80,9 @@ type Limits struct {
 	MaxTime   time.Duration // of one request; the default is 30 s
 }
 
+// startTime is how long a process may take to start, unless MaxTime is longer.
+var startTime = 30 * time.Second
+
 // LimitError is the error of a request that has reached a limit, or has crashed its process.
 type LimitError struct {
 	MaxTime   time.Duration // what was reached; 0 if it was not the time
@@ -120,14 +124,21 @@ func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[R
 		l.MaxTime = 30 * time.Second
 	}
 	p := &Pool[Request, Reply]{limits: l, free: make(chan *worker, l.Processes)}
+	p.ended, p.close = context.WithCancel(context.Background())
 	p.start = func() (*worker, error) {
-		w, err := start(role, l.MaxMemory)
+		w, err := start(p.ended, role, l.MaxMemory)
 		if err != nil {
 			return nil, err
 		}
+		limit := max(startTime, l.MaxTime)
+		late := time.AfterFunc(limit, w.kill)
 		var ready message[Reply]
 		if err = w.out.Encode(s); err == nil {
 			err = w.in.Decode(&ready)
+		}
+		if !late.Stop() {
+			w.end(false)
+			return nil, fmt.Errorf("the process did not start in %v", limit)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the process did not start: %s", w.end(true))
@@ -137,13 +148,13 @@ func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[R
 	}
 	w, err := p.start()
 	if err != nil {
+		p.close()
 		return nil, err
 	}
 	p.free <- w
 	for range l.Processes - 1 {
 		p.free <- nil
 	}
-	p.ended, p.close = context.WithCancel(context.Background())
 	context.AfterFunc(p.ended, func() {
 		for range l.Processes {
 			if w := <-p.free; w != nil {
@@ -154,27 +165,66 @@ func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[R
 	return p, nil
 }
 
-// Close ends the processes, also those that answer a request.
+// Close ends the processes, also those that start or answer a request.
 func (p *Pool[Request, Reply]) Close() { p.close() }
 
-var errClosed = errors.New("it was released")
+// over returns why nobody waits for a reply any more, or nil.
+func (p *Pool[Request, Reply]) over(ctx context.Context) error {
+	if p.ended.Err() != nil {
+		return errors.New("it was released")
+	}
+	return context.Cause(ctx)
+}
 
-// Call sends a request to a process that is free, and waits for the reply. If ctx ends first, the process is killed.
-func (p *Pool[Request, Reply]) Call(ctx context.Context, request Request) (reply Reply, err error) {
+// worker waits for a process that is free, and starts one if there is a place for it. If ctx ends first, the start goes on,
+// for the next request.
+func (p *Pool[Request, Reply]) worker(ctx context.Context) (*worker, error) {
 	var w *worker
 	select {
 	case w = <-p.free:
 	case <-ctx.Done():
-		return reply, context.Cause(ctx)
+		return nil, p.over(ctx)
 	case <-p.ended.Done():
-		return reply, errClosed
+		return nil, p.over(ctx)
+	}
+	if err := p.over(ctx); err != nil {
+		p.free <- w
+		return nil, err
+	}
+	if w != nil {
+		return w, nil
+	}
+	type result struct {
+		w   *worker
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		w, err := p.start()
+		done <- result{w, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			p.free <- nil
+			return nil, cmp.Or(p.over(ctx), r.err)
+		}
+		return r.w, nil
+	case <-ctx.Done():
+	case <-p.ended.Done():
+	}
+	go func() { p.free <- (<-done).w }()
+	return nil, p.over(ctx)
+}
+
+// Call sends a request to a process that is free, and waits for the reply. If ctx ends during the request, the process is
+// killed.
+func (p *Pool[Request, Reply]) Call(ctx context.Context, request Request) (reply Reply, err error) {
+	w, err := p.worker(ctx)
+	if err != nil {
+		return reply, err
 	}
 	defer func() { p.free <- w }()
-	if w == nil {
-		if w, err = p.start(); err != nil {
-			return reply, err
-		}
-	}
 	w.log.forget()
 	type result struct {
 		m   message[Reply]
@@ -193,12 +243,15 @@ func (p *Pool[Request, Reply]) Call(ctx context.Context, request Request) (reply
 	var r result
 	select {
 	case r = <-done:
+		if r.err != nil {
+			err = p.over(ctx) // Close has killed the process
+		}
 	case <-late.C:
 		err = &LimitError{MaxTime: p.limits.MaxTime}
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		err = p.over(ctx)
 	case <-p.ended.Done():
-		err = errClosed
+		err = p.over(ctx)
 	}
 	full := r.m.Memory-w.memory > (p.limits.MaxMemory-w.memory)/4 // the next request needs room too
 	if err == nil && r.err == nil && !r.m.Exhausted && !full {
@@ -227,14 +280,15 @@ type worker struct {
 	memory int64 // after the setup
 }
 
-func start(role string, maxMemory int64) (*worker, error) {
+// start starts a process, which the end of ctx kills.
+func start(ctx context.Context, role string, maxMemory int64) (*worker, error) {
 	in, pipe, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	w := &worker{out: gob.NewEncoder(pipe), pipe: pipe}
-	w.cmd, err = Command(context.Background(), role, fmt.Sprint(maxMemory), in)
+	w.cmd, err = Command(ctx, role, fmt.Sprint(maxMemory), in)
 	if err == nil {
 		var out io.Reader
 		w.cmd.Stderr = &w.log
@@ -250,14 +304,15 @@ func start(role string, maxMemory int64) (*worker, error) {
 	return w, err
 }
 
+func (w *worker) kill() { _ = w.cmd.Process.Kill() } // it may have ended
+
 // end ends the process and returns how it has ended, with the line that says why. A process that crashed has a second
 // to say that.
 func (w *worker) end(crashed bool) string {
-	kill := func() { _ = w.cmd.Process.Kill() } // it may have ended
 	if !crashed {
-		kill()
+		w.kill()
 	}
-	late := time.AfterFunc(time.Second, kill)
+	late := time.AfterFunc(time.Second, w.kill)
 	defer late.Stop()
 	err := w.cmd.Wait()
 	w.pipe.Close()

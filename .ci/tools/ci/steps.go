@@ -38,7 +38,7 @@ var (
 	// Packages that call C by themselves, for builds in which the compiler makes other code of Go. The rest of native calls through them.
 	compiled = append(slices.Clone(loads), "./reflection", "./generated/testing", "./cuda", "./cuda/kernelrt", "./tvm/disco", "./tvm/rpc")
 	// Packages that start goroutines, in their code or their tests.
-	concurrent = append(slices.Clone(loads), "./reflection", "./xgrammar", "./cuda", "./cuda/internal/gputest", "./cuda/kernelrt", "./cuda/nvrtc", "./cuda/spec/check", "./tvm/...")
+	concurrent = append(slices.Clone(loads), "./internal/child", "./reflection", "./xgrammar", "./cuda", "./cuda/internal/gputest", "./cuda/kernelrt", "./cuda/nvrtc", "./cuda/spec/check", "./tvm/...")
 	// Packages of which a build without assembly compiles other files.
 	portable = append(slices.Clone(loads), "./cuda/kernelrt", "./cuda/spec/check", "./tvm/disco")
 	headers  = append(slices.Clone(loads), "./native") // what reads headers of TVM-FFI
