@@ -16,7 +16,7 @@ import (
 )
 
 // TestRust checks that the crate of everything compiles without a warning of rustc,
-// rustdoc and clippy.
+// rustdoc and clippy, and that rustfmt leaves it as it is.
 func TestRust(t *testing.T) {
 	// cargo may exist and not run, because rustup keeps the compilers in the home folder.
 	if out, err := exec.Command("cargo", "--version").CombinedOutput(); err != nil {
@@ -43,12 +43,15 @@ func TestRust(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	commands := [][]string{{"check"}, {"doc", "--no-deps"}}
+	commands := [][]string{{"check", "--locked"}, {"doc", "--no-deps", "--locked"}}
 	if _, err := exec.LookPath("cargo-clippy"); err == nil {
-		commands = append(commands, []string{"clippy"})
+		commands = append(commands, []string{"clippy", "--locked"})
+	}
+	if _, err := exec.LookPath("cargo-fmt"); err == nil {
+		commands = append(commands, []string{"fmt", "--check"})
 	}
 	for _, args := range commands {
-		cmd := exec.CommandContext(t.Context(), "cargo", append(args, "--quiet", "--locked")...)
+		cmd := exec.CommandContext(t.Context(), "cargo", append(args, "--quiet")...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "RUSTFLAGS=-Dwarnings", "RUSTDOCFLAGS=-Dwarnings",
 			"PATH="+filepath.Dir(nativetest.Python(t))+string(os.PathListSeparator)+os.Getenv("PATH"))

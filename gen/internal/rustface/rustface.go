@@ -134,6 +134,7 @@ func (w *writer) root() {
 			"from the folder of the program, or else from the folder of this crate. [`library::load`] names another file.\n"+
 			"Every call returns a [`Result`](tvm_ffi::Result), because every call can fail.")
 	w.line("")
+	w.line("#![cfg_attr(rustfmt, rustfmt_skip)]")
 	w.line("#![warn(missing_docs)]")
 	w.line("#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, uncommon_codepoints, mixed_script_confusables, confusable_idents)]")
 	w.line("#![allow(clippy::derivable_impls, clippy::len_without_is_empty, clippy::should_implement_trait, clippy::too_many_arguments, clippy::type_complexity)]")
