@@ -11,6 +11,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -165,14 +166,10 @@ func heldTensor(t *testing.T, m *cuda.Memory) (*tvmffi.Tensor, func() bool) {
 	runtime.AddCleanup(o, func(b *atomic.Bool) { b.Store(true) }, ended)
 	tensor := must[*tvmffi.Tensor](t)(tvmffi.FromPointer(m.Pointer(), tvmffi.Float32, tvmffi.CUDA(0), o, 4))
 	return tensor, func() bool {
-		for range 50 {
-			runtime.GC()
-			if ended.Load() {
-				return true
-			}
-			runtime.Gosched()
+		for range 5 {
+			runtimetest.RunCleanups()
 		}
-		return false
+		return ended.Load()
 	}
 }
 

@@ -4,38 +4,19 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 )
-
-// settle runs collections until what holds, with time for the cleanups.
-func settle(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for range 200 {
-		if holds() {
-			return
-		}
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
-	t.Errorf("after 200 collections: %s", what)
-}
 
 // Wrappers are released while another goroutine gives them their cleanups: each
 // reference is dropped once, by its owner.
 func TestReleaseDuringGuard(t *testing.T) {
 	load(t)
-	before := live(t)
 	objects.GuardRecent()
-	settle(t, "wrappers of other tests are left", func() bool {
-		n := objects.Collected.Load()
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-		return n == objects.Collected.Load() && live(t) <= before
-	})
-	before = live(t)
+	runtimetest.DropGarbage(t)
+	before := live(t)
 	collected := objects.Collected.Load()
 	stop, done := make(chan bool), make(chan bool)
 	go func() {
@@ -75,9 +56,8 @@ func TestReleaseDuringGuard(t *testing.T) {
 	if n := live(t); n != before {
 		t.Errorf("%d boxes are left", n-before)
 	}
-	runtime.GC()
-	runtime.GC()
-	time.Sleep(5 * time.Millisecond)
+	runtimetest.RunCleanups()
+	runtimetest.RunCleanups()
 	if n := objects.Collected.Load() - collected; n != 0 {
 		t.Errorf("the collector released %d handles that had been released", n)
 	}
@@ -87,7 +67,7 @@ func TestReleaseDuringGuard(t *testing.T) {
 func TestRecentWrappersAreCollected(t *testing.T) {
 	load(t)
 	objects.GuardRecent()
-	settle(t, "boxes of other tests are left", func() bool { n := live(t); runtime.GC(); return live(t) == n })
+	runtimetest.DropGarbage(t)
 	before := live(t)
 	const made = 10_000
 	for i := range made {
@@ -98,14 +78,15 @@ func TestRecentWrappersAreCollected(t *testing.T) {
 	if n := live(t) - before; n < 1 {
 		t.Fatalf("%d boxes live", n)
 	}
-	settle(t, "the rings are not emptied by collections", func() bool { return live(t) <= before })
+	runtimetest.Collect(t, "what lies in the rings", func() bool { return live(t) <= before })
 }
 
 // An object that holds much memory waits in no ring: the first collection finds it.
 func TestHeavyWrappersAreCollectedAtOnce(t *testing.T) {
 	inPlace(t)
 	objects.GuardRecent()
-	runtime.GC()
+	runtimetest.DropGarbage(t)
+	collected := objects.Collected.Load()
 	fresh(func() bool {
 		handle, items := objects.NewArray(5000)
 		for i := range items {
@@ -113,13 +94,8 @@ func TestHeavyWrappersAreCollectedAtOnce(t *testing.T) {
 		}
 		return objects.Own(handle) != nil
 	})
-	collected := objects.Collected.Load()
-	runtime.GC()
-	for range 200 {
-		if objects.Collected.Load() != collected {
-			return
-		}
-		time.Sleep(time.Millisecond)
+	runtimetest.RunCleanups()
+	if objects.Collected.Load() == collected {
+		t.Error("the first collection did not find the array")
 	}
-	t.Error("the first collection did not find the array")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -202,12 +203,7 @@ func TestErrorAndPanicInCallbacks(t *testing.T) {
 	fails.Release()
 	panics.Release()
 	derefs.Release()
-	for range 100 {
-		if runtime.GC(); objects.LiveCallbacks() <= before {
-			return
-		}
-	}
-	t.Errorf("%d Go values are left", objects.LiveCallbacks()-before)
+	runtimetest.Collect(t, "Go values", func() bool { return objects.LiveCallbacks() <= before })
 }
 
 // A callback whose last reference native code drops keeps running, and its error arrives,
@@ -215,6 +211,7 @@ func TestErrorAndPanicInCallbacks(t *testing.T) {
 func TestCallbackReleasedWhileItRuns(t *testing.T) {
 	load(t)
 	own := errors.New("from Go")
+	runtimetest.DropGarbage(t) // a cleanup of another test would free a node
 	for _, again := range []bool{false, true} {
 		var f, next *objects.Object
 		f = callback(t, func(int64) (int64, error) {
@@ -389,13 +386,7 @@ func TestUnderGCStress(t *testing.T) {
 	wg.Wait()
 	close(stop)
 	<-done
-	for range 100 {
-		if runtime.GC(); live(t) <= boxes {
-			return
-		}
-		runtime.Gosched()
-	}
-	t.Errorf("%d boxes are left", live(t)-boxes)
+	runtimetest.Collect(t, "boxes", func() bool { return live(t) <= boxes })
 }
 
 // Two goroutines that count at the same time lose a count. Do must not pass what is not there

@@ -5,10 +5,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
@@ -130,14 +130,7 @@ func TestCallee(t *testing.T) {
 	other.Release()
 	runtime.KeepAlive(first)
 	first, kept = nil, nil
-	for n := 0; bindrt.Ref(fn).UseCount() != 1; n++ {
-		if n == 100 {
-			t.Fatalf("%d references, want only ours", bindrt.Ref(fn).UseCount())
-		}
-		objects.GuardRecent()
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
+	runtimetest.Collect(t, "references that are not ours", func() bool { objects.GuardRecent(); return bindrt.Ref(fn).UseCount() == 1 })
 }
 
 // BenchmarkArguments calls an exported function with each form of argument: what a

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
@@ -108,11 +108,8 @@ func TestAsync(t *testing.T) {
 	if o := <-outcomes; o.err == nil || !strings.Contains(o.err.Error(), "context canceled") {
 		t.Errorf("%v, %v, want the cancellation", o.n, o.err)
 	}
-	for n := 0; memstat.UseCount(done) != 1; n++ {
-		if n == 1000 {
-			t.Fatalf("%d references to done, want only ours", memstat.UseCount(done))
-		}
-		time.Sleep(time.Millisecond)
+	if !runtimetest.Eventually(func() bool { return memstat.UseCount(done) == 1 }) {
+		t.Fatalf("%d references to done, want only ours", memstat.UseCount(done))
 	}
 	if _, err := must[*tvmffi.Function](t, start).Call(done, 3); !errors.Is(err, tvmffi.ErrType) {
 		t.Errorf("%v, want a TypeError", err)

@@ -2,12 +2,10 @@ package exportrt_test
 
 import (
 	"errors"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
@@ -64,10 +62,7 @@ func TestClose(t *testing.T) {
 	_, err := closeFile.Call(x)
 	wantError(t, err, tvmffi.ErrRuntime, "disk full")
 	for range 2 {
-		runtime.GC()
-		if n := objects.LivePeers(); n != 0 {
-			t.Error(n, "objects are left")
-		}
+		runtimetest.Collect(t, "objects", func() bool { return objects.LivePeers() == 0 })
 		_, err = use.Call(x)
 		wantError(t, err, tvmffi.ErrValue, "File.use: the File is closed")
 		if _, err := closeFile.Call(x); err != nil {
@@ -116,14 +111,7 @@ func TestClose_forgets(t *testing.T) {
 	if objects.ClosedPeers() == 0 {
 		t.Error("closed values are not remembered")
 	}
-	for deadline := time.Now().Add(nativetest.Patience(10 * time.Second)); objects.ClosedPeers() > 0; {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d closed values are remembered", objects.ClosedPeers())
-		}
-		runtime.GC()
-		objects.GuardRecent()
-		time.Sleep(time.Millisecond)
-	}
+	runtimetest.Collect(t, "closed values", func() bool { objects.GuardRecent(); return objects.ClosedPeers() == 0 })
 }
 
 // BenchmarkReceiver calls a method of an opaque object as other languages do.

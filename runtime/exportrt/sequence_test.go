@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
@@ -93,11 +93,8 @@ func TestSequence(t *testing.T) {
 		t.Error(got)
 	}
 	next.Release()
-	for n := 0; objects.LiveCallbacks() > before+2; n++ { // f, and the one in the registry
-		if n == 100 {
-			t.Fatalf("%d functions live, want %d", objects.LiveCallbacks(), before+2)
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !runtimetest.Eventually(func() bool { return objects.LiveCallbacks() <= before+2 }) { // f, and the one in the registry
+		t.Fatalf("%d functions live, want %d", objects.LiveCallbacks(), before+2)
 	}
 }
 

@@ -1,7 +1,6 @@
 package memstat_test
 
 import (
-	"runtime"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
@@ -20,13 +19,13 @@ func TestCollectorReleases(t *testing.T) {
 	if n := memstat.Collected() - collected; n < 100 {
 		t.Errorf("Collected grew by %d, want at least 100", n)
 	}
-	runtimetest.Collect(t, "handles of other tests", func() bool { runtime.GC(); n := memstat.Collected(); runtime.GC(); return n == memstat.Collected() })
+	runtimetest.DropGarbage(t)
 	collected = memstat.Collected()
 	for i := range 100 {
 		runtimetest.MakeBox(t, int64(i)).Release()
 	}
-	runtime.GC()
-	runtime.GC()
+	runtimetest.RunCleanups()
+	runtimetest.RunCleanups()
 	if n := memstat.Collected() - collected; n != 0 {
 		t.Errorf("%d handles were collected although all were released", n)
 	}
