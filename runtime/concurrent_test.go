@@ -110,16 +110,13 @@ func TestContainersFromManyGoroutines(t *testing.T) {
 func TestBlockingCalls(t *testing.T) {
 	runtimetest.Load(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	const sleepers = 8
-	begin := time.Now()
-	together(sleepers, func(int) {
-		if _, err := runtimetest.Call("calls.sleep", 300); err != nil {
-			t.Error(err)
+	const blocked = 8
+	patience := nativetest.Patience(20 * time.Second)
+	together(blocked, func(int) {
+		if v, err := runtimetest.Call("calls.meet", blocked, patience.Milliseconds()); err != nil || v.Value() != true {
+			t.Errorf("%d calls that block in C++ until all are there: %v, %v", blocked, v, err)
 		}
 	})
-	if d := time.Since(begin); d > sleepers*300*time.Millisecond/2 {
-		t.Errorf("%d calls that sleep at once took %v", sleepers, d)
-	}
 	// Each callback waits for another that comes from C++ later.
 	gate := make(chan bool)
 	wait := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() error {
@@ -133,7 +130,7 @@ func TestBlockingCalls(t *testing.T) {
 	defer wait.Release()
 	open := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() { gate <- true }))
 	defer open.Release()
-	together(2*sleepers, func(g int) {
+	together(2*blocked, func(g int) {
 		f := wait
 		if g%2 == 1 {
 			f = open

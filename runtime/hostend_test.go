@@ -60,23 +60,21 @@ func hostEndChild() error {
 	}
 
 	// A call that is under way when the host ends.
-	var returned atomic.Bool
-	slow, err := tvmffi.FuncOf(func() { time.Sleep(100 * time.Millisecond) })
+	started := make(chan bool)
+	var ran atomic.Bool
+	slow, err := tvmffi.FuncOf(func() { close(started); time.Sleep(20 * time.Millisecond); ran.Store(true) })
 	if err != nil {
 		return err
 	}
-	started := make(chan bool)
-	go func() {
-		close(started)
-		_, err := slow.Call()
-		returned.Store(err == nil)
-	}()
+	returned := make(chan error)
+	go func() { _, err := slow.Call(); returned <- err }()
 	<-started
-	time.Sleep(20 * time.Millisecond)
 	environment.End()
-	time.Sleep(5 * time.Millisecond) // the goroutine has left C
-	if !returned.Load() {
+	if !ran.Load() {
 		return errors.New("End did not wait for the call in flight")
+	}
+	if err := <-returned; err != nil {
+		return fmt.Errorf("the call in flight: %w", err)
 	}
 
 	refused := func(what string, err error) error {

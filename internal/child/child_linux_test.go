@@ -93,14 +93,15 @@ func pool(t *testing.T, l child.Limits) (call func(string) (string, error)) {
 
 // TestLimits: a request that reaches a limit or crashes its process is an error, and the next one has another process.
 func TestLimits(t *testing.T) {
-	quick, small := pool(t, child.Limits{MaxTime: 2 * time.Second}), pool(t, child.Limits{MaxMemory: little})
+	limit := nativetest.Patience(500 * time.Millisecond)
+	quick, small := pool(t, child.Limits{MaxTime: limit}), pool(t, child.Limits{MaxMemory: little})
 	memory := fmt.Sprintf("it takes more memory than %d MiB (MaxMemory)", little>>20)
 	last := ""
 	for _, x := range []struct {
 		call          func(string) (string, error)
 		request, want string
 	}{
-		{quick, "sleep", "it takes more time than 2s (MaxTime)"},
+		{quick, "sleep", fmt.Sprintf("it takes more time than %v (MaxTime)", limit)},
 		{small, "exit", memory + ", or is too deep: its process crashed: exit status 7: the reason"},
 		{small, "grow", memory + ", or is too deep: its process crashed: exit status "},
 		{small, "refuse", memory},

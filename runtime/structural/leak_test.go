@@ -1,6 +1,7 @@
 package structural_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
@@ -90,13 +91,18 @@ func TestErrorPaths_ofChildren(t *testing.T) {
 func TestKeyOf_collected(t *testing.T) {
 	runtimetest.LoadProgram(t)
 	before := structural.KeyBuckets()
+	var keys []structural.Key
 	for i := range 100 {
-		if _, err := structural.KeyOf([]any{"a key that is dropped", i}); err != nil {
+		key, err := structural.KeyOf([]any{"a key that is dropped", i})
+		if err != nil {
 			t.Fatal(err)
 		}
+		keys = append(keys, key)
 	}
 	if n := structural.KeyBuckets(); n < before+50 {
 		t.Errorf("the table has %d hashes after 100 more than %d", n, before)
 	}
+	runtime.KeepAlive(keys)
+	keys = nil
 	runtimetest.Collect(t, "keys", func() bool { return structural.KeyBuckets() <= before })
 }

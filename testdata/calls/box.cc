@@ -27,6 +27,16 @@ Array<Any> DescribeTensor(const TensorView& x) {
   return {shape, strides, x.dtype(), x.device(), static_cast<int64_t>(x.byte_offset())};
 }
 
+bool Meet(int64_t n, int64_t ms) {
+  static std::mutex mutex;
+  static std::condition_variable arrived;
+  static int64_t calls = 0;
+  std::unique_lock<std::mutex> lock(mutex);
+  const int64_t all = (calls++ / n + 1) * n;
+  arrived.notify_all();
+  return arrived.wait_for(lock, std::chrono::milliseconds(ms), [&] { return calls >= all; });
+}
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<BoxObj>("A field of every kind.")
       .def(refl::init<int64_t>(), "Makes a box whose i64 is given.")
@@ -77,7 +87,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
            [](int64_t type, int64_t id) {
              return TVMFFIEnvGetStream(static_cast<int32_t>(type), static_cast<int32_t>(id));
            })
-      .def("calls.sleep", [](int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); })
+      .def("calls.meet", Meet, "Blocks until n calls of it are there at once, and reports whether they came in time.")
       .def("calls.thread",
            [] { return static_cast<int64_t>(std::hash<std::thread::id>()(std::this_thread::get_id()) >> 1); },
            "A number that tells threads apart.");
