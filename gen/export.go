@@ -25,8 +25,8 @@ type ExportConfig struct {
 	Out string
 	// ToolVersion is the version in the header of every file; it defaults to (devel).
 	ToolVersion string
-	// Version is the version of the library, for packages of other languages. It may be
-	// empty.
+	// Version is the version of the library, for packages of other languages, in the form
+	// of PEP 440. It may be empty.
 	Version string
 }
 

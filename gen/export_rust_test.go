@@ -13,7 +13,7 @@ func TestExports_Rust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := ExportConfig{Prefix: "my.wide.", ToolVersion: "v0.0.0-test"}
+	c := ExportConfig{Prefix: "my.wide.", ToolVersion: "v0.0.0-test", Version: "1.2rc3"}
 	files, err := x.Rust(c)
 	if err != nil {
 		t.Fatal(err)

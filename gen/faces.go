@@ -45,7 +45,7 @@ func (x *Exports) Cpp(c ExportConfig) ([]File, error) {
 // shared library is to be built.
 func (x *Exports) Rust(c ExportConfig) ([]File, error) {
 	return x.face(c, func(l *face.Library) ([]face.File, error) {
-		return rustface.Write(l, cmp.Or(c.ToolVersion, "(devel)")), nil
+		return rustface.Write(l, cmp.Or(c.ToolVersion, "(devel)"), c.Version), nil
 	})
 }
 

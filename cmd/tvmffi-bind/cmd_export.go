@@ -91,7 +91,7 @@ func newExport(con *console.Console) *cobra.Command {
 	f.BoolVar(&o.editable, "editable", false, "build, and install in the active Python a package that warns when the Go files change")
 	f.StringVar(&o.target, "target", "", "platform of the library, GOOS/GOARCH (default this one); CC names the C compiler")
 	f.StringVar(&o.dist, "dist-name", "", "name of the wheel for pip (default the name of the library)")
-	f.StringVar(&o.version, "version", "", "version of the wheel (default the tag in git, or 0.0.0.dev0) and of the C++ package (default 0.0.0)")
+	f.StringVar(&o.version, "version", "", "version of the wheel (default the tag in git, or 0.0.0.dev0) and of the packages for C++ and Rust (default 0.0.0)")
 	f.StringVar(&o.cpp, "cpp", "", "build, and write a C++ header with a CMake package into this folder, with the library in it")
 	f.StringVar(&o.rust, "rust", "", "build, and write a crate for Rust into this folder, with the library in it")
 	o.preview.flags(cmd)
@@ -209,6 +209,7 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 		return err
 	}
 	main := filepath.Join(x.Dir(), filepath.FromSlash(c.Out))
+	c.Version = o.version
 	b := packaging.Build{Target: t, Debug: o.debug}
 	if o.build {
 		file := filepath.Join(main, t.LibraryFile(c.Name))
@@ -218,9 +219,7 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 		con.Notef("built %s\n", console.Shown(file))
 	}
 	if o.cpp != "" {
-		versioned := c
-		versioned.Version = o.version
-		if err := exportCpp(ctx, con, x, versioned, b, main, o.cpp); err != nil {
+		if err := exportCpp(ctx, con, x, c, b, main, o.cpp); err != nil {
 			return err
 		}
 	}
@@ -296,7 +295,8 @@ func checkPackage(o *exportOptions, name string) error {
 		return err
 	}
 	if o.version != "" {
-		if _, err := packaging.Version(o.version); err != nil {
+		var err error
+		if o.version, err = packaging.Version(o.version); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func TestRust(t *testing.T) {
 	}
 	packages := strings.Split(strings.Replace(string(lock), `"golib"`, `"all"`, 1), "\n\n") // the same crates, without the program
 	packages = slices.DeleteFunc(packages, func(p string) bool { return strings.Contains(p, `"golibrary"`) })
-	for _, f := range append(Write(everything(), "v0"), face.File{Path: "Cargo.lock", Content: []byte(strings.Join(packages, "\n\n"))}) {
+	for _, f := range append(Write(everything(), "v0", ""), face.File{Path: "Cargo.lock", Content: []byte(strings.Join(packages, "\n\n"))}) {
 		file := filepath.Join(dir, filepath.FromSlash(f.Path))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)

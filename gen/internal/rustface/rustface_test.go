@@ -125,7 +125,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("the library of the test has nothing of kind %d", k)
 		}
 	}
-	text := source(t, Write(l, "v0"), "src/lib.rs")
+	text := source(t, Write(l, "v0", ""), "src/lib.rs")
 	for _, want := range []string{
 		"pub struct Option {", "pub struct Self_ {", "pub fn self_(", "pub fn r#match(&self", "pub fn chain(", "pub fn chain_(", "pub fn load_async(",
 		"impl ::std::ops::Deref", "r#type: i64", "type_: ::std::string::String", "ω: i64", "ufb01: i64", "größe: i64", "pub r#fn: i64",
@@ -154,6 +154,17 @@ func source(t *testing.T, files []face.File, path string) string {
 	}
 	t.Fatalf("there is no file %s", path)
 	return ""
+}
+
+func TestSemantic(t *testing.T) {
+	for version, want := range map[string]string{
+		"": "0.0.0", "1": "1.0.0", "2!1.2": "1.2.0", "1.2.3.4": "1.2.3", "1.2rc1": "1.2.0-rc.1", "1.2.0.dev4": "1.2.0-dev.4",
+		"1.2b2.post3.dev4": "1.2.0-b.2.post.3.dev.4", "1.2.post1+ubuntu.2": "1.2.0+post.1.ubuntu.2", "1.2.3+a.1": "1.2.3+a.1",
+	} {
+		if got := semantic(version); got != want {
+			t.Errorf("semantic(%q) is %q, want %q", version, got, want)
+		}
+	}
 }
 
 func TestNames(t *testing.T) {
