@@ -1,7 +1,6 @@
 package emit
 
 import (
-	_ "embed"
 	"fmt"
 	"strings"
 	"text/template"
@@ -26,6 +25,7 @@ func Main(x Exported) ([]byte, error) {
 	f.CgoPreamble("#include <stdint.h>")
 	f.ImportName(exportrtPath, "exportrt")
 	f.ImportAlias(x.Path, "exported")
+	f.Anon(exportrtPath + "/python")
 	f.Comment("//export " + readySymbol(x))
 	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols"), jen.Id("end").Uintptr()).Block(
 		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols"), jen.Id("end"), jen.Id("names")))
@@ -68,11 +68,6 @@ func Stubs(x Exported) ([]byte, error) {
 	}
 	return []byte(b.String()), nil
 }
-
-// python is the part of the C file for the Python package.
-//
-//go:embed c/python.c
-var python string
 
 // stubs is the C file. Its struct symbols is the one of package exportrt.
 var stubs = template.Must(template.New("stubs").Parse(`{{.Marker}}
@@ -226,4 +221,12 @@ SYMBOL int {{.Library}}__tvm_ffi(void) { return ready() != NULL ? 0 : fail(); }
 {{range $i, $s := .Symbols}}
 FUNCTION({{$i}}, {{$s.Kind}}{{$s.Name}}){{if eq $s.Kind ""}}
 LINKED({{$i}}, {{$s.Name}}){{end}}{{end}}
-` + python))
+
+#ifndef _WIN32 // see package runtime/exportrt/python
+extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);
+
+SYMBOL void* {{.Library}}__python(void* find, void* process, void* library, void* objects, int gil) {
+  return tvmffi_python("{{.Library}}.function", find, process, library, objects, gil);
+}
+#endif
+`))

@@ -1,10 +1,14 @@
-// The Python package calls the library without code of Python where the arguments are plain
-// values. It asks {{.Library}}__python for a class of functions. Everything else goes to the
-// function of Python that such a function stands for. There is no header of Python here: the
-// functions of its stable ABI are found in the process, so one library serves each CPython.
-#ifndef _WIN32
+//go:build !windows
+
+// The functions of Python's stable ABI are found in the process, so there is no header of Python
+// here, and one library serves each CPython.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+typedef int (*safe_call)(void*, const void*, int32_t, void*);
 typedef intptr_t ssize;
 typedef struct object object; // PyObject
 struct object {
@@ -134,7 +138,7 @@ static void drop(any* v) {
 // object of Python of it.
 static __thread any pending;
 
-SYMBOL int __tvm_ffi__python(void* self, const void* args, int32_t n, void* result) {
+__attribute__((visibility("default"))) int __tvm_ffi__python(void* self, const void* args, int32_t n, void* result) {
   (void)self, (void)args, (void)n;
   *(any*)result = pending;
   pending.type = NONE;
@@ -555,9 +559,9 @@ static int find_all(finder* find, void* library, const char* const* names, size_
   return 1;
 }
 
-// {{.Library}}__python returns the class of functions, or NULL if this Python, or this tvm_ffi,
-// lacks something. process and library are the handles of the process and of libtvm_ffi.
-SYMBOL object* {{.Library}}__python(finder* find, void* process, void* library, object* objects, int gil) {
+// tvmffi_python returns the class of functions, or NULL if this Python, or this tvm_ffi, lacks
+// something. process and library are the handles of the process and of libtvm_ffi.
+__attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, finder* find, void* process, void* library, object* objects, int gil) {
   static member members[] = {
       {"__vectorcalloffset__", 19, offsetof(function, call), 1, NULL},
       {"__weaklistoffset__", 19, offsetof(function, weak), 1, NULL},
@@ -578,7 +582,7 @@ SYMBOL object* {{.Library}}__python(finder* find, void* process, void* library, 
       {0},
   };
   // Py_TPFLAGS_DEFAULT, HAVE_GC, METHOD_DESCRIPTOR, HAVE_VECTORCALL
-  static spec type = {"{{.Library}}.function", sizeof(function), 0, 1u << 18 | 1u << 14 | 1u << 17 | 1u << 11, slots};
+  spec type = {name, sizeof(function), 0, 1u << 18 | 1u << 14 | 1u << 17 | 1u << 11, slots};
   if (!find_all(find, process, python_names, sizeof py / sizeof(void*), &py) || !find_all(find, library, tvm_names, sizeof tvm / sizeof(void*), &tvm)) return NULL;
   static const char* const names[] = {"ffi.Map", "ffi.MapSize", "ffi.MapForwardIterFunctor"};
   void** functions[] = {&maps.map, &maps.size, &maps.iterate};
@@ -593,4 +597,3 @@ SYMBOL object* {{.Library}}__python(finder* find, void* process, void* library, 
   slots[0].value = py.PyVectorcall_Call;
   return py.PyType_FromSpec(&type);
 }
-#endif

@@ -1,0 +1,3 @@
+package python
+
+import "C" // the compiler of C takes python.c
