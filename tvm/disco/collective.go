@@ -234,7 +234,7 @@ func (s *Session) Allreduce(from, to *DRef, op ReduceOp, inGroup bool) error {
 // ReduceOp is how [Session.Allreduce] combines numbers.
 type ReduceOp int64
 
-// These are the operators. The average of integers is rounded towards zero.
+// These are the operators. On CPUs, there is no average of integers.
 const (
 	Sum ReduceOp = iota
 	Product

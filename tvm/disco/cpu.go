@@ -178,9 +178,13 @@ func (g *group) join(network, address, token string) (err error) {
 	if g.conn, err = net.DialTimeout(network, address, g.limit); err != nil {
 		return err
 	}
+	_ = g.conn.SetWriteDeadline(time.Now().Add(g.limit))
+	if _, err = g.conn.Write(binary.LittleEndian.AppendUint32([]byte(token), uint32(g.rank))); err != nil {
+		closeAll(g.conn)
+		return err
+	}
 	g.hub = rpc.NewClient(g.conn)
-	_, err = g.conn.Write(binary.LittleEndian.AppendUint32([]byte(token), uint32(g.rank)))
-	return err
+	return nil
 }
 
 // close ends the group with the reason err, nil for none, and returns the reason that came first.
@@ -228,10 +232,11 @@ func (g *group) operate(name string, op ReduceOp, inGroup bool, from, to *tvmffi
 	}
 	p.Op = fmt.Sprintf("%s of %d workers", name, p.Size)
 	if name == "allreduce" {
-		if folds[from.DataType()] == nil || op < Sum || op > Average || from.DataType() != to.DataType() {
-			return fmt.Errorf("numbers of type %v cannot be reduced by %v to %v", from.DataType(), op, to.DataType())
+		d := from.DataType()
+		if folds[d] == nil || op < Sum || op > Average || d != to.DataType() || op == Average && d.IsInteger() { // their sum may have no place
+			return fmt.Errorf("numbers of type %v cannot be reduced by %v to %v", d, op, to.DataType())
 		}
-		p.Op += fmt.Sprintf(" by %v of %v", op, from.DataType())
+		p.Op += fmt.Sprintf(" by %v of %v", op, d)
 	}
 	parts, err := g.exchange(p)
 	if err != nil || !p.Takes {

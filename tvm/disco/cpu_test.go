@@ -4,9 +4,12 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // meetAll connects n workers with a hub, at which strangers call first: one says nothing, one sends garbage.
@@ -49,6 +52,35 @@ func TestHub_closed(t *testing.T) {
 	case <-s.hub.failed:
 	default:
 		t.Error("the hub listens")
+	}
+}
+
+// TestHub_deaf: a worker leaves a hub that does not read its token.
+func TestHub_deaf(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	g := &group{size: 1, groups: 1, limit: 100 * time.Millisecond}
+	joined := make(chan error, 1)
+	go func() { joined <- g.join("tcp", l.Addr().String(), strings.Repeat("x", 64<<20)) }()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	limit := nativetest.Patience(20 * time.Second)
+	select {
+	case err = <-joined:
+	case <-time.After(limit):
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(limit))
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the worker has not left")
 	}
 }
 

@@ -22,10 +22,9 @@ type NodeOptions struct {
 	// Dial makes the connection to the controller, by default by TCP: from another address of this host, by TLS or
 	// through a tunnel, for example.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Output, Env, CloseLimit and Silence are as in [Options]. The numbers of the workers in the output begin at 0 on
+	// Output, CloseLimit and Silence are as in [Options]. The numbers of the workers in the output begin at 0 on
 	// each node.
 	Output     io.Writer
-	Env        []string
 	CloseLimit time.Duration
 	Silence    time.Duration
 }
@@ -36,7 +35,7 @@ type NodeOptions struct {
 // lost, or ctx ends. Its workers have ended by then.
 func Join(ctx context.Context, address string, o NodeOptions) error {
 	o.Workers = max(o.Workers, 1)
-	options := Options{Output: o.Output, Env: o.Env, CloseLimit: o.CloseLimit, Silence: o.Silence}.filled()
+	options := Options{Output: o.Output, CloseLimit: o.CloseLimit, Silence: o.Silence}.filled()
 	if err := errors.Join(child.Needed(), prepare()); err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func work(w *wire, workers int, o *Options) error {
 	}
 	var begun atomic.Pointer[host] // when the controller has said how many workers it needs
 	begin := func(n int) (*host, error) {
-		h, err := startHost(n, 1, o, printer(o.Output))
+		h, err := startHost(n, 1, printer(o.Output))
 		if err != nil {
 			return nil, err
 		}

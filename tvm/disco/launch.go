@@ -38,10 +38,10 @@ var launches struct {
 
 // startHost starts n-1 processes for n workers. All are started before Disco makes the session, because
 // Disco would otherwise wait forever for one that cannot be started.
-func startHost(n, groups int, o *Options, out func(rank int, line string)) (*host, error) {
+func startHost(n, groups int, out func(rank int, line string)) (*host, error) {
 	h := &host{ended: make(chan struct{})}
 	for i := 1; i < n; i++ {
-		p, err := start(i, n, groups, o, func(line string) { out(i, line) })
+		p, err := start(i, n, groups, func(line string) { out(i, line) })
 		if err != nil {
 			h.kill()
 			h.release()

@@ -34,7 +34,7 @@ const (
 )
 
 // start starts the worker with the given rank among size workers of this host.
-func start(rank, size, groups int, o *Options, out func(line string)) (*process, error) {
+func start(rank, size, groups int, out func(line string)) (*process, error) {
 	ordersEnd, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,6 @@ func start(rank, size, groups int, o *Options, out func(line string)) (*process,
 	widen(orders.Fd())
 	p.cmd, err = child.Command(context.Background(), role, fmt.Sprintf("%d,%d,%d", rank, size, groups), ordersEnd, repliesEnd)
 	if err == nil {
-		p.cmd.Env = append(p.cmd.Env, o.Env...)
 		p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 		err = p.cmd.Start()
 	}

@@ -23,8 +23,6 @@ type Options struct {
 	// Output gets the output of worker processes, line by line, each with its worker before it. It is
 	// os.Stderr if it is nil. One line is written at a time.
 	Output io.Writer
-	// Env is added to the environment of the processes, as in exec.Cmd.
-	Env []string
 	// Limit bounds each collective operation, from the time a worker begins it. It is 30 seconds
 	// if it is 0.
 	Limit time.Duration
@@ -97,7 +95,7 @@ func Processes(ctx context.Context, n int, o Options) (*Session, error) {
 	if err := child.Needed(); err != nil {
 		return nil, err
 	}
-	if s.host, err = startHost(n, s.options.Groups, s.options, s.print); err != nil {
+	if s.host, err = startHost(n, s.options.Groups, s.print); err != nil {
 		return nil, err
 	}
 	if s.handle, err = s.host.session(s.options.Groups); err != nil {

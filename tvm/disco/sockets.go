@@ -45,7 +45,7 @@ func Sockets(ctx context.Context, l net.Listener, nodes, perNode int, o Options)
 		s.cutOff(err)
 		return nil, err
 	}
-	if s.host, err = startHost(perNode, 1, s.options, s.print); err != nil {
+	if s.host, err = startHost(perNode, 1, s.print); err != nil {
 		s.cutOff(err)
 		return nil, err
 	}
