@@ -12,7 +12,7 @@
 //	auditwheel PATTERN  checks the tag and the metadata of the wheel that matches as package indexes do
 //	exits CODE COMMAND  runs a command that ends with that exit code
 //
-// and the condition [unprivileged]: file permissions have an effect.
+// the variable PATIENCE, which is 2 s on an idle machine, and the condition [unprivileged]: file permissions have an effect.
 package scripttest
 
 import (
@@ -150,6 +150,7 @@ func setup(env *testscript.Env, root string, vars []string) error {
 	env.Setenv("GOCACHE", dirs[0])
 	env.Setenv("GOMODCACHE", dirs[1])
 	env.Setenv("GOFLAGS", "-buildvcs=false")
+	env.Setenv("PATIENCE", nativetest.Patience(2*time.Second).Round(time.Second).String())
 	env.Setenv("CGO_ENABLED", dirs[2]) // another setting compiles this module and the standard library again
 	env.Setenv("ROOT", root)
 	// Without GOWORK=off: a script may make a workspace, and there is none above its folder.

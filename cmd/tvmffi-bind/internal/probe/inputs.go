@@ -94,7 +94,7 @@ func NamesLibrary(arg string) bool {
 	return strings.Contains(filepath.Base(arg), ".so.")
 }
 
-// completionTimeout limits how long a shell waits for the names in a library.
+// completionTimeout limits how long a shell waits for the names in a library, unless its line has the flag --timeout.
 const completionTimeout = 3 * time.Second
 
 // Names returns a completion of names: of files until there is one, then of what the
@@ -111,7 +111,10 @@ func (in *Inputs) Names(p *Prober, kept func(schema.Schema) []string) cobra.Comp
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		quiet := *p
-		quiet.Console, quiet.Offline, quiet.Timeout = &console.Console{Out: io.Discard, Err: io.Discard}, true, min(p.Timeout, completionTimeout)
+		quiet.Console, quiet.Offline, quiet.Timeout = &console.Console{Out: io.Discard, Err: io.Discard}, true, completionTimeout
+		if cmd.Flags().Changed("timeout") {
+			quiet.Timeout = p.Timeout
+		}
 		s, err := quiet.Read(cmd.Context(), c)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveDefault

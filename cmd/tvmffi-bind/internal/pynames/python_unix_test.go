@@ -3,11 +3,14 @@
 package pynames
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // fakes makes a PATH of a folder with these scripts.
@@ -24,6 +27,7 @@ func fakes(t *testing.T, scripts map[string]string) {
 
 func TestParse_pythons(t *testing.T) {
 	sources := []source{{path: "a.py", module: "a"}, {path: "b.py", module: "b"}, {path: "c.py", module: "c"}}
+	short := nativetest.Patience(300 * time.Millisecond)
 	for name, test := range map[string]struct {
 		scripts map[string]string
 		want    string // of the error
@@ -31,16 +35,16 @@ func TestParse_pythons(t *testing.T) {
 		"none":        {nil, "there is no Python here: install Python 3.9 or newer"},
 		"old":         {map[string]string{"python3": "exit 9", "python": "exit 2"}, "no Python of version 3.9 or newer works here, found "},
 		"the other":   {map[string]string{"python3": "exit 127", "python": "for i in 1 2 3; do echo '{}'; done"}, ""},
-		"hangs":       {map[string]string{"python3": "echo '{}'; while :; do /bin/sleep 1; done"}, "the Python process was still reading b.py: timeout of 300ms: allow more time with --timeout"},
-		"hangs early": {map[string]string{"python3": "while :; do /bin/sleep 1; done"}, "the Python process was still reading a.py: timeout of 300ms: allow more time with --timeout"},
+		"hangs":       {map[string]string{"python3": "echo '{}'; while :; do /bin/sleep 1; done"}, fmt.Sprintf("the Python process was still reading b.py: timeout of %s: allow more time with --timeout", short)},
+		"hangs early": {map[string]string{"python3": "while :; do /bin/sleep 1; done"}, fmt.Sprintf("the Python process was still reading a.py: timeout of %s: allow more time with --timeout", short)},
 		"fails":       {map[string]string{"python3": "echo oops >&2; exit 3"}, "cannot read the sources: exit status 3: oops"},
 		"no JSON":     {map[string]string{"python3": "echo hello"}, "cannot read the sources: it ended early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fakes(t, test.scripts)
 			timeout := time.Minute
-			if strings.Contains(test.want, "300ms") {
-				timeout = 300 * time.Millisecond
+			if strings.Contains(test.want, "timeout") {
+				timeout = short
 			}
 			all, err := parse(t.Context(), sources, timeout)
 			if test.want == "" && (err != nil || len(all) != len(sources)) {
