@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,7 @@ func TestHub_deaf(t *testing.T) {
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the worker has not left")
 	}
+	runtime.KeepAlive(g) // the collector would close the connection
 }
 
 // TestHub_faults: whatever one worker does, the other one has an error that says it, within the limit.
