@@ -3,11 +3,13 @@ package rpc
 import (
 	"cmp"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -56,7 +58,7 @@ type Config struct {
 	// MaxMemory limits the memory of a session's process that it may write to, in bytes, 0 for no limit. The
 	// process itself takes some 100 MB of it. It needs Linux.
 	MaxMemory int64
-	// Dir is the parent of the sessions' folders, by default the folder for temporary files. A
+	// Dir is the parent of the sessions' folders, by default the folder for temporary files. It must exist. A
 	// session's folder is removed when it ends, even if the server is killed.
 	Dir string
 	// Output receives the output of session processes, by default os.Stderr.
@@ -99,6 +101,19 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("rpc: a server that registers at the tracker %s needs a Key, by which clients ask for it", c.Tracker)
 	}
 	return c, nil
+}
+
+// tryDir makes Dir absolute, and makes and removes a folder there, as sessions do.
+func (c *Config) tryDir() error {
+	dir, err := os.MkdirTemp(c.Dir, "tvmffi-rpc-")
+	if err == nil {
+		c.Dir, err = filepath.Abs(filepath.Dir(dir))
+		err = errors.Join(err, os.Remove(dir))
+	}
+	if err != nil {
+		return fmt.Errorf("rpc: the Dir of the Config cannot have the folders of sessions: %w", err)
+	}
+	return nil
 }
 
 // positive returns n if it is positive, and otherwise its default.

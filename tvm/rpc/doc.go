@@ -65,6 +65,8 @@
 // of the options. The end of a call's context ends the session. A call without a deadline waits
 // as long as the function computes.
 //
+// The methods of a nil pointer panic, as in package net/http: those of a [*Server] without [Listen], for example.
+//
 // # Files
 //
 //	client.go       Dial, Session

@@ -29,10 +29,13 @@ type Server struct {
 }
 
 // Listen opens the port of a server; [Server.Serve] then serves it. The error says what is
-// missing: the library of TVM, a free port, a call of [Main]. The caller closes the server.
+// missing: the library of TVM, a free port, a call of [Main], the Dir of the Config. The caller closes the server.
 func Listen(config Config) (*Server, error) {
 	c, err := config.complete()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.tryDir(); err != nil {
 		return nil, err
 	}
 	if err := load(); err != nil {

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -27,10 +26,7 @@ func (s *Server) session(conn net.Conn, timeout time.Duration) (err error) {
 		defer cancel()
 	}
 	// The process of the session makes the folder: if this server is killed before, there is none.
-	dir, err := filepath.Abs(filepath.Join(cmp.Or(s.config.Dir, os.TempDir()), "tvmffi-rpc-"+rand.Text()))
-	if err != nil {
-		return err
-	}
+	dir := filepath.Join(s.config.Dir, "tvmffi-rpc-"+rand.Text())
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	socket, relay, err := s.socketOf(conn)
 	if err != nil {

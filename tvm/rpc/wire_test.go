@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,6 +139,22 @@ func TestConfig(t *testing.T) {
 		if _, err := c.complete(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+}
+
+// TestConfig_dir: a folder in which no session can begin is an error of Listen.
+func TestConfig_dir(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	if _, err := Listen(Config{Dir: missing}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) {
+		t.Errorf("got %v", err)
+	}
+	t.Chdir(t.TempDir())
+	c := Config{Dir: "."}
+	if err := c.tryDir(); err != nil || !filepath.IsAbs(c.Dir) {
+		t.Errorf("%s, %v", c.Dir, err)
+	}
+	if left, err := os.ReadDir("."); len(left) > 0 || err != nil {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 
