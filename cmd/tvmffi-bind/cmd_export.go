@@ -210,7 +210,7 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 	}
 	main := filepath.Join(x.Dir(), filepath.FromSlash(c.Out))
 	c.Version = o.version
-	b := packaging.Build{Target: t, Debug: o.debug}
+	b := packaging.Build{Target: t, Debug: o.debug, Made: map[bool]string{}}
 	if o.build {
 		file := filepath.Join(main, t.LibraryFile(c.Name))
 		if _, err := con.Step("building the library", func() error { return b.Library(ctx, main, file) }); err != nil {
@@ -218,6 +218,7 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 		}
 		con.Notef("built %s\n", console.Shown(file))
 	}
+	b.Trim = true // Python alone shows Go source in tracebacks
 	if o.cpp != "" {
 		if err := exportCpp(ctx, con, x, c, b, main, o.cpp); err != nil {
 			return err
@@ -229,7 +230,7 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 		}
 	}
 	if o.packaged() {
-		return packageExport(ctx, con, o, x, c, t)
+		return packageExport(ctx, con, o, x, c, b)
 	}
 	if !o.build && o.cpp == "" && o.rust == "" {
 		con.Notef("build it: go build -buildmode=c-shared -o %s ./%s\n", t.LibraryFile(c.Name), console.Shown(main))
@@ -238,10 +239,10 @@ func buildExport(ctx context.Context, con *console.Console, o *exportOptions, x 
 }
 
 // packageExport makes the Python packages that the flags ask for.
-func packageExport(ctx context.Context, con *console.Console, o *exportOptions, x *gen.Exports, c gen.ExportConfig, t packaging.Target) error {
+func packageExport(ctx context.Context, con *console.Console, o *exportOptions, x *gen.Exports, c gen.ExportConfig, b packaging.Build) error {
 	p := &packaging.Package{
-		Project: packaging.Project{Dir: x.Dir(), Main: filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), Doc: x.Doc(), Target: t},
-		Name:    c.Name, Distribution: o.dist, Version: o.version, Debug: o.debug, Generator: "tvmffi-bind " + console.Version(), Console: con,
+		Project: packaging.Project{Dir: x.Dir(), Main: filepath.Join(x.Dir(), filepath.FromSlash(c.Out)), Doc: x.Doc(), Target: b.Target},
+		Name:    c.Name, Distribution: o.dist, Version: o.version, Build: b, Generator: "tvmffi-bind " + console.Version(), Console: con,
 		Python:   func(version string) ([]packaging.File, error) { return pythonFiles(x, c, version) },
 		Requires: "apache-tvm-ffi>=" + gen.OldestPython + ",<" + gen.BelowPython,
 	}

@@ -20,16 +20,15 @@ type Build struct {
 	Debug bool
 	// Trim leaves the folders of this machine out of the library. Python then cannot show Go source in tracebacks.
 	Trim bool
+	// Made holds the files that were built, by Trim. A further library is a copy of one.
+	Made map[bool]string
 }
 
 // Library builds the main package in a folder into file, which it replaces at once and only if all went well: a
 // process that uses the old library keeps it. TVM-FFI does not need the header that the go command also writes.
 func (b Build) Library(ctx context.Context, main, file string) error {
-	cc, err := b.compiler(ctx)
+	file, err := filepath.Abs(file)
 	if err != nil {
-		return err
-	}
-	if file, err = filepath.Abs(file); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(file), ".tvmffi-build-")
@@ -38,9 +37,28 @@ func (b Build) Library(ctx context.Context, main, file string) error {
 	}
 	defer os.RemoveAll(dir)
 	built := filepath.Join(dir, filepath.Base(file))
+	data, err := os.ReadFile(b.Made[b.Trim])
+	if err == nil {
+		err = os.WriteFile(built, data, 0o755)
+	} else {
+		err = b.build(ctx, main, built)
+	}
+	if err != nil {
+		return err
+	}
+	b.Made[b.Trim] = file
+	return replace(built, file)
+}
+
+// build is Library, in a folder that has nothing else.
+func (b Build) build(ctx context.Context, main, built string) error {
+	cc, err := b.compiler(ctx)
+	if err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-buildmode=c-shared", "-o", built}, append(b.flags(), ".")...)...)
 	cmd.Dir = main
-	if cmd.Env, err = b.stubbed(b.environment(cc), dir); err != nil {
+	if cmd.Env, err = b.stubbed(b.environment(cc), filepath.Dir(built)); err != nil {
 		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -50,7 +68,7 @@ func (b Build) Library(ctx context.Context, main, file string) error {
 		}
 		return fmt.Errorf("go build -buildmode=c-shared: %w; %s\n%s", err, hint, console.FirstLines(strings.TrimSpace(string(out))))
 	}
-	return replace(built, file)
+	return nil
 }
 
 // flags returns flags for the go command. The build ID depends on the folders of the build.

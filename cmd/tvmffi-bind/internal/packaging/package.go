@@ -23,10 +23,9 @@ type Package struct {
 	Requires string
 	// Distribution is the name for pip; it defaults to Name. Version defaults to the result of [VersionOf].
 	Distribution, Version string
-	// Debug keeps the symbols in the library.
-	Debug     bool
-	Generator string
-	Console   *console.Console
+	Build                 Build
+	Generator             string
+	Console               *console.Console
 }
 
 // read reads the project and returns the metadata and the Python files.
@@ -48,7 +47,8 @@ func (p *Package) read(ctx context.Context) (m Metadata, files []File, err error
 // build builds the library into a folder and returns its path.
 func (p *Package) build(ctx context.Context, folder string, trim bool) (file string, err error) {
 	file = filepath.Join(folder, p.Target.LibraryFile(p.Name))
-	b := Build{Target: p.Target, Debug: p.Debug, Trim: trim}
+	b := p.Build
+	b.Trim = trim
 	_, err = p.Console.Step("building the library", func() error { return b.Library(ctx, p.Main, file) })
 	return file, err
 }
