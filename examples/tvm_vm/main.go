@@ -1,6 +1,5 @@
 // Tvm_vm runs a small network, which the Relax compiler of TVM has exported, on the virtual
-// machine of TVM: with its parameters from Go slices, by typed methods, and with a hook that
-// measures each kernel.
+// machine of TVM: with its parameters from Go slices, and with a hook that measures each kernel.
 package main
 
 import (
@@ -16,8 +15,6 @@ import (
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/vm"
-
-	"github.com/tvmffi-go/tvmffi/examples/tvm_vm/mlp"
 )
 
 func main() {
@@ -38,7 +35,7 @@ func main() {
 
 // network is the network with its parameters.
 type network struct {
-	*mlp.Model
+	main                   *vm.Function
 	w1, b1, w2, b2, w3, b3 *tvmffi.Tensor
 }
 
@@ -60,11 +57,11 @@ func run(out io.Writer, model string) error {
 		return err
 	}
 	defer machine.Close()
-	functions, err := mlp.New(machine)
+	main, err := machine.Function("main")
 	if err != nil {
 		return err
 	}
-	n := network{Model: functions}
+	n := network{main: main}
 	defer n.release()
 	if err := n.fill(); err != nil {
 		return err
@@ -84,7 +81,7 @@ func run(out io.Writer, model string) error {
 		return err
 	}
 	// A tensor of another shape is an error that names the parameter.
-	if _, err := n.Main(n.b1, n.w1, n.b1, n.w2, n.b2, n.w3, n.b3); err != nil {
+	if _, err := n.main.CallTensor(n.b1, n.w1, n.b1, n.w2, n.b2, n.w3, n.b3); err != nil {
 		fmt.Fprintln(out, "refused:", err)
 	}
 	return nil
@@ -126,9 +123,9 @@ func (n *network) release() {
 	}
 }
 
-// stateless calls the network by its typed method.
+// stateless passes all arguments to one call.
 func (n *network) stateless(out io.Writer, x *tvmffi.Tensor) error {
-	scores, err := n.Main(x, n.w1, n.b1, n.w2, n.b2, n.w3, n.b3)
+	scores, err := n.main.CallTensor(x, n.w1, n.b1, n.w2, n.b2, n.w3, n.b3)
 	if err != nil {
 		return err
 	}
@@ -174,7 +171,7 @@ func (n *network) measure(out io.Writer, machine *vm.Machine, x *tvmffi.Tensor) 
 	if err := machine.SetInstrument(hook); err != nil {
 		return err
 	}
-	scores, err := n.Main(x, n.w1, n.b1, n.w2, n.b2, n.w3, n.b3)
+	scores, err := n.main.CallTensor(x, n.w1, n.b1, n.w2, n.b2, n.w3, n.b3)
 	if err != nil {
 		return err
 	}

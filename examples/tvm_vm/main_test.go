@@ -4,9 +4,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,31 +31,6 @@ func TestRun(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
 		}
-	}
-}
-
-// TestGenerated compares package mlp with what vmgen writes.
-func TestGenerated(t *testing.T) {
-	nativetest.StartsCompiler(t)
-	model := filepath.Join(t.TempDir(), "mlp.so")
-	b, err := os.ReadFile(networkFile(t))
-	if err == nil {
-		err = os.WriteFile(model, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "mlp", "mlp.go")
-	if out, err := exec.CommandContext(t.Context(), "go", "run", "github.com/tvmffi-go/tvmffi/tvm/vm/vmgen", "-o", file, model).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile("mlp/mlp.go")
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("mlp/mlp.go is not what vmgen writes, %v:\n%s", err, got)
 	}
 }
 

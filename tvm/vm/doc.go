@@ -13,9 +13,8 @@
 //
 // # Functions
 //
-// [Executable.Signatures] returns the parameter names and types of an executable's functions. The
-// program vmgen writes Go methods from them, with these names, and with the types in the docs.
-// [Function.Call] passes its arguments to one call. [Function.SetInput], [Function.Invoke] and
+// [Executable.Signatures] returns the parameter names and types of an executable's functions.
+// [Function.Call] passes its arguments to one call, and [Function.Args] gives them by name. [Function.SetInput], [Function.Invoke] and
 // [Function.Output] keep arguments and results in the machine, which copies the arguments to its
 // first device.
 //

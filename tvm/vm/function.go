@@ -39,19 +39,6 @@ func (m *Machine) Function(name string) (*Function, error) {
 	return &Function{m, signature, f}, nil
 }
 
-// Expect is like Function, for generated code: it fails unless the function has the given
-// signature, as [Signature.String] writes it.
-func (m *Machine) Expect(name, signature string) (*Function, error) {
-	f, err := m.Function(name)
-	if err != nil {
-		return nil, err
-	}
-	if got := f.signature.String(); got != signature {
-		return nil, fail("find", name, fmt.Errorf("the model is not the one that the Go code was generated from: it has %s, expected %s: run go generate", got, signature))
-	}
-	return f, nil
-}
-
 // Signature returns the parameter names and types. The caller must not change it.
 func (f *Function) Signature() Signature { return f.signature }
 

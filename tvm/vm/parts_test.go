@@ -81,17 +81,6 @@ func TestSignature(t *testing.T) {
 	if got := s.String(); got != `main(x: R.Tensor((n, 4), dtype="float32"), w) -> R.Tuple(R.Shape([n]), R.Object)` {
 		t.Errorf("the signature is %s", got)
 	}
-	if dtype, dims, ok := s.Params[0].Tensor(); dtype != tvmffi.Float32 || !slices.Equal(dims, []string{"n", "4"}) || !ok {
-		t.Errorf("the tensor is %v %q, %v", dtype, dims, ok)
-	}
-	if dtype, dims, ok := (Param{Type: `R.Tensor((), dtype="int64")`}).Tensor(); dtype != tvmffi.Int64 || dims == nil || len(dims) != 0 || !ok {
-		t.Errorf("a tensor without dimensions is %v %q, %v", dtype, dims, ok)
-	}
-	for _, other := range []string{"", "R.Object", `R.Tensor(dtype="float32", ndim=2)`, `R.Tensor((n,), dtype="float99x")`} {
-		if _, _, ok := (Param{Type: other}).Tensor(); ok {
-			t.Errorf("%q is a tensor", other)
-		}
-	}
 	if names := functionNames("@main:\n  call f\n@matmul packed_func;\n @init:\nmain:\n"); !slices.Equal(names, []string{"main", "init"}) {
 		t.Errorf("the functions are %q", names)
 	}

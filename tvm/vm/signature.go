@@ -24,30 +24,6 @@ type Param struct {
 	Type string
 }
 
-// Tensor returns the data type and the dimensions of a tensor, which are numbers or names.
-// Parameters of the same function with the same name have the same size there. It reports
-// false if the parameter is not a tensor, or its type has no shape.
-func (p Param) Tensor() (dtype tvmffi.DataType, dims []string, ok bool) {
-	match := tensorType.FindStringSubmatch(p.Type)
-	if match == nil {
-		return tvmffi.DataType{}, nil, false
-	}
-	dtype, err := tvmffi.ParseDataType(match[2])
-	if err != nil {
-		return tvmffi.DataType{}, nil, false
-	}
-	dims = []string{}
-	for dim := range strings.SplitSeq(match[1], ",") {
-		if dim = strings.TrimSpace(dim); dim != "" {
-			dims = append(dims, dim)
-		}
-	}
-	return dtype, dims, true
-}
-
-// tensorType matches `R.Tensor((n, 4), dtype="float32")`.
-var tensorType = regexp.MustCompile(`^R\.Tensor\(\(([^()]*)\), dtype="([^"]+)"\)$`)
-
 // String returns the signature in one line.
 func (s Signature) String() string {
 	params := make([]string, len(s.Params))
