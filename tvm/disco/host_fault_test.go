@@ -86,7 +86,7 @@ func TestUnreachable(t *testing.T) {
 	if err := disco.Join(ctx, l.Addr().String(), disco.NodeOptions{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a controller that says nothing: %v", err)
 	}
-	closed := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	closed := must[net.Listener](t)(net.Listen("tcp", nativetest.Loopback()))
 	time.AfterFunc(100*time.Millisecond, func() { closed.Close() })
 	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

@@ -300,7 +300,7 @@ func TestHostileTrackerPeers(t *testing.T) {
 
 // TestNotAServer dials what is not a server.
 func TestNotAServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", nativetest.Loopback())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func TestSessionLimit(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	for name, ends := range map[string]bool{"the session ends": true, "the session does not end": false} {
 		t.Run(name, func(t *testing.T) {
-			server, _ := serve(t, rpc.Config{})
+			server, _ := serve(t, rpc.Config{Addr: nativetest.Loopback()})
 			s := dial(t, server.Addr().String(), rpc.DialOptions{})
 			ctx := limited(t, time.Second)
 			if ends {

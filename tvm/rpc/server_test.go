@@ -262,7 +262,7 @@ func TestTracker_hostile(t *testing.T) {
 
 // TestTracker_clientErrors: the error of a client names the tracker and the request.
 func TestTracker_clientErrors(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", nativetest.Loopback())
 	if err != nil {
 		t.Fatal(err)
 	}

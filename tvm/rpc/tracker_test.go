@@ -168,7 +168,7 @@ func checkGone(t *testing.T, c rpc.TrackerClient) {
 
 // TestTrackerBack ends a tracker and starts another one at its port.
 func TestTrackerBack(t *testing.T) {
-	first := track(t, "")
+	first := track(t, nativetest.Loopback())
 	addr := first.Addr().String()
 	client := rpc.TrackerClient{Addr: addr}
 	_, log := serve(t, rpc.Config{Tracker: addr, Key: "board", MaxSessions: 3})
