@@ -124,9 +124,14 @@ func (s *Session) callLarge(name string, callee any, args []any) (*DRef, error) 
 }
 
 func (s *Session) invoke(name string, callee any, args ...any) (*DRef, error) {
+	return s.send(context.Background(), name, callee, args)
+}
+
+// send calls a function on all workers. If ctx ends before an earlier operation does, send returns an error.
+func (s *Session) send(ctx context.Context, name string, callee any, args []any) (*DRef, error) {
 	all := make([]any, 0, len(args)+6)
 	if s.options.Plain {
-		f, err := s.plain(callee)
+		f, err := s.plain(ctx, callee)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +153,7 @@ func (s *Session) invoke(name string, callee any, args ...any) (*DRef, error) {
 		}
 		all = append(all, a)
 	}
-	if err := s.acquire(context.Background()); err != nil {
+	if err := s.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
@@ -162,7 +167,7 @@ func (s *Session) invoke(name string, callee any, args ...any) (*DRef, error) {
 
 // plain returns the function that the workers of a plain session call. One that is missing would end their processes, so
 // this process must have it too.
-func (s *Session) plain(callee any) (*generated.DRef, error) {
+func (s *Session) plain(ctx context.Context, callee any) (*generated.DRef, error) {
 	name, ok := callee.(string)
 	if !ok {
 		return callee.(*generated.DRef), nil
@@ -175,7 +180,7 @@ func (s *Session) plain(callee any) (*generated.DRef, error) {
 		return nil, err
 	}
 	f.Release()
-	if err := s.acquire(context.Background()); err != nil {
+	if err := s.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer s.leave()
@@ -252,7 +257,7 @@ func (s *Session) isThread(worker int) bool {
 
 // ask runs a command on the workers and then read, which reads the results.
 func (s *Session) ask(ctx context.Context, command string, args []any, read func(*generated.DRef) error) error {
-	d, err := s.invoke(command, command, args...)
+	d, err := s.send(ctx, command, command, args)
 	if err != nil {
 		return err
 	}

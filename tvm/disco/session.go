@@ -163,7 +163,7 @@ func (s *Session) acquire(ctx context.Context) error {
 	case <-s.closed:
 		return ErrClosed
 	case <-ctx.Done():
-		return fmt.Errorf("an earlier operation of the session has not ended: %w", ctx.Err())
+		return fmt.Errorf("an earlier operation of the session has not ended: %w", context.Cause(ctx))
 	}
 }
 
