@@ -104,7 +104,8 @@ func TestHub_faults(t *testing.T) {
 		"garbage":           {never, func(g *group) { _, _ = g.conn.Write([]byte(strings.Repeat("G", 200))) }, "worker 1 has left"},
 		"nothing":           {soon, func(*group) {}, "i/o timeout"},
 	} {
-		g := meetAll(t, 2, c.limit)
+		g := meetAll(t, 2, never)
+		g[0].limit = c.limit
 		go c.other(g[1])
 		if err := ask(g[0], "allreduce"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

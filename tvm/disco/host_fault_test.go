@@ -88,8 +88,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	closed := must[net.Listener](t)(net.Listen("tcp", nativetest.Loopback()))
 	time.AfterFunc(100*time.Millisecond, func() { closed.Close() })
-	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
+	ctx = limited(t, 10*time.Second)
 	if _, err := disco.Sockets(ctx, closed, 2, 1, disco.Options{}); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a listener that is closed: %v", err)
 	}
@@ -113,7 +112,7 @@ func TestNodeLost(t *testing.T) {
 		"worker killed": "is lost: ",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, nodes := sockets(t, 2, 2, disco.Options{Silence: time.Second, CloseLimit: time.Second})
+			s, nodes := sockets(t, 2, 2, disco.Options{Silence: time.Second, CloseLimit: nativetest.Patience(time.Second)})
 			pids := all(t, s, call(t, s, "disco.test.pid"))
 			call(t, s, "disco.test.sleepers", 3, 20_000)
 			d := call(t, s, "disco.test.pid")

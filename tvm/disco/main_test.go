@@ -46,7 +46,7 @@ const nodeVariable = "DISCO_TEST_NODE"
 func runNode(address string) int {
 	workers, _ := strconv.Atoi(os.Getenv("DISCO_TEST_WORKERS"))
 	err := disco.Join(context.Background(), address, disco.NodeOptions{
-		Workers: workers, CloseLimit: time.Second, Silence: time.Second,
+		Workers: workers, CloseLimit: nativetest.Patience(time.Second), Silence: time.Second,
 		Dial: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(os.Getenv("DISCO_TEST_LOCAL"))}}).DialContext,
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func runController(address string) int {
 // control prints the processes of its workers and the sum of their numbers. With standard input
 // it does not end before that does.
 func control(address string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), nativetest.Patience(30*time.Second))
 	defer cancel()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -79,7 +79,7 @@ func control(address string) error {
 	}
 	defer l.Close()
 	fmt.Println("listens on", l.Addr())
-	s, err := disco.Sockets(ctx, l, 2, 2, disco.Options{Silence: time.Second, CloseLimit: time.Second})
+	s, err := disco.Sockets(ctx, l, 2, 2, disco.Options{Silence: time.Second, Limit: time.Hour, CloseLimit: nativetest.Patience(time.Second)})
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,11 @@ func register() error {
 			fmt.Fprint(os.Stderr, strings.ToUpper(text)) // without an end of line
 		},
 		"disco.test.shared": func() *tvmffi.Tensor { return shared.Load() },
-		"disco.test.sleep":  func(ms int64) { time.Sleep(time.Duration(ms) * time.Millisecond) },
+		"disco.test.wait": func(file string) { // until it is gone
+			for err := error(nil); err == nil; _, err = os.Stat(file) {
+				time.Sleep(5 * time.Millisecond)
+			}
+		},
 		"disco.test.sleepers": func(rank int64, ms int64) { // only one worker sleeps
 			if only(rank) {
 				time.Sleep(time.Duration(ms) * time.Millisecond)

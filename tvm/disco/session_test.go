@@ -3,6 +3,7 @@
 package disco_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/tvm/disco"
 )
 
@@ -33,9 +35,8 @@ func TestSession(t *testing.T) {
 
 func open(t *testing.T, begin begin, n int, o disco.Options) *disco.Session {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	s, err := begin(ctx, n, o)
+	o.CloseLimit = cmp.Or(o.CloseLimit, nativetest.Patience(5*time.Second))
+	s, err := begin(limited(t, 30*time.Second), n, o)
 	if err != nil {
 		t.Fatal(err)
 	}
