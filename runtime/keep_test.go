@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ebitengine/purego"
 
@@ -61,8 +60,7 @@ func TestRegistryIsLocked(t *testing.T) {
 func collectGarbage() {
 	memstat.Collected()
 	for range 3 {
-		runtime.GC()
-		time.Sleep(time.Millisecond) // for the cleanups
+		runtimetest.RunCleanups()
 	}
 	for range 1000 {
 		junk = append(junk[:0:0], strings.Repeat("X", 100)...)
