@@ -47,7 +47,7 @@
 // # What ends
 //
 // [Session.Close] ends everything that a session has started. A worker exits when its controller
-// exits: at once if idle, otherwise within a second.
+// exits: at once if idle, otherwise after about a second.
 //
 // Disco needs libtvm_runtime_extra, and Linux without the build tag tvmffi_portable. Elsewhere the error is
 // errors.ErrUnsupported.

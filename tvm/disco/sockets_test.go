@@ -4,10 +4,15 @@ package disco_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +38,42 @@ func TestSockets(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSockets_tls joins a session whose listener demands certificates, after a stranger without one.
+func TestSockets_tls(t *testing.T) {
+	need(t)
+	web := httptest.NewTLSServer(nil)
+	defer web.Close()
+	client := web.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	client.ServerName = "example.com"
+	stranger := client.Clone()
+	client.Certificates = web.TLS.Certificates
+	l := must[net.Listener](t)(tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates, ClientAuth: tls.RequireAnyClientCert}))
+	defer l.Close()
+	refused, joined := make(chan error, 1), make(chan error, 1)
+	go func() {
+		c, err := tls.Dial("tcp", l.Addr().String(), stranger)
+		if err == nil {
+			defer c.Close()
+			_, err = c.Read(make([]byte, 1))
+		}
+		refused <- err
+		node := disco.NodeOptions{Workers: 2, Dial: (&tls.Dialer{Config: client}).DialContext}
+		joined <- disco.Join(t.Context(), l.Addr().String(), node)
+	}()
+	begin := func(ctx context.Context, _ int, o disco.Options) (*disco.Session, error) {
+		return disco.Sockets(ctx, l, 2, 2, o)
+	}
+	s := open(t, begin, 4, disco.Options{})
+	if err := <-refused; err == nil || !strings.Contains(err.Error(), "certificate required") {
+		t.Errorf("the stranger: %v", err)
+	}
+	testCalls(t, s)
+	testCollective(t, s)
+	if err := errors.Join(s.Close(), <-joined); err != nil {
+		t.Error(err)
 	}
 }
 
