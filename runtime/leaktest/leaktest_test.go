@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -63,5 +64,26 @@ func TestCheck(t *testing.T) {
 	}
 	if all := strings.Join(failures, "\n"); memstat.Tracking && !strings.Contains(all, "leaktest_test.go") {
 		t.Errorf("the report does not say where the handles were made:\n%s", all)
+	}
+}
+
+// slow is a value whose end takes a while.
+type slow [100]int
+
+// TestCheck_before: what has leaked before Check is not a leak of the test, also where it ends late.
+func TestCheck_before(t *testing.T) {
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+	a, err := tvmffi.NewArray[int64](1, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := new(slow)
+	runtime.AddCleanup(wait, func(d time.Duration) { time.Sleep(d) }, 50*time.Millisecond)
+	runtime.AddCleanup(new(slow), func([]any) {}, []any{a, wait}) // the next collection finds them
+	a, wait = nil, nil
+	if failures := watch(t, func() {}); failures != nil {
+		t.Errorf("a handle of an earlier test is reported: %q", failures)
 	}
 }
