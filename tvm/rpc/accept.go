@@ -51,8 +51,8 @@ func acceptAll(ctx context.Context, l net.Listener, tasks *tasks, log *slog.Logg
 		case err == nil:
 			wait = firstPause
 			if open.Load() >= int64(most) {
-				conn.Close()
 				log.Warn("rpc: too many connections", "peer", conn.RemoteAddr().String(), "most", most)
+				conn.Close()
 				continue
 			}
 			open.Add(1)

@@ -138,7 +138,7 @@ func TestMostConnections(t *testing.T) {
 			defer c.Close()
 			all = append(all, c)
 		}
-		all[3].SetReadDeadline(time.Now().Add(5 * time.Second))
+		all[3].SetReadDeadline(time.Now().Add(nativetest.Patience(5 * time.Second)))
 		if _, err := all[3].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("one connection too many at %s: %v", addr, err)
 		}
@@ -181,7 +181,7 @@ func TestArchiveLimit(t *testing.T) {
 // TestNothingLeft counts what sessions of all kinds of ends leave in this process.
 func TestNothingLeft(t *testing.T) {
 	leaktest.Check(t)
-	server, _ := serve(t, rpc.Config{MaxSessions: 2, HandshakeTimeout: 100 * time.Millisecond})
+	server, _ := serve(t, rpc.Config{MaxSessions: 2})
 	addr := server.Addr().String()
 	use := func() {
 		s, err := rpc.Dial(limited(t, 10*time.Second), addr, rpc.DialOptions{})

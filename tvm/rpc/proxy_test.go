@@ -3,10 +3,12 @@
 package rpc_test
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -126,7 +128,18 @@ func TestClientStopsReading_stopped(t *testing.T) {
 		}
 		return "the server sends nothing"
 	})
-	time.Sleep(200 * time.Millisecond) // now it has filled the buffers
+	full := 0
+	eventually(t, 15*time.Second, func() string { // bytes that nobody takes
+		table, err := os.ReadFile("/proc/self/net/tcp") // number, local address, remote address, state, bytes to send
+		sends := regexp.MustCompile(fmt.Sprintf(`(?m)^ *\d+: \S+:%04X \S+ 01 0*[1-9A-F]`, server.Addr().(*net.TCPAddr).Port))
+		if full++; err != nil || !sends.Match(table) {
+			full = 0
+		}
+		if full < 5 {
+			return "the buffers are not full"
+		}
+		return ""
+	})
 	children, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func python(t testing.TB, part string, args ...string) string {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	t.Cleanup(func() {
 		in.Close()
-		stop := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+		stop := time.AfterFunc(nativetest.Patience(20*time.Second), func() { cmd.Process.Kill() })
 		defer stop.Stop()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("Python's %s: %v\n%s", part, err, messages)

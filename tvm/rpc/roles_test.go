@@ -52,7 +52,7 @@ func clientsRole() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), nativetest.Patience(2*time.Minute))
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range count {

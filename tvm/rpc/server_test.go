@@ -55,7 +55,7 @@ func connect(t *testing.T, s *Server, sent []byte) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(nativetest.Patience(20 * time.Second)))
 	if _, err := conn.Write(sent); err != nil {
 		t.Fatal(err)
 	}
@@ -79,15 +79,16 @@ func TestServer_greeting(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent         []byte
 		answer, logs string
+		limit        time.Duration
 	}{
-		"another key":     {hello("client:table"), mismatch, `client:table`},
-		"a server":        {hello("server:board"), mismatch, `server:board`},
-		"no key":          {hello(""), mismatch, "refused a client"},
-		"another program": {[]byte("GET / HTTP/1.1\r\n\r\n"), "", ErrProtocol.Error()},
-		"silence":         {nil, "", "i/o timeout"},
-		"half a greeting": {hello("client:board")[:9], "", "i/o timeout"},
+		"another key":     {hello("client:table"), mismatch, `client:table`, 0},
+		"a server":        {hello("server:board"), mismatch, `server:board`, 0},
+		"no key":          {hello(""), mismatch, "refused a client", 0},
+		"another program": {[]byte("GET / HTTP/1.1\r\n\r\n"), "", ErrProtocol.Error(), 0},
+		"silence":         {nil, "", "i/o timeout", 50 * time.Millisecond},
+		"half a greeting": {hello("client:board")[:9], "", "i/o timeout", 50 * time.Millisecond},
 	} {
-		s, end := guarded(t, Config{Key: "board", HandshakeTimeout: 50 * time.Millisecond})
+		s, end := guarded(t, Config{Key: "board", HandshakeTimeout: c.limit})
 		answer, err := io.ReadAll(connect(t, s, c.sent))
 		if string(answer) != c.answer || err != nil && len(c.answer) > 0 {
 			t.Errorf("%s: the answer is %q, %v, want %q", name, answer, err, c.answer)
@@ -108,8 +109,11 @@ func TestServer_waiting(t *testing.T) {
 	if b, err := io.ReadAll(early); len(b) > 0 {
 		t.Errorf("a client that does not wait received %d bytes, %v", len(b), err)
 	}
+	for late := time.Now().Add(nativetest.Patience(20 * time.Second)); s.Stats().Refused < 2 && time.Now().Before(late); {
+		time.Sleep(5 * time.Millisecond)
+	}
 	stays := connect(t, s, hello("client:board"))
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // mostly it waits then
 	log := end()
 	if b, err := io.ReadAll(stays); len(b) > 0 {
 		t.Errorf("a client of a closed server received %d bytes, %v", len(b), err)
@@ -140,7 +144,7 @@ func tracked(t *testing.T) (TrackerClient, func(key string, want Queue)) {
 	return client, func(key string, want Queue) {
 		t.Helper()
 		var s Summary
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(nativetest.Patience(30 * time.Second)); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			if s, err = client.Summary(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +252,7 @@ func TestTracker_hostile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		conn.SetDeadline(time.Now().Add(nativetest.Patience(20 * time.Second)))
 		if _, err := conn.Write(sent); err != nil {
 			t.Fatal(err)
 		}

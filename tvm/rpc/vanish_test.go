@@ -84,7 +84,7 @@ func vanish() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), nativetest.Patience(time.Minute))
 	defer cancel()
 	options := rpc.DialOptions{PeerTimeout: 3 * time.Second}
 	idle, err := rpc.Dial(ctx, server.Addr().String(), options)
