@@ -25,7 +25,7 @@ func TestPackage(t *testing.T) {
 	python := nativetest.Python(t)
 	for _, test := range []string{
 		"functions", "docs", "results", "forms", "iterators", "arguments", "containers", "nested", "tensors", "classes", "errors", "declared",
-		"derived", "opaque", "asynchronous", "again", "quick", "loading", "clash",
+		"derived", "opaque", "unmade", "asynchronous", "again", "quick", "loading", "clash",
 	} {
 		t.Run(test, func(t *testing.T) {
 			run(t, nil, python, filepath.Join("testdata", "package.py"), test, dir)

@@ -476,12 +476,45 @@ def opaque(g):
         def __init__(self, use):
             use(self)  # before there is an object: tvm_ffi would end the process
 
-    for f in (lambda x: x.add("x"), lambda x: x.add(text="x"), lambda x: x.add(1, 2), lambda x: x.words, len, g.Index.close, lambda x: g.Index.find(x, "x"), lambda x: g.distance(g.Point(1, 2), b=x)):
+    for f in (lambda x: x.add("x"), lambda x: x.add(text="x"), lambda x: x.words, len, g.Index.close, lambda x: g.Index.find(x, "x"), lambda x: g.distance(g.Point(1, 2), b=x)):
         e = failure(Early, f)
         assert type(e) is TypeError and str(e).endswith("Early'> has no object of Go yet: call super().__init__() first"), e
     for f in copy.copy, copy.deepcopy, pickle.dumps:
         e = failure(f, g.Index())
         assert type(e) is TypeError and str(e) == "Index cannot be copied or pickled: only Go sees its fields", e
+
+
+def unmade(g):
+    """An object that was not made is a TypeError wherever it goes. tvm_ffi would end the process."""
+    import asyncio
+    import ctypes
+
+    import tvm_ffi
+
+    class Early(g.Point):
+        def __init__(self, use):
+            use(self)
+
+    p = g.Point(1, 2)
+    for f in (
+        lambda x: x.x, lambda x: setattr(x, "x", 1), lambda x: setattr(p, "x", x), copy.copy, copy.deepcopy,
+        lambda x: g.echo([{"a": (x,)}]), lambda x: g.echo({x: 1}), lambda x: g.merged([x]), lambda x: g.Point(1, y=[x]),
+        lambda x: g.apply(lambda _: x, 1), lambda x: asyncio.run(g.sleep_async([x])),
+    ):
+        for e in failure(Early, f), failure(f, tvm_ffi.Object.__new__(g.Point)):
+            assert type(e) is TypeError and str(e).endswith("has no object of Go yet: call super().__init__() first"), e
+    for made, *args in (p, 1, 2), (g.Index(),):
+        e = failure(made.__init__, *args)
+        assert type(e) is TypeError and str(e).endswith(".__init__() was called before: the object is made"), e
+    assert p.x == 1 and copy.copy(p).y == 2
+
+    # What the collector has cleared.
+    slot = ctypes.pythonapi.PyType_GetSlot
+    slot.restype, slot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
+    add = g.add
+    ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object)(slot(type(add), 51))(add)  # tp_clear
+    for f in add, repr, vars(type(add))["__doc__"].__get__, lambda f: f.__name__, lambda f: f.__reduce_ex__(2), lambda f: f.__get__(p), lambda f: setattr(f, "x", 1):
+        assert type(failure(f, add)) is SystemError
 
 
 def asynchronous(g):

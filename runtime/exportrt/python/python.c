@@ -370,14 +370,46 @@ static object* result(function* f, const char* shape, const any* v) {
   return with_pending(f->taken, other);
 }
 
+// unmade raises a TypeError for o, or for an element of a container, if it is an object without a handle.
+static int unmade(object* o, struct limits* most) {
+  if (py.PyType_IsSubtype(o->type, object_class)) {
+    if (handle(o) != NULL) return 0;
+    py.PyErr_Format(*py.PyExc_TypeError, "%R has no object of Go yet: call super().__init__() first", o->type);
+    return 1;
+  }
+  int list = py.PyType_IsSubtype(o->type, py.PyList_Type), dict = !list && py.PyType_IsSubtype(o->type, py.PyDict_Type);
+  if (!list && !dict && !py.PyType_IsSubtype(o->type, py.PyTuple_Type)) return 0;
+  ssize n = dict ? py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
+  int found = 0;
+  if (most->depth == 0 || (most->elements -= n) < 0) return 0; // it is refused later
+  most->depth--;
+  for (object *k, *x; !found && n > 0; n--) {
+    if (dict && !py.PyDict_Next(o, &at, &k, &x)) break;
+    if (!dict) x = list ? py.PyList_GetItem(o, n - 1) : py.PyTuple_GetItem(o, n - 1);
+    found = (dict && unmade(k, most)) || unmade(x, most);
+  }
+  most->depth++;
+  return found;
+}
+
+// checks is the number of required arguments of a function that only looks at them: tvm_ffi ends the process for an
+// object that was not made. If the parameters are -, it makes the first one.
+enum { checks = ARGUMENTS + 1 };
+
+static int refuses(function* f, object* const* args, ssize n) {
+  ssize k = 0;
+  if (*f->kinds == '-' && n > 0 && py.PyType_IsSubtype(args[0]->type, object_class) && handle(args[k++]) != NULL) {
+    py.PyErr_Format(*py.PyExc_TypeError, "%R.__init__() was called before: the object is made", args[0]->type);
+    return 1;
+  }
+  struct limits most = {1000, 1 << 24};
+  while (k < n && !unmade(args[k], &most)) k++;
+  return k < n;
+}
+
 // ordinary calls the function of Python.
 static object* ordinary(function* f, object* const* args, size_t flags, object* names) {
   ssize n = (ssize)(flags << 1 >> 1), m = names == NULL ? 0 : py.PyTuple_Size(names);
-  for (ssize k = 0; k < n + m; k++) { // tvm_ffi ends the process
-    if (py.PyType_IsSubtype(args[k]->type, object_class) && handle(args[k]) == NULL) {
-      return py.PyErr_Format(*py.PyExc_TypeError, "%R has no object of Go yet: call super().__init__() first", args[k]->type);
-    }
-  }
   if (vectorcall != NULL) return vectorcall(f->python, args, flags, names);
   object *list = py.PyTuple_New(n), *named = py.PyDict_New(), *o = NULL;
   int ok = list != NULL && named != NULL;
@@ -422,15 +454,20 @@ static ssize arrange(function* f, object* const* args, ssize n, object* names, o
   return count;
 }
 
+// python_of returns the function of Python. It raises an exception if the collector has it.
+static object* python_of(object* self) {
+  object* f = ((function*)self)->python;
+  if (f == NULL) py.PyErr_SetString(*py.PyExc_SystemError, "the function was deleted");
+  return f;
+}
+
 static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
   any a[ARGUMENTS], r = {.type = NONE};
   object* ordered[ARGUMENTS];
-  if (f->python == NULL) { // the collector has it
-    py.PyErr_SetString(*py.PyExc_SystemError, "the function was deleted");
-    return NULL;
-  }
+  if (python_of(self) == NULL) return NULL;
+  if (f->required == checks) return refuses(f, args, names == NULL ? n : n + py.PyTuple_Size(names)) ? NULL : ordinary(f, args, flags, names);
   if (names != NULL && (n = arrange(f, args, n, names, ordered)) < 0) return ordinary(f, args, flags, names);
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
   object* const* given = names != NULL ? ordered : args;
@@ -521,29 +558,36 @@ static object* function_new(object* type, object* args, object* options) {
 // signature and annotations. Only pickle and copy see the function itself.
 static object* function_getattr(object* self, object* name) {
   if (py.PyUnicode_CompareWithASCIIString(name, "__reduce_ex__") == 0) return py.PyObject_GenericGetAttr(self, name);
-  return py.PyObject_GetAttr(((function*)self)->python, name);
+  object* f = python_of(self);
+  return f == NULL ? NULL : py.PyObject_GetAttr(f, name);
 }
 
 static int function_setattr(object* self, object* name, object* value) {
-  return py.PyObject_SetAttr(((function*)self)->python, name, value);
+  object* f = python_of(self);
+  return f == NULL ? -1 : py.PyObject_SetAttr(f, name, value);
 }
 
-static object* function_repr(object* self) { return py.PyObject_Repr(((function*)self)->python); }
+static object* function_repr(object* self) {
+  object* f = python_of(self);
+  return f == NULL ? NULL : py.PyObject_Repr(f);
+}
 
 static object* function_reduce(object* self, object* args) {
   (void)args;
-  return py.PyObject_GetAttrString(((function*)self)->python, "__qualname__");
+  object* f = python_of(self);
+  return f == NULL ? NULL : py.PyObject_GetAttrString(f, "__qualname__");
 }
 
 // pydoc looks for the doc in the class.
 static object* function_doc(object* self, void* more) {
   (void)more;
-  return py.PyObject_GetAttrString(((function*)self)->python, "__doc__");
+  object* f = python_of(self);
+  return f == NULL ? NULL : py.PyObject_GetAttrString(f, "__doc__");
 }
 
 static object* function_get(object* self, object* o, object* type) {
   (void)type;
-  if (o != NULL && o != py._Py_NoneStruct) return py.PyObject_CallFunctionObjArgs(((function*)self)->bound, self, o, NULL);
+  if (o != NULL && o != py._Py_NoneStruct) return python_of(self) == NULL ? NULL : py.PyObject_CallFunctionObjArgs(((function*)self)->bound, self, o, NULL);
   py.Py_IncRef(self);
   return self;
 }

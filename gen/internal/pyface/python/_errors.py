@@ -94,6 +94,10 @@ def _restored(cls, args, fields):
     return e
 
 
+# made returns its argument. _face has one that raises a TypeError for an object that was not made.
+made = lambda x: x  # noqa: E731
+
+
 class Guard:
     """Calls a Python function for Go, and keeps the exceptions that it raised.
 
@@ -112,7 +116,7 @@ class Guard:
             result = self.function(*args)
             if isinstance(result, CONTAINERS):
                 bounded("the result of the callback", result)
-            return result
+            return made(result)
         except Exception as e:
             _keep(self, e)
             raise

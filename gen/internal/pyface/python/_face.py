@@ -6,6 +6,7 @@ import ctypes
 import sys
 import types
 
+from . import _errors, _tvmffi
 from ._errors import reraise
 from ._tvmffi import FILE, LIBRARY, core, lib, tvm_ffi
 
@@ -47,6 +48,16 @@ def _made(f, callee, address, handle, params, required, convert):
     shape, make = getattr(convert, "shape", None), getattr(convert, "make", None)
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
     return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, shape, make, _failed, _taken, types.MethodType)
+
+
+def _checked(f, params=""):
+    """Is _tvmffi.checked. A function that requires 17 arguments, more than C takes, only looks at them."""
+    return _class(f, None, 0, 0, params, (), (), 17, None, None, None, _failed, _taken, types.MethodType)
+
+
+if _class is not None:
+    _tvmffi.checked = _checked
+    _errors.made = _checked(lambda x: x)
 
 
 def function(symbol, params, required, convert=None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import types
 from enum import Enum, IntEnum
 from typing import NamedTuple, TypedDict
 
@@ -138,11 +139,16 @@ def _refused(e):
 _check_version()
 lib = _load()
 
+# checked returns a function that passes its arguments on to f. It raises a TypeError for an object without a handle,
+# also in a container, for which tvm_ffi would end the process. With "-" the first argument must be such an object.
+# _face does it in C; without that nothing is checked.
+checked = lambda f, params="": f  # noqa: E731
+
 
 def function(symbol, name):
     """Returns a function of the library, or of the registry if it has no symbol."""
     try:
-        return lib.get_function(symbol) if symbol else tvm_ffi.get_global_func(name)
+        return checked(lib.get_function(symbol) if symbol else tvm_ffi.get_global_func(name))
     except (AttributeError, ValueError):
         raise _failed(f"{FILE} has no function {symbol or name}: it was built from other Go code than this package: run tvmffi-bind export again") from None
 
@@ -201,10 +207,21 @@ class Derived(Meta):
 
 def register(key):
     """Makes a class the one of the objects with that key."""
+
+    def registered(cls):
+        connect(cls)
+        for p in vars(cls).values():
+            if isinstance(p, property) and not isinstance(p.fget, types.FunctionType):  # a field
+                property.__init__(p, checked(p.fget), p.fset and checked(p.fset), None, p.__doc__)
+        if "__ffi_init__" in vars(cls):
+            cls.__ffi_init__ = checked(cls.__ffi_init__, "-")
+        return cls
+
     try:
-        return tvm_ffi.register_object(key)
+        connect = tvm_ffi.register_object(key)
     except ValueError:
         raise _failed(f"{FILE} has no type {key}: it was built from other Go code than this package: run tvmffi-bind export again") from None
+    return registered
 
 
 def parent(key):
@@ -223,13 +240,13 @@ def members(cls, *names):
     for name in names:
         if name not in found:
             raise _failed(f"{FILE} has no member {name} of {info.type_key}: it was built from other Go code than this package: run tvmffi-bind export again")
-    return [found[name] for name in names]
+    return [checked(found[name]) for name in names]
 
 
 def fields(cls, *names):
     """Returns the getters and the setters of the fields of a class, in turn."""
     found = {f.name: f for f in cls.__tvm_ffi_type_info__.fields}
-    return [x for name in names for x in (found[name].getter, found[name].setter)]
+    return [checked(x) for name in names for x in (found[name].getter, found[name].setter)]
 
 
 def alias(cls, name, other):
@@ -397,16 +414,14 @@ def _same_family(a, b):
     return isinstance(b, type(a)) or isinstance(a, type(b))
 
 
-def _recursive(name):
-    compare = None
+@functools.lru_cache(None)
+def _registered(name):
+    return checked(tvm_ffi.get_global_func("ffi." + name))
 
+
+def _recursive(name):
     def method(self, other):
-        nonlocal compare
-        if not _same_family(self, other):
-            return NotImplemented
-        if compare is None:
-            compare = tvm_ffi.get_global_func("ffi.Recursive" + name)
-        return compare(self, other)
+        return _registered("Recursive" + name)(self, other) if _same_family(self, other) else NotImplemented
 
     return method
 
@@ -415,7 +430,7 @@ equal, less, less_equal, greater, greater_equal = map(_recursive, ("Eq", "Lt", "
 
 
 def hash_value(self):
-    return tvm_ffi.get_global_func("ffi.RecursiveHash")(self)
+    return _registered("RecursiveHash")(self)
 
 
 def structural_equal(self, other):
@@ -431,13 +446,18 @@ def structural_hash(self):
     return tvm_ffi.structural_hash(self)
 
 
+@functools.lru_cache(None)
+def _shallow(index):
+    shallow = core._lookup_type_attr(index, "__ffi_shallow_copy__")
+    return not_copied if shallow is None else checked(shallow)
+
+
 def copy(self):
-    shallow = core._lookup_type_attr(type(self).__tvm_ffi_type_info__.type_index, "__ffi_shallow_copy__")
-    return not_copied(self) if shallow is None else shallow(self)
+    return _shallow(type(self).__tvm_ffi_type_info__.type_index)(self)
 
 
 def deepcopy(self, memo=None):
-    return tvm_ffi.get_global_func("ffi.DeepCopy")(self)
+    return _registered("DeepCopy")(self)
 
 
 # Asynchronous forms of functions with a context.
@@ -450,7 +470,7 @@ async def wait(name, *args):
     import asyncio
 
     if name not in _starts:
-        _starts[name] = function("_async", "")(name)
+        _starts[name] = checked(function("_async", "")(name))
     loop = asyncio.get_running_loop()
     waiting = loop.create_future()
     ended = False
