@@ -36,22 +36,10 @@ func (w *writer) param(t *face.Type, name string) (typ, expr string) {
 	case face.KindCallable:
 		return "impl " + w.signature(t), "{ let f = " + name + "; " + w.closure(t) + " }"
 	}
-	if w.byReference(t) {
+	if kindOf(t).byRef {
 		return "&" + w.value(t), w.to(t, name)
 	}
 	return w.value(t), w.to(t, "&"+name)
-}
-
-// byReference reports whether a parameter of type t is a reference to a value.
-func (w *writer) byReference(t *face.Type) bool {
-	switch t.Kind {
-	case face.KindRecord, face.KindClass, face.KindArray, face.KindMap, face.KindList, face.KindDict,
-		face.KindTensor, face.KindModule, face.KindFunction, face.KindIterator:
-		return true
-	case face.KindEnum:
-		return t.Enum.Kind == face.KindString
-	}
-	return false
 }
 
 // item returns the type of an element of a sequence that a caller gives.
@@ -74,7 +62,7 @@ func (w *writer) optional(of *face.Type, name string) (typ, expr string) {
 		typ, x = "&str", "x"
 	case of.Kind == face.KindBytes:
 		typ, x = "&[u8]", "x"
-	case w.byReference(of):
+	case kindOf(of).byRef:
 		typ, x = "&"+typ, "x"
 	}
 	return optionOf + "<" + typ + ">", "library::optional(" + name + ", " + function(ok(w.to(of, x))) + ")?"

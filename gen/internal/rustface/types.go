@@ -1,7 +1,10 @@
 package rustface
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -16,50 +19,144 @@ const (
 	objectRef = "::tvm_ffi::object::ObjectRef"
 )
 
-// plain are the kinds whose type of the crate is used as it is.
-var plain = map[face.Kind]string{
-	face.KindAny: anyType, face.KindUnion: anyType,
-	face.KindBool: "bool", face.KindBigInt: "::tvm_ffi::BigInt", face.KindString: "::std::string::String", face.KindBytes: "::std::vec::Vec<u8>",
-	face.KindDataType: "::tvm_ffi::DLDataType", face.KindDevice: "::tvm_ffi::DLDevice", face.KindPointer: "*mut ::std::ffi::c_void",
-	face.KindList: "library::List", face.KindDict: "library::Dict",
-	face.KindShape: "::tvm_ffi::Shape", face.KindTensor: "::tvm_ffi::Tensor", face.KindModule: "::tvm_ffi::Module",
-	face.KindObject: objectRef, face.KindFunction: "::tvm_ffi::Function",
-	face.KindErrorValue: optionOf + "<::tvm_ffi::Error>",
+// kind says how the values of a kind of type cross. In the expressions, $e is a reference to a value, or to the Any; expand
+// knows the other words.
+type kind struct {
+	value string // the type of a value that Rust owns
+	ffi   string // the type of an element of an Array or a Map of the crate; it defaults to Any
+	to    string // makes an Any, and may have ? inside; by default it shares the object
+	from  string // makes a Result of a value; it defaults to library::get
+	shows bool   // values implement Debug, if their elements do
+	byRef bool   // a parameter is a reference
 }
 
-// value returns the type of a value that Rust owns.
-func (w *writer) value(t *face.Type) string {
-	if text := plain[t.Kind]; text != "" {
-		return text
-	}
-	switch t.Kind {
-	case face.KindNone:
-		return "()"
-	case face.KindInt, face.KindFloat:
-		return number(t)
-	case face.KindOptional:
-		return optionOf + "<" + w.value(t.Elems[0]) + ">"
-	case face.KindTuple:
-		return "(" + w.list(t.Elems, w.value) + ",)"
-	case face.KindSequence:
-		return "::std::vec::Vec<" + w.value(t.Elems[0]) + ">"
-	case face.KindMapping:
-		return "::std::collections::HashMap<" + w.list(t.Elems, w.value) + ">"
-	case face.KindArray, face.KindMap:
-		return w.ffi(t)
-	case face.KindRecord:
-		return w.names[t.Record]
-	case face.KindClass:
-		return w.names[t.Class]
-	case face.KindEnum:
-		return w.names[t.Enum]
-	case face.KindCallable:
-		return "::std::sync::Arc<dyn " + w.signature(t) + ">"
-	case face.KindIterator:
-		return "library::Seq<" + w.value(t.Elems[0]) + ">"
-	}
-	panic(fmt.Sprintf("rustface: kind %d", t.Kind)) // a Kind that the test would have found
+const copied = anyType + "::from($owned)"
+
+var kinds = map[face.Kind]kind{
+	face.KindNone:  {value: "()", to: anyType + "::new()", from: "library::nothing($e)"},
+	face.KindAny:   {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)"},
+	face.KindUnion: {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)"},
+
+	face.KindBool:     {value: "bool", ffi: "$value", to: copied, shows: true},
+	face.KindInt:      {value: "$number", ffi: "i64", to: copied, shows: true},
+	face.KindFloat:    {value: "$number", ffi: "f64", to: copied, shows: true},
+	face.KindBigInt:   {value: "::tvm_ffi::BigInt", ffi: "$value", shows: true},
+	face.KindString:   {value: "::std::string::String", ffi: "::tvm_ffi::String", to: "library::text($e)", from: "library::string($e)", shows: true},
+	face.KindBytes:    {value: "::std::vec::Vec<u8>", ffi: "::tvm_ffi::Bytes", to: "library::bytes($e)", from: "library::byte_vec($e)", shows: true},
+	face.KindDataType: {value: "::tvm_ffi::DLDataType", ffi: "$value", to: copied},
+	face.KindDevice:   {value: "::tvm_ffi::DLDevice", ffi: "$value", to: copied},
+	face.KindPointer:  {value: "*mut ::std::ffi::c_void", to: copied},
+
+	face.KindOptional: {value: optionOf + "<$value0>", to: "library::optional($place.as_ref(), $to0)?", from: "library::maybe($e, $from0)", shows: true},
+	face.KindTuple: {value: "($values,)", to: "library::tuple(::std::vec![$tos])", shows: true,
+		from: "library::elements::<$count>($e).and_then(|x| " + okValue + "(($froms,)))"},
+	face.KindSequence: {value: "::std::vec::Vec<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::vec($e, $from0)", shows: true},
+	face.KindMapping: {value: "::std::collections::HashMap<$values>", to: "library::map($place.iter(), $to0, $to1)?", shows: true,
+		from: "library::hash_map($e, $from0, $from1)"},
+	face.KindRecord: {value: "$name", to: "$place.to_any()?", from: "$name::from_any($e)", shows: true, byRef: true},
+
+	face.KindArray:    {value: "$ffi", ffi: "::tvm_ffi::Array<$ffi0>", shows: true, byRef: true},
+	face.KindMap:      {value: "$ffi", ffi: "::tvm_ffi::Map<$ffi0, $ffi1>", shows: true, byRef: true},
+	face.KindList:     {value: "library::List", to: "$place.to_any()", from: "$value::from_any($e)", byRef: true},
+	face.KindDict:     {value: "library::Dict", to: "$place.to_any()", from: "$value::from_any($e)", byRef: true},
+	face.KindShape:    {value: "::tvm_ffi::Shape", ffi: "$value"},
+	face.KindTensor:   {value: "::tvm_ffi::Tensor", ffi: "$value", byRef: true},
+	face.KindModule:   {value: "::tvm_ffi::Module", ffi: "$value", byRef: true},
+	face.KindObject:   {value: objectRef, ffi: "$value"},
+	face.KindClass:    {value: "$name", ffi: "$value", shows: true, byRef: true},
+	face.KindFunction: {value: "::tvm_ffi::Function", ffi: "$value", byRef: true},
+	face.KindEnum:     {value: "$name", ffi: "i64", to: anyType + "::from($place.0)", from: "library::get::<i64>($e).map($name)", shows: true},
+	face.KindErrorValue: {value: optionOf + "<::tvm_ffi::Error>", to: "library::optional($place.as_ref(), |x| " + okValue + "(library::shared(x)))?",
+		from: "library::maybe($e, library::get::<::tvm_ffi::Error>)", shows: true},
+	face.KindCallable: {value: "::std::sync::Arc<dyn $signature>", to: "{ let f = ::std::clone::Clone::clone($e); $closure }", from: "$callee"},
+	face.KindIterator: {value: "library::Seq<$value0>", to: "$place.to_any()", from: "library::Seq::from_any($e, $from0)", byRef: true},
 }
+
+// textEnum is the kind of an enum of strings.
+var textEnum = kind{value: "$name", ffi: "::tvm_ffi::String", to: "library::text($place.as_str())", from: "library::string($e).map($name::from)", shows: true, byRef: true}
+
+func kindOf(t *face.Type) kind {
+	k, known := kinds[t.Kind]
+	switch {
+	case !known:
+		panic(fmt.Sprintf("rustface: kind %d", t.Kind)) // a Kind that the test would have found
+	case t.Kind == face.KindEnum && t.Enum.Kind == face.KindString:
+		return textEnum
+	case t.Kind == face.KindInt && number(t) != "i64":
+		k.from = "library::integer::<$number>($e)"
+		if number(t) == "u64" {
+			k.to = "library::unsigned($owned)?"
+		}
+	}
+	k.ffi, k.to, k.from = cmp.Or(k.ffi, anyType), cmp.Or(k.to, "library::shared($e)"), cmp.Or(k.from, "library::get::<$value>($e)")
+	return k
+}
+
+// expand replaces the words of a text of a kind. A digit at the end of a word means an element of t.
+func (w *writer) expand(t *face.Type, text, e string) string {
+	each := func(f func(*face.Type, string) string, format string) string {
+		var texts []string
+		for i, of := range t.Elems {
+			texts = append(texts, f(of, fmt.Sprintf(format, i)))
+		}
+		return strings.Join(texts, ", ")
+	}
+	return os.Expand(text, func(word string) string {
+		if name := strings.TrimRight(word, "01"); name != word {
+			i := int(word[len(name)] - '0')
+			switch {
+			case name == "ffi" && i >= len(t.Elems):
+				return anyType
+			case name == "ffi":
+				return w.ffi(t.Elems[i])
+			case name == "value":
+				return w.value(t.Elems[i])
+			case name == "to":
+				return function(ok(w.to(t.Elems[i], "x")))
+			}
+			return w.mapper(t.Elems[i])
+		}
+		switch word {
+		case "e":
+			return e
+		case "place":
+			return place(e)
+		case "owned":
+			return owned(e)
+		case "value":
+			return w.value(t)
+		case "ffi":
+			return w.ffi(t)
+		case "number":
+			return number(t)
+		case "name":
+			return w.names[t.Record] + w.names[t.Class] + w.names[t.Enum] // one of them is there
+		case "values":
+			return w.list(t.Elems, w.value)
+		case "count":
+			return strconv.Itoa(len(t.Elems))
+		case "tos":
+			return each(w.to, "&"+place(e)+".%d")
+		case "froms":
+			return each(func(of *face.Type, e string) string { return w.from(of, e) + "?" }, "&x[%d]")
+		case "signature":
+			return w.signature(t)
+		case "closure":
+			return w.closure(t)
+		}
+		return w.callee(t, e)
+	})
+}
+
+func (w *writer) value(t *face.Type) string { return w.expand(t, kindOf(t).value, "") }
+
+func (w *writer) ffi(t *face.Type) string { return w.expand(t, kindOf(t).ffi, "") }
+
+// to returns an expression that makes an Any of e, which is a reference to a value. It may have ? inside.
+func (w *writer) to(t *face.Type, e string) string { return w.expand(t, kindOf(t).to, e) }
+
+// from returns an expression that makes a Result of a value of e, which is a &Any.
+func (w *writer) from(t *face.Type, e string) string { return w.expand(t, kindOf(t).from, e) }
 
 // number returns a type such as u8 or f64.
 func number(t *face.Type) string {
@@ -87,39 +184,6 @@ func (w *writer) list(types []*face.Type, f func(*face.Type) string) string {
 // signature returns the trait of a closure that other threads may call.
 func (w *writer) signature(t *face.Type) string {
 	return fmt.Sprintf("Fn(%s) -> %s<%s> + Send + Sync + 'static", w.list(t.Elems[1:], w.value), result, w.value(t.Elems[0]))
-}
-
-// ffi returns the type of an element of an Array or a Map of the crate.
-func (w *writer) ffi(t *face.Type) string {
-	switch t.Kind {
-	case face.KindInt:
-		return "i64"
-	case face.KindFloat:
-		return "f64"
-	case face.KindBool, face.KindBigInt, face.KindDataType, face.KindDevice, face.KindShape, face.KindTensor, face.KindModule,
-		face.KindObject, face.KindFunction, face.KindClass:
-		return w.value(t)
-	case face.KindString:
-		return "::tvm_ffi::String"
-	case face.KindBytes:
-		return "::tvm_ffi::Bytes"
-	case face.KindArray:
-		if len(t.Elems) == 1 {
-			return "::tvm_ffi::Array<" + w.ffi(t.Elems[0]) + ">"
-		}
-		return "::tvm_ffi::Array<" + anyType + ">"
-	case face.KindMap:
-		if len(t.Elems) == 2 {
-			return "::tvm_ffi::Map<" + w.list(t.Elems, w.ffi) + ">"
-		}
-		return "::tvm_ffi::Map<" + anyType + ", " + anyType + ">"
-	case face.KindEnum:
-		if t.Enum.Kind == face.KindString {
-			return "::tvm_ffi::String"
-		}
-		return "i64"
-	}
-	return anyType
 }
 
 // ok returns an expression that makes a Result of e, which may have ? at its end.
@@ -154,55 +218,6 @@ func owned(e string) string {
 	return "*" + e
 }
 
-// to returns an expression that makes an Any of e, which is a reference to a value. It
-// may have ? inside.
-func (w *writer) to(t *face.Type, e string) string {
-	closure := func(of *face.Type) string { return function(ok(w.to(of, "x"))) }
-	switch t.Kind {
-	case face.KindNone:
-		return anyType + "::new()"
-	case face.KindAny, face.KindUnion:
-		return "::std::clone::Clone::clone(" + e + ")"
-	case face.KindBool, face.KindFloat, face.KindDataType, face.KindDevice, face.KindPointer:
-		return anyType + "::from(" + owned(e) + ")"
-	case face.KindInt:
-		if t.Unsigned && (t.Bits == 64 || t.Bits == 0) {
-			return "library::unsigned(" + owned(e) + ")?"
-		}
-		return anyType + "::from(" + owned(e) + ")"
-	case face.KindString:
-		return "library::text(" + e + ")"
-	case face.KindBytes:
-		return "library::bytes(" + e + ")"
-	case face.KindOptional:
-		return "library::optional(" + place(e) + ".as_ref(), " + closure(t.Elems[0]) + ")?"
-	case face.KindErrorValue:
-		return "library::optional(" + place(e) + ".as_ref(), |x| " + okValue + "(library::shared(x)))?"
-	case face.KindTuple:
-		var elems []string
-		for i, of := range t.Elems {
-			elems = append(elems, w.to(of, fmt.Sprintf("&%s.%d", place(e), i)))
-		}
-		return "library::tuple(::std::vec![" + strings.Join(elems, ", ") + "])"
-	case face.KindSequence:
-		return "library::list(" + place(e) + ".iter(), " + closure(t.Elems[0]) + ")?"
-	case face.KindMapping:
-		return "library::map(" + place(e) + ".iter(), " + closure(t.Elems[0]) + ", " + closure(t.Elems[1]) + ")?"
-	case face.KindRecord:
-		return place(e) + ".to_any()?"
-	case face.KindEnum:
-		if t.Enum.Kind == face.KindString {
-			return "library::text(" + place(e) + ".as_str())"
-		}
-		return anyType + "::from(" + place(e) + ".0)"
-	case face.KindList, face.KindDict, face.KindIterator:
-		return place(e) + ".to_any()"
-	case face.KindCallable:
-		return "{ let f = ::std::clone::Clone::clone(" + e + "); " + w.closure(t) + " }"
-	}
-	return "library::shared(" + e + ")"
-}
-
 // closure returns an expression that makes an Any of f, a closure with the signature of t.
 func (w *writer) closure(t *face.Type) string {
 	var args []string
@@ -217,53 +232,6 @@ func (w *writer) closure(t *face.Type) string {
 		value = "f(" + strings.Join(args, ", ") + ")?; " + ok(w.to(t.Elems[0], ""))
 	}
 	return fmt.Sprintf("library::function::<%d>(move |%s| { %s })", len(args), name, value)
-}
-
-// from returns an expression that makes a Result of a value of e, which is a &Any.
-func (w *writer) from(t *face.Type, e string) string {
-	switch t.Kind {
-	case face.KindNone:
-		return "library::nothing(" + e + ")"
-	case face.KindAny, face.KindUnion:
-		return "library::same(" + e + ")"
-	case face.KindInt:
-		if n := number(t); n != "i64" {
-			return "library::integer::<" + n + ">(" + e + ")"
-		}
-		return "library::get::<i64>(" + e + ")"
-	case face.KindString:
-		return "library::string(" + e + ")"
-	case face.KindBytes:
-		return "library::byte_vec(" + e + ")"
-	case face.KindOptional:
-		return "library::maybe(" + e + ", " + w.mapper(t.Elems[0]) + ")"
-	case face.KindErrorValue:
-		return "library::maybe(" + e + ", library::get::<::tvm_ffi::Error>)"
-	case face.KindTuple:
-		var elems []string
-		for i, of := range t.Elems {
-			elems = append(elems, w.from(of, fmt.Sprintf("&x[%d]", i))+"?")
-		}
-		return fmt.Sprintf("library::elements::<%d>(%s).and_then(|x| %s((%s,)))", len(elems), e, okValue, strings.Join(elems, ", "))
-	case face.KindSequence:
-		return "library::vec(" + e + ", " + w.mapper(t.Elems[0]) + ")"
-	case face.KindMapping:
-		return "library::hash_map(" + e + ", " + w.mapper(t.Elems[0]) + ", " + w.mapper(t.Elems[1]) + ")"
-	case face.KindRecord:
-		return w.names[t.Record] + "::from_any(" + e + ")"
-	case face.KindEnum:
-		if t.Enum.Kind == face.KindString {
-			return "library::string(" + e + ").map(" + w.names[t.Enum] + "::from)"
-		}
-		return "library::get::<i64>(" + e + ").map(" + w.names[t.Enum] + ")"
-	case face.KindList, face.KindDict:
-		return w.value(t) + "::from_any(" + e + ")"
-	case face.KindCallable:
-		return w.callee(t, e)
-	case face.KindIterator:
-		return "library::Seq::from_any(" + e + ", " + w.mapper(t.Elems[0]) + ")"
-	}
-	return "library::get::<" + w.value(t) + ">(" + e + ")"
 }
 
 // callee returns an expression that makes a closure which calls the function in e.

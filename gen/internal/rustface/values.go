@@ -2,6 +2,7 @@ package rustface
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -94,21 +95,10 @@ func holds(t *face.Type, r *face.Record, seen map[*face.Record]bool) bool {
 	return false
 }
 
-// shows reports whether values of t implement Debug.
+// shows reports whether values of t implement Debug. Those of the crate's containers always do.
 func shows(t *face.Type) bool {
-	switch t.Kind {
-	case face.KindBool, face.KindInt, face.KindFloat, face.KindString, face.KindBytes, face.KindClass, face.KindEnum,
-		face.KindBigInt, face.KindErrorValue, face.KindRecord, face.KindArray, face.KindMap:
-		return true
-	case face.KindOptional, face.KindTuple, face.KindSequence, face.KindMapping:
-		for _, e := range t.Elems {
-			if !shows(e) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
+	hidden := func(e *face.Type) bool { return !shows(e) }
+	return kindOf(t).shows && (t.Kind == face.KindArray || t.Kind == face.KindMap || !slices.ContainsFunc(t.Elems, hidden))
 }
 
 // structure writes a struct with public fields, and a function new.
