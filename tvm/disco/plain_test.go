@@ -34,7 +34,7 @@ func testPythonNode(t *testing.T, l net.Listener, local string, before ...string
 	defer l.Close()
 	node := python(t, "node", l.Addr().String(), before...)
 	var out output
-	node.Stdout, node.Stderr, node.WaitDelay = &out, &out, time.Second
+	node.Stdout, node.Stderr, node.WaitDelay = &out, &out, nativetest.Patience(10*time.Second)
 	if err := node.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestPythonController(t *testing.T) {
 	need(t)
 	c := python(t, "controller", "127.0.0.1:0")
 	var stdout, stderr bytes.Buffer
-	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, time.Second
+	c.Stdout, c.Stderr, c.WaitDelay = &stdout, &stderr, nativetest.Patience(10*time.Second) // for its workers
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

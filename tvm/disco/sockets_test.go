@@ -114,7 +114,7 @@ func startNode(t testing.TB, address, local string, workers int, before ...strin
 	n.cmd = exec.Command(words[0], words[1:]...)
 	n.cmd.Env = append(os.Environ(), nodeVariable+"="+address, "DISCO_TEST_LOCAL="+local, fmt.Sprint("DISCO_TEST_WORKERS=", workers))
 	n.cmd.Stdout, n.cmd.Stderr = &n.output, &n.output
-	n.cmd.WaitDelay = time.Second
+	n.cmd.WaitDelay = nativetest.Patience(10 * time.Second)
 	if err := n.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
