@@ -89,7 +89,7 @@ func TestKernel_alone(t *testing.T) {
 	}
 	alone := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKernel_alone$", "-test.timeout=1m")
 	alone.Env = append(os.Environ(), variable+"="+linked(t))
-	alone.WaitDelay = time.Second
+	alone.WaitDelay = time.Minute
 	if out, err := alone.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "[3 5]\n") {
 		t.Errorf("%v:\n%s", err, out)
 	}

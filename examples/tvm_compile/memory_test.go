@@ -12,6 +12,8 @@ import (
 // TestMemory compiles one kernel many times. The program leaves the modules to the garbage collector: a
 // compiled one that stays takes more than 1 MB.
 func TestMemory(t *testing.T) {
+	runtime.LockOSThread() // the allocator of C keeps memory for each thread that has compiled
+	defer runtime.UnlockOSThread()
 	cpu, err := thisCPU()
 	if err != nil {
 		t.Fatal(err)

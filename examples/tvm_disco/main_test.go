@@ -30,7 +30,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	nativetest.StartsCompiler(t)
 	nativetest.Pinned(t, "apache-tvm")
 	nativetest.Wheel(t, wheel.TVMNeeds)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), nativetest.Patience(2*time.Minute))
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "TVM_DISCO_MAIN=1")

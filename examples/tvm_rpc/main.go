@@ -87,7 +87,7 @@ func (p parts) server() rpc.Config {
 
 // all starts a tracker and a server, is a client, and ends both.
 func (p parts) all(ctx context.Context) error {
-	tracker, err := rpc.ListenTracker(rpc.TrackerConfig{})
+	tracker, err := rpc.ListenTracker(rpc.TrackerConfig{Logger: p.server().Logger})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func TestProgram(t *testing.T) {
 	nativetest.StartsCompiler(t)
 	nativetest.Pinned(t, "apache-tvm")
 	nativetest.Wheel(t, wheel.TVMNeeds)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), nativetest.Patience(2*time.Minute))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), "TVM_RPC_MAIN=1")
@@ -58,7 +58,7 @@ func TestRoles(t *testing.T) {
 	nativetest.Wheel(t, wheel.TVMNeeds)
 	tracker := part(t, "-role", "tracker")
 	part(t, "-role", "server", "-tracker", tracker)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), nativetest.Patience(2*time.Minute))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-role", "client", "-tracker", tracker)
 	cmd.Env = append(os.Environ(), "TVM_RPC_MAIN=1")
@@ -81,7 +81,7 @@ func part(t *testing.T, args ...string) string {
 	}
 	t.Cleanup(func() {
 		cmd.Process.Signal(os.Interrupt)
-		kill := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+		kill := time.AfterFunc(nativetest.Patience(20*time.Second), func() { cmd.Process.Kill() })
 		defer kill.Stop()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%q ended with %v", args, err)

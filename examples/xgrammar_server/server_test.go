@@ -328,10 +328,11 @@ func TestLoad(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	end := time.Now().Add(length)
 	var answers, whole, bombs atomic.Int64
+	enough := func() bool { return answers.Load() >= 64 && bombs.Load() > 0 }
 	var clients sync.WaitGroup
 	for id := range 64 {
 		clients.Go(func() {
-			for n := id; time.Now().Before(end); n++ {
+			for n := id; time.Now().Before(end) || !enough() && !t.Failed(); n++ {
 				switch {
 				case id == 0:
 					status, text, err := post(t.Context(), url, bomb(900+n))
@@ -356,11 +357,13 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(length / 2)
+	for time.Sleep(length / 2); answers.Load() < 64 && !t.Failed(); {
+		time.Sleep(10 * time.Millisecond)
+	}
 	before := resident(t)
 	clients.Wait()
 	http.DefaultClient.CloseIdleConnections()
-	for wait := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(wait); {
+	for wait := time.Now().Add(nativetest.Patience(10 * time.Second)); runtime.NumGoroutine() > goroutines && time.Now().Before(wait); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
@@ -370,7 +373,7 @@ func TestLoad(t *testing.T) {
 	if grown := resident(t) - before; grown > 64<<20 {
 		t.Errorf("the process grew by %d MB", grown>>20)
 	}
-	if answers.Load() < 64 || whole.Load() < answers.Load()/4 || bombs.Load() == 0 {
+	if !enough() || whole.Load() < answers.Load()/4 {
 		t.Errorf("%d answers, %d of them whole, %d bombs", answers.Load(), whole.Load(), bombs.Load())
 	}
 	t.Logf("%d answers in %v, %d of them whole, and %d bombs", answers.Load(), length, whole.Load(), bombs.Load())
@@ -415,7 +418,7 @@ func resident(t *testing.T) int {
 // after the grace time with an error that the client sees.
 func TestStop(t *testing.T) {
 	for _, c := range []struct{ grace, members, want string }{
-		{"10s", `"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "string", "minLength": 900, "maxLength": 900}}}`, "data: [DONE]\n"},
+		{"1m", `"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "string", "minLength": 900, "maxLength": 900}}}`, "data: [DONE]\n"},
 		{"100ms", `"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "string", "minLength": 4000000}}}`, `"code":"stopping"`},
 	} {
 		cmd, url := program(t, "-drain", "200ms", "-grace", c.grace, "-tokens", "4000000")

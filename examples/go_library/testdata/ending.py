@@ -77,13 +77,16 @@ def later():
 def in_flight():
     """Calls that are on their way get the time to end."""
 
+    begun = threading.Semaphore(0)
+
     def f(x):
+        begun.release()
         time.sleep(0.2)
         os.write(1, b"done\n")
 
     m.keep(f)
     m.later(0, 2)
-    time.sleep(0.1)
+    begun.acquire(), begun.acquire()
 
 
 def endless():
