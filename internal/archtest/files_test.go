@@ -61,6 +61,9 @@ var readTree = sync.OnceValues(func() (tree, error) {
 		return tree{}, err
 	}
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // another process has removed it since
+		}
 		if err != nil {
 			return err
 		}
@@ -69,7 +72,8 @@ var readTree = sync.OnceValues(func() (tree, error) {
 			if err != nil {
 				return err
 			}
-			if d.Name() == ".git" || slices.Contains(ignored, filepath.ToSlash(rel)) {
+			// "go generate" in the examples builds libraries in folders .native-*.
+			if d.Name() == ".git" || strings.HasPrefix(d.Name(), ".native-") || slices.Contains(ignored, filepath.ToSlash(rel)) {
 				return fs.SkipDir
 			}
 			folders, err := ignoredIn(name)
@@ -82,6 +86,9 @@ var readTree = sync.OnceValues(func() (tree, error) {
 			return nil
 		}
 		text, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
