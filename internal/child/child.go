@@ -1,4 +1,5 @@
-// Package child is what packages rpc, disco and xgrammar share: processes that are this program again.
+// Package child is what packages rpc, disco and xgrammar share: processes that are this program again, and limits for peers
+// that are silent.
 package child
 
 import (

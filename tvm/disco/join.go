@@ -46,7 +46,7 @@ func Join(ctx context.Context, address string, o NodeOptions) error {
 	if err != nil {
 		return fmt.Errorf("the controller cannot be reached: %w", err)
 	}
-	watchPeer(c, options.Silence)
+	_ = child.LimitPeer(c, options.Silence)
 	w := newWire(c)
 	defer context.AfterFunc(ctx, func() { w.close(context.Cause(ctx)) })()
 	err = work(w, o.Workers, options)

@@ -142,7 +142,7 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 		}
 	}
 	for i, c := range waiting {
-		watchPeer(c.Conn, s.options.Silence)
+		_ = child.LimitPeer(c.Conn, s.options.Silence) // then only the end of the connection shows
 		s.nodes = append(s.nodes, &node{wire: newWire(c.Conn), id: i + 1, workers: perNode})
 	}
 	return nil

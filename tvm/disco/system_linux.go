@@ -5,7 +5,6 @@ package disco
 import (
 	"net"
 	"syscall"
-	"time"
 )
 
 const supported = true
@@ -19,24 +18,6 @@ func threadID() int { return syscall.Gettid() }
 func widen(pipe uintptr) {
 	const setPipeSize = 1031
 	_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, pipe, setPipeSize, 1<<20)
-}
-
-// watchPeer makes the kernel end a TCP connection to a machine that is silent for d, or takes nothing.
-func watchPeer(c net.Conn, d time.Duration) {
-	if inner, ok := c.(interface{ NetConn() net.Conn }); ok {
-		c = inner.NetConn()
-	}
-	tcp, ok := c.(*net.TCPConn)
-	if !ok {
-		return
-	}
-	_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: max(d/2, time.Second), Interval: max(d/6, time.Second), Count: 3})
-	if raw, err := tcp.SyscallConn(); err == nil {
-		const userTimeout = 18
-		_ = raw.Control(func(fd uintptr) {
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, userTimeout, int(d.Milliseconds()))
-		})
-	}
 }
 
 // acknowledgeAtOnce makes the kernel acknowledge what comes next without delay. Disco sends many

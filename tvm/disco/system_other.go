@@ -2,10 +2,7 @@
 
 package disco
 
-import (
-	"net"
-	"time"
-)
+import "net"
 
 // supported is false where the workers of one process are not distinguished, and for the portable call
 // path, where a session sometimes does not end.
@@ -14,7 +11,5 @@ const supported = false
 func threadID() int { return 0 }
 
 func widen(uintptr) {}
-
-func watchPeer(net.Conn, time.Duration) {}
 
 func acknowledgeAtOnce(*net.TCPConn) {}

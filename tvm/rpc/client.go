@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/child"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -107,7 +108,7 @@ func greeted(ctx context.Context, addr string, options DialOptions) (*Session, e
 		}
 	}()
 	timeout := positive(options.PeerTimeout, 30*time.Second)
-	if err := limit(conn, timeout); err != nil {
+	if err := child.LimitPeer(conn, timeout); err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })

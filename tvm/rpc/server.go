@@ -167,7 +167,7 @@ func (s *Server) client(conn net.Conn) {
 // welcome reads the greeting of a client and checks its key. It returns the options of the
 // client, which follow the key.
 func (s *Server) welcome(conn net.Conn) ([]string, error) {
-	if err := limit(conn, s.config.PeerTimeout); err != nil {
+	if err := child.LimitPeer(conn, s.config.PeerTimeout); err != nil {
 		return nil, err
 	}
 	conn.SetDeadline(time.Now().Add(s.config.HandshakeTimeout))

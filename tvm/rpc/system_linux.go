@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 // A socket is a descriptor of a connection that C++ also uses, through its own descriptor. Go does not read or write it,
@@ -43,19 +44,10 @@ func newPair() (*socket, net.Conn, error) {
 	return &socket{fd: fds[0]}, local, nil
 }
 
-// asTCP returns the TCP connection that c is or that carries it, nil if there is none.
-func asTCP(c net.Conn) *net.TCPConn {
-	if inner, ok := c.(interface{ NetConn() net.Conn }); ok {
-		c = inner.NetConn()
-	}
-	tcp, _ := c.(*net.TCPConn)
-	return tcp
-}
-
 // hold keeps what is sent from now on, for up to 200 milliseconds, until the connection ends. So a last message arrives
 // together with the end.
 func (s *socket) hold() {
-	if tcp := asTCP(s.peer); tcp != nil {
+	if tcp := child.TCP(s.peer); tcp != nil {
 		if raw, err := tcp.SyscallConn(); err == nil {
 			_ = raw.Control(cork)
 		}
@@ -160,26 +152,6 @@ func (s *socket) close() {
 		unix.Close(s.fd)
 		s.fd = -1
 	}
-}
-
-// limit makes the system end a TCP connection if the peer vanishes, or reads nothing, for d: sent bytes wait that long to be
-// acknowledged. The send limit is more exact: a session with a limit of 1 s that stopped reading ended after 3 s with it,
-// and after 4 to 6 s without it.
-func limit(c net.Conn, d time.Duration) error {
-	conn := asTCP(c)
-	if conn == nil {
-		return nil
-	}
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
-	err = conn.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: max(d/2, time.Second), Interval: max(d/6, time.Second), Count: 3})
-	var failed error
-	return errors.Join(err, raw.Control(func(fd uintptr) {
-		t := unix.NsecToTimeval(d.Nanoseconds())
-		failed = errors.Join(unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t), unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d.Milliseconds())))
-	}), failed)
 }
 
 // findSocket returns the descriptor of this process that connects the two addresses.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"time"
 )
 
 var errSystem = fmt.Errorf("package tvm/rpc does not support %s: it needs descriptors as Linux has them: %w",
@@ -30,7 +29,6 @@ func (s *socket) hungUp() bool                         { return true }
 func (s *socket) lost() bool                           { return true }
 func (s *socket) broken() bool                         { return true }
 func (s *socket) close()                               {}
-func limit(net.Conn, time.Duration) error              { return nil }
 func newPair() (*socket, net.Conn, error)              { return nil, nil, errSystem }
 func findSocket(local, peer *net.TCPAddr) (int, error) { return -1, errSystem }
 func (s *socket) hold()                                {}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 // A TrackerConfig describes a [Tracker]. The zero value serves on a free port of the loopback
@@ -121,7 +123,7 @@ var errGone = errors.New("the peer closed the connection")
 
 // serve serves a peer until its connection ends, and returns why.
 func (t *Tracker) serve(p *peer) error {
-	if err := limit(p.conn, 3*trackerTimeout); err != nil {
+	if err := child.LimitPeer(p.conn, 3*trackerTimeout); err != nil {
 		return err
 	}
 	p.conn.SetReadDeadline(time.Now().Add(trackerTimeout))

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 const trackerMagic int32 = 0x2f271
@@ -96,7 +98,7 @@ func dialTracker(ctx context.Context, addr string) (*trackerConn, error) {
 }
 
 func (c *trackerConn) greet() error {
-	if err := limit(c.Conn, 3*trackerTimeout); err != nil {
+	if err := child.LimitPeer(c.Conn, 3*trackerTimeout); err != nil {
 		return err
 	}
 	c.SetDeadline(time.Now().Add(trackerTimeout))
