@@ -2,6 +2,7 @@ package pyface
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -53,150 +54,84 @@ const (
 func (w *writer) in(t *face.Type) string  { return w.typeText(t, given) }
 func (w *writer) out(t *face.Type) string { return w.typeText(t, returned) }
 
-// scalars are the types that are the same in each direction.
-var scalars = map[face.Kind]string{
-	face.KindNone: "None", face.KindBool: "bool", face.KindInt: "int", face.KindFloat: "float", face.KindBigInt: "int", face.KindString: "str",
+// texts are the types of the kinds as arguments, as results and as the library makes them; one that is missing is the
+// one before it. Words with $ are names of other modules, or words that word knows.
+var texts = map[face.Kind][]string{
+	face.KindNone: {"None"}, face.KindAny: {"$Any"}, face.KindBool: {"$bool"}, face.KindInt: {"$int"}, face.KindFloat: {"$float"},
+	face.KindBigInt: {"$int"}, face.KindString: {"$str"}, face.KindBytes: {"$bytes | $bytearray", "$bytes"},
+	face.KindDataType: {"$tvm_ffi.dtype | $str", "$tvm_ffi.dtype"}, face.KindDevice: {"$tvm_ffi.Device | $str", "$tvm_ffi.Device"},
+	face.KindPointer: {"$ctypes.c_void_p | None"},
+
+	face.KindTuple:    {"$tuple[$elems]", "$tuple[$elems]", "$Sequence[$Any]"},
+	face.KindSequence: {"$Sequence[$elems]", "$list[$elems]", "$Sequence[$elems]"},
+	face.KindMapping:  {"$Mapping[$elems]", "$dict[$elems]", "$Mapping[$elems]"},
+	face.KindRecord:   {"$class", "$class", "$Mapping[$str, $Any]"},
+
+	// Containers of tvm_ffi cross by reference: their elements are not converted.
+	face.KindArray: {"$Sequence[$given0]", "$tvm_ffi.Array[$raw0]"}, face.KindList: {"$tvm_ffi.List[$raw0]"},
+	face.KindMap: {"$Mapping[$given0, $given1]", "$tvm_ffi.Map[$raw0, $raw1]"}, face.KindDict: {"$tvm_ffi.Dict[$raw0, $raw1]"},
+
+	face.KindShape: {"$tvm_ffi.Shape"}, face.KindTensor: {"$tensor", "$tvm_ffi.Tensor"}, face.KindModule: {"$tvm_ffi.Module"},
+	face.KindObject: {"$tvm_ffi.Object"}, face.KindClass: {"$class"}, face.KindErrorValue: {"$Exception | $Error | None", "$Error | None"},
+	face.KindFunction: {"$Callable[..., $Any]"},
+	face.KindIterator: {"$Callable[[], $Any]", "$Generator[$elems, None, None]", "$Callable[[], $Any]"},
 }
 
-// objects are classes of tvm_ffi.
-var objects = map[face.Kind]string{
-	face.KindModule: "Module", face.KindObject: "Object", face.KindShape: "Shape",
+// modules are those of the names in texts that are not builtins.
+var modules = map[string]string{
+	"Any": "typing", "Error": "tvm_ffi.core", "ctypes": "", "tvm_ffi": "",
+	"Callable": "collections.abc", "Generator": "collections.abc", "Mapping": "collections.abc", "Sequence": "collections.abc",
 }
 
 // typeText writes a type.
 func (w *writer) typeText(t *face.Type, d direction) string {
-	if name := scalars[t.Kind]; name != "" {
-		if t.Kind == face.KindNone {
-			return name
-		}
-		return w.builtin(name)
-	}
-	if name := objects[t.Kind]; name != "" {
-		return w.tvm(name)
-	}
 	switch t.Kind {
-	case face.KindAny:
-		return w.ref("typing", "Any")
-	case face.KindBytes:
-		if d == given {
-			return w.builtin("bytes") + " | " + w.builtin("bytearray")
-		}
-		return w.builtin("bytes")
-	case face.KindDataType:
-		return w.either(d, w.tvm("dtype"), w.builtin("str"))
-	case face.KindDevice:
-		return w.either(d, w.tvm("Device"), w.builtin("str"))
-	case face.KindPointer:
-		return w.ref("", "ctypes") + ".c_void_p | None"
-	case face.KindOptional:
-		return union([]string{w.typeText(t.Elems[0], d), "None"})
-	case face.KindUnion:
-		var all []string
-		for _, e := range t.Elems {
-			all = append(all, w.typeText(e, d))
+	case face.KindOptional, face.KindUnion:
+		all := w.elements(t, d)
+		if t.Kind == face.KindOptional {
+			all = append(all, "None")
 		}
 		return union(all)
-	case face.KindTensor:
-		if d == given {
-			w.dlpack = true
-			return w.protocol()
-		}
-		return w.tvm("Tensor")
-	case face.KindClass:
-		return w.names[t.Class]
 	case face.KindEnum:
 		return w.enumType(t.Enum, d)
-	case face.KindErrorValue:
-		if d == given {
-			return w.builtin("Exception") + " | " + w.ref("tvm_ffi.core", "Error") + " | None"
-		}
-		return w.ref("tvm_ffi.core", "Error") + " | None"
-	case face.KindFunction:
-		return w.ref("collections.abc", "Callable") + "[..., " + w.ref("typing", "Any") + "]"
-	}
-	return w.compound(t, d)
-}
-
-// either adds a type that is also a valid argument.
-func (w *writer) either(d direction, name, also string) string {
-	if d == given {
-		return name + " | " + also
-	}
-	return name
-}
-
-// compound writes a type that other types make.
-func (w *writer) compound(t *face.Type, d direction) string {
-	elem := func(i int) string { return w.typeText(t.Elems[i], d) }
-	list := func(base string) string {
-		var all []string
-		for i := range t.Elems {
-			all = append(all, elem(i))
-		}
-		return base + "[" + strings.Join(all, ", ") + "]"
-	}
-	abstract := func(name string) string { return list(w.ref("collections.abc", name)) }
-	switch t.Kind {
-	case face.KindTuple:
-		if d == raw {
-			return w.ref("collections.abc", "Sequence") + "[" + w.ref("typing", "Any") + "]"
-		}
-		return list(w.builtin("tuple"))
-	case face.KindSequence:
-		if d == returned {
-			return list(w.builtin("list"))
-		}
-		return abstract("Sequence")
-	case face.KindMapping:
-		if d == returned {
-			return list(w.builtin("dict"))
-		}
-		return abstract("Mapping")
-	case face.KindRecord:
-		if d == raw {
-			return w.ref("collections.abc", "Mapping") + "[" + w.builtin("str") + ", " + w.ref("typing", "Any") + "]"
-		}
-		return w.names[t.Record]
-	case face.KindArray:
-		return w.container(t, d, "Array", "Sequence")
-	case face.KindMap:
-		return w.container(t, d, "Map", "Mapping")
-	case face.KindList:
-		return w.container(t, d, "List", "")
-	case face.KindDict:
-		return w.container(t, d, "Dict", "")
-	case face.KindIterator:
-		if d == returned {
-			return w.ref("collections.abc", "Generator") + "[" + elem(0) + ", None, None]"
-		}
-		return w.ref("collections.abc", "Callable") + "[[], " + w.ref("typing", "Any") + "]"
 	case face.KindCallable:
 		return w.callable(t, d)
 	}
-	return w.ref("typing", "Any")
+	forms := texts[t.Kind]
+	return os.Expand(forms[min(int(d), len(forms)-1)], func(word string) string { return w.word(t, d, word) })
 }
 
-// container writes a type of tvm_ffi that crosses by reference. Its elements are not
-// converted. For arguments, abstract is what is also taken.
-func (w *writer) container(t *face.Type, d direction, name, abstract string) string {
-	inner := raw
-	base := w.tvm(name)
-	if d == given && abstract != "" {
-		inner, base = given, w.ref("collections.abc", abstract)
-	}
-	count := 1
-	if name == "Map" || name == "Dict" {
-		count = 2
-	}
+func (w *writer) elements(t *face.Type, d direction) []string {
 	var all []string
-	for i := range count {
-		if i < len(t.Elems) {
-			all = append(all, w.typeText(t.Elems[i], inner))
-		} else {
-			all = append(all, w.ref("typing", "Any"))
-		}
+	for _, e := range t.Elems {
+		all = append(all, w.typeText(e, d))
 	}
-	return base + "[" + strings.Join(all, ", ") + "]"
+	return all
+}
+
+// word returns the text of a word in texts. Elements that Go does not name are any values.
+func (w *writer) word(t *face.Type, d direction, word string) string {
+	module, imported := modules[word]
+	switch name, i := word[:len(word)-1], int(word[len(word)-1]-'0'); {
+	case imported:
+		return w.ref(module, word)
+	case word == "elems":
+		return strings.Join(w.elements(t, d), ", ")
+	case word == "class" && t.Kind == face.KindRecord:
+		return w.names[t.Record]
+	case word == "class":
+		return w.names[t.Class]
+	case word == "tensor":
+		w.dlpack = true
+		return w.protocol()
+	case (name == "given" || name == "raw") && i >= len(t.Elems):
+		return w.ref("typing", "Any")
+	case name == "given":
+		return w.typeText(t.Elems[i], given)
+	case name == "raw":
+		return w.typeText(t.Elems[i], raw)
+	}
+	return w.builtin(word)
 }
 
 // callable writes the type of a function. The arguments of a callback are not converted.
@@ -218,7 +153,7 @@ func (w *writer) callable(t *face.Type, d direction) string {
 
 // enumType writes an enum. Its plain values are valid arguments.
 func (w *writer) enumType(e *face.Enum, d direction) string {
-	name, base := w.names[e], w.builtin(scalars[e.Kind])
+	name, base := w.names[e], w.typeText(&face.Type{Kind: e.Kind}, d)
 	switch {
 	case d == raw:
 		return base
