@@ -105,7 +105,8 @@ type Isolation struct {
 	Processes int
 	// MaxMemory is how many bytes a process may take beyond its start. Only Linux enforces it. The default is 1 GiB.
 	MaxMemory int64
-	// MaxTime is how long the trial of one source may take. The default is 30 s.
+	// MaxTime is how long the trial of one source may take. The default is 30 s. A process that must start before may take as
+	// long again, or 30 s if that is longer.
 	MaxTime time.Duration
 }
 
