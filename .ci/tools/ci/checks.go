@@ -158,8 +158,8 @@ func examples(j *job) {
 		j.sh("go", "-C", dir, "generate", ".")
 	}
 	commands("go -C examples mod tidy -diff", // it reads the imports of the bindings
-		"go -C examples vet -tags=bindings,"+allTags+" ./...",
-		"go -C examples tool -modfile=../.ci/tools/go.mod staticcheck -tags=bindings,"+allTags+" ./...")(j)
+		"GOGC=400 go -C examples vet -tags=bindings,"+allTags+" ./...",
+		"GOGC=400 go -C examples tool -modfile=../.ci/tools/go.mod staticcheck -tags=bindings,"+allTags+" ./...")(j)
 	j.testPackages(words{"./examples/..."})
 }
 

@@ -65,9 +65,9 @@ var steps = []step{
 	{name: "vet", group: "static", about: "with all tags", args: words{"GOGC=400"}, do: commands("go vet -tags="+allTags+" ./...",
 		"go vet -tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness ./internal/... ./runtime/... ./reflection ./cuda/...",
 		"go vet -tags=tvmffi_portable ./internal/ccall ./internal/dynlib ./tvm/disco", "go vet -C .ci/tools ./...")},
-	{name: "staticcheck", group: "static", about: "with all tags", do: commands("go tool -modfile=.ci/tools/go.mod staticcheck -tags="+allTags+" ./...",
+	{name: "staticcheck", group: "static", about: "with all tags", args: words{"GOGC=400"}, do: commands("go tool -modfile=.ci/tools/go.mod staticcheck -tags="+allTags+" ./...",
 		"go -C .ci/tools tool staticcheck ./...")},
-	{name: "platforms", group: "static", about: "staticcheck of the code for macOS and Windows", night: true, args: words{"CGO_ENABLED=0"}, do: commands(
+	{name: "platforms", group: "static", about: "staticcheck of the code for macOS and Windows", night: true, args: words{"CGO_ENABLED=0", "GOGC=400"}, do: commands(
 		"GOOS=darwin GOARCH=arm64 $(go tool -modfile=.ci/tools/go.mod -n staticcheck) ./internal/... ./runtime/... ./cmd/... ./tvm/...",
 		"GOOS=windows GOARCH=amd64 $(go tool -modfile=.ci/tools/go.mod -n staticcheck) ./internal/... ./runtime/... ./cmd/... ./tvm/...")},
 	{name: "generated", group: "static", about: "generated code is what its go:generate line writes", do: generated},
