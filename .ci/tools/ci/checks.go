@@ -126,7 +126,6 @@ func generated(j *job) {
 
 // cross vets the packages that have other files on Windows or on macOS, or that use those; the other platforms differ in assembly.
 func cross(j *job) {
-	const quickly = "-gcflags='" + module + "/...=-N -l' " // nobody runs what vet compiles
 	for _, platform := range []struct{ name, packages string }{
 		{"GOOS=windows GOARCH=amd64", "./cmd/... ./cuda/... ./internal/... ./native ./reflection ./runtime/... ./tvm/..."},
 		{"GOOS=darwin GOARCH=arm64", "./cmd/tvmffi-bind/... ./cuda ./internal/... ./native ./reflection ./runtime ./tvm/..."},
