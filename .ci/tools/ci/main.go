@@ -8,8 +8,8 @@
 //
 // The steps are a table in steps.go. Two of them run at a time, because most wait much. The output
 // of a step comes when it has ended; a failing step does not stop the others. Downloads and
-// builds stay in the caches of the user, except what the programs of the steps demo and test download
-// and build: those begin with an empty HOME.
+// builds stay in the caches of the user, except those of the steps demo and test, which begin with
+// empty caches.
 package main
 
 import (
