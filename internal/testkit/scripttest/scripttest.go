@@ -150,6 +150,7 @@ func setup(env *testscript.Env, root string, vars []string) error {
 	env.Setenv("GOCACHE", dirs[0])
 	env.Setenv("GOMODCACHE", dirs[1])
 	env.Setenv("GOFLAGS", "-buildvcs=false")
+	env.Setenv("GOGC", "400") // for compilers and linkers, and what tvmffi-bind chooses itself
 	env.Setenv("PATIENCE", nativetest.Patience(2*time.Second).Round(time.Second).String())
 	env.Setenv("CGO_ENABLED", dirs[2]) // another setting compiles this module and the standard library again
 	env.Setenv("ROOT", root)

@@ -132,7 +132,7 @@ func (g *guide) follow(t *testing.T) (commands, outputs int) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
 	cmd.Dir = g.dir
 	cmd.Env = append(os.Environ(), consumer.Offline(t)...)
-	cmd.Env = append(cmd.Env, "TVMFFI_LIBRARY=", "TVMFFI_LIBRARY_PATH=", "GOFLAGS=-buildvcs=false", "CGO_ENABLED=", "PWD="+g.dir)
+	cmd.Env = append(cmd.Env, "TVMFFI_LIBRARY=", "TVMFFI_LIBRARY_PATH=", "GOFLAGS=-buildvcs=false", "GOGC=400", "CGO_ENABLED=", "PWD="+g.dir)
 	cmd.Env = append(cmd.Env, g.vars...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, text, out)
