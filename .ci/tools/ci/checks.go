@@ -46,7 +46,17 @@ func (j *job) stranger(words ...string) *exec.Cmd {
 	return c
 }
 
-func demo(j *job) { j.must(j.finish(j.stranger("go", "run", "./cmd/tvmffi-bind", "demo"))) }
+// demo leaves nothing behind.
+func demo(j *job) {
+	c := j.stranger("go", "run", "./cmd/tvmffi-bind", "demo")
+	tmp, err := os.MkdirTemp(j.scratch, "tmp")
+	j.must(err)
+	c.Env = append(c.Env, "TMPDIR="+tmp)
+	j.must(j.finish(c))
+	if left, _ := filepath.Glob(filepath.Join(tmp, "tvmffi-demo*")); left != nil {
+		j.must(fmt.Errorf("the demo has left %s behind", left))
+	}
+}
 
 // test has a HOME of its own: no test needs what the demo has left behind.
 func test(j *job) { j.readTest(j.stranger("go", "test", "-json", "./...")) }
