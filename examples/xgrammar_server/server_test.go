@@ -110,7 +110,7 @@ func ask(ctx context.Context, url string, number, seed int) (text, finish string
 		return "", "", err
 	}
 	var a answer
-	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK || len(a.Choices) != 1 || a.Usage.Completion == 0 || a.Usage.Total != a.Usage.Prompt+a.Usage.Completion {
+	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK || len(a.Choices) != 1 || a.Usage.Total != a.Usage.Prompt+a.Usage.Completion {
 		return "", "", fmt.Errorf("%s: %d %s", f.members, status, body)
 	}
 	m, finish := a.Choices[0].Message, *a.Choices[0].Finish
@@ -119,6 +119,9 @@ func ask(ctx context.Context, url string, number, seed int) (text, finish string
 	}
 	for _, c := range m.ToolCalls {
 		text += c.Function.Name + c.Function.Arguments
+	}
+	if text != "" && a.Usage.Completion == 0 { // no text is right where the format allows it
+		return "", "", fmt.Errorf("%s: %q of no tokens", f.members, text)
 	}
 	if finish != "length" && !regexp.MustCompile(f.want).MatchString(text) || !utf8.ValidString(text) {
 		return "", "", fmt.Errorf("%s: %q does not match %s", f.members, text, f.want)
