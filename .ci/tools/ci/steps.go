@@ -30,8 +30,8 @@ const (
 	newest   = "go1.27.3"
 	emulator = "qemu-aarch64 -L /usr/aarch64-linux-gnu"
 	// Tests of the search for files, which start many processes, and tests that the test of layouts sees defects.
-	// Neither the processor nor the call path changes them. They run in test, race, newest and wheel-0.1.9. TestOneLibrary
-	// stays: it asks the loader what is loaded.
+	// Neither the processor nor the call path changes them. The search is tested in test, race, newest and wheel-0.1.9, and
+	// the two tests of layouts in test. TestOneLibrary stays: it asks the loader what is loaded.
 	search = "-skip=^(TestBindingsUseWhatIsLoaded|TestLibraryOfBindings|TestLibraryOfSeveralPackages|TestSearchOrder|TestVersionOfBindings|TestTruncated|TestAltered|TestSharedCache|TestProbeSeesDefects|TestProbeIsComplete)$"
 )
 
