@@ -11,6 +11,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"golang.org/x/sync/errgroup"
 )
 
 // Write makes all changes or none, and removes the leftovers. It locks the folders and
@@ -79,10 +80,8 @@ func (tx *transaction) write(o *Output) error {
 	for _, file := range o.Leftover {
 		_ = os.Remove(file)
 	}
-	for _, c := range o.Changes {
-		if err := tx.stage(c); err != nil {
-			return err
-		}
+	if err := tx.stage(o.Changes); err != nil {
+		return err
 	}
 	for i := range tx.staged {
 		if err := tx.commit(&tx.staged[i]); err != nil {
@@ -101,19 +100,30 @@ type transaction struct {
 
 type stagedChange struct {
 	Change
-	temp string // the new content, "" for a removal
+	temp string // has the new content; empty for a removal
 	done bool
 }
 
-// stage writes the new content of c to a temporary file in the target folder.
-func (tx *transaction) stage(c Change) error {
-	dir := filepath.Dir(c.Path)
-	temp, err := newFile(dir, c.New)
-	if err != nil {
-		return unwritable(dir, err)
+// stage writes the new content of each change to a temporary file in its folder. It writes several
+// files at a time, because a disk flushes several in little more time than one.
+func (tx *transaction) stage(changes []Change) error {
+	staged := make([]stagedChange, len(changes))
+	var writing errgroup.Group
+	writing.SetLimit(16)
+	for i, c := range changes {
+		writing.Go(func() error {
+			dir := filepath.Dir(c.Path)
+			temp, err := newFile(dir, c.New)
+			if err != nil {
+				return unwritable(dir, err)
+			}
+			staged[i] = stagedChange{Change: c, temp: temp}
+			return nil
+		})
 	}
-	tx.staged = append(tx.staged, stagedChange{Change: c, temp: temp})
-	return nil
+	err := writing.Wait()
+	tx.staged = slices.DeleteFunc(staged, func(c stagedChange) bool { return c.temp == "" })
+	return err
 }
 
 // newFile writes data to the disk under a name of its own in dir, so that a rename can
