@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +47,17 @@ func narrow(environment ...string) error {
 		return err
 	}
 	return unix.Exec(program, os.Args, append(os.Environ(), environment...))
+}
+
+// FindSocket returns the first descriptor of this process for which is reports true, -1 if there is none.
+func FindSocket(is func(fd int) bool) int {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && is(fd) {
+			return fd
+		}
+	}
+	return -1
 }
 
 // TCP returns the TCP connection that c is or that carries it, nil if there is none.

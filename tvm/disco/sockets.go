@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
@@ -201,27 +202,23 @@ func (l noDeadline) SetDeadline(time.Time) error { return l.Close() }
 // assemble makes the session of Disco and connects it with the nodes. Disco listens on a loopback
 // address, at which only this process calls.
 func (s *Session) assemble(ctx context.Context, nodes, perNode int) error {
-	place, port, err := freePort()
-	if err != nil {
-		return err
-	}
+	place := [4]byte{127, byte(1 + rand.N(254)), byte(rand.N(256)), byte(1 + rand.N(254))} // where nobody else is likely to call
 	made := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer expect(func(int) (*host, error) { return s.host, nil })()
 		var err error
-		s.handle, err = generated.NewSocketSession(int64(nodes), int64(perNode), int64(s.options.Groups), place, int64(port))
+		s.handle, err = generated.NewSocketSession(int64(nodes), int64(perNode), int64(s.options.Groups), netip.AddrFrom4(place).String(), 0)
 		made <- err
 		close(made) // s.handle is set, for callers that did not get err
 	}()
-	address := net.JoinHostPort(place, fmt.Sprint(port))
 	for i, n := range s.nodes {
 		// Disco numbers nodes in connection order; its first message confirms the connection.
-		local, early, err := callDisco(ctx, address, made)
+		local, early, err := callDisco(ctx, place, made)
 		if err != nil {
 			for range s.nodes[i:] { // or Disco would wait forever
-				if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+				if c, err := net.DialTimeout("tcp", listensAt(place).String(), time.Second); err == nil {
 					defer closeAll(c)
 				}
 			}
@@ -242,42 +239,33 @@ func (s *Session) assemble(ctx context.Context, nodes, perNode int) error {
 	return <-made
 }
 
-// callDisco connects to the socket of Disco, and waits for its first bytes.
-func callDisco(ctx context.Context, address string, made chan error) (*net.TCPConn, []byte, error) {
+// callDisco connects to the socket of Disco, when it listens, and waits for its first bytes. The system has chosen the port.
+func callDisco(ctx context.Context, place [4]byte, made chan error) (*net.TCPConn, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	for {
-		c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err != nil {
-			select {
-			case err := <-made:
-				return nil, nil, fmt.Errorf("the session of Disco does not listen: %w", err)
-			case <-ctx.Done():
-				return nil, nil, fmt.Errorf("the session of Disco does not listen: %w", err)
-			case <-time.After(5 * time.Millisecond):
-				continue
-			}
+	for !listensAt(place).IsValid() {
+		var err error
+		select {
+		case err = <-made:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
+			continue
 		}
-		b := make([]byte, 1<<10)
-		end, _ := ctx.Deadline()
-		_ = c.SetReadDeadline(end)
-		n, err := c.Read(b)
-		if err != nil {
-			_ = c.Close()
-			return nil, nil, fmt.Errorf("the session of Disco sends nothing: %w", err)
-		}
-		_ = c.SetReadDeadline(time.Time{})
-		return c.(*net.TCPConn), b[:n], nil
+		return nil, nil, fmt.Errorf("the session of Disco does not listen: %w", err)
 	}
-}
-
-// freePort returns a port of a loopback address that nobody else is likely to call.
-func freePort() (place string, port int, err error) {
-	place = fmt.Sprintf("127.%d.%d.%d", 1+rand.N(254), rand.N(256), 1+rand.N(254))
-	l, err := net.Listen("tcp", place+":0")
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", listensAt(place).String())
 	if err != nil {
-		return "", 0, err
+		return nil, nil, err
 	}
-	defer closeAll(l)
-	return place, l.Addr().(*net.TCPAddr).Port, nil
+	b := make([]byte, 1<<10)
+	end, _ := ctx.Deadline()
+	_ = c.SetReadDeadline(end)
+	n, err := c.Read(b)
+	if err != nil {
+		_ = c.Close()
+		return nil, nil, fmt.Errorf("the session of Disco sends nothing: %w", err)
+	}
+	_ = c.SetReadDeadline(time.Time{})
+	return c.(*net.TCPConn), b[:n], nil
 }

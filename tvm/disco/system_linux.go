@@ -4,7 +4,12 @@ package disco
 
 import (
 	"net"
+	"net/netip"
 	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tvmffi-go/tvmffi/internal/child"
 )
 
 const supported = true
@@ -31,4 +36,21 @@ func acknowledgeAtOnce(c *net.TCPConn) {
 	_ = raw.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
 	})
+}
+
+// listensAt returns the place with the port of the socket of this process that listens there, the zero value if none does.
+func listensAt(place [4]byte) (at netip.AddrPort) {
+	child.FindSocket(func(fd int) bool {
+		a, _ := unix.Getsockname(fd)
+		inet, ok := a.(*unix.SockaddrInet4)
+		if !ok || inet.Addr != place {
+			return false
+		}
+		if listens, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err != nil || listens == 0 {
+			return false
+		}
+		at = netip.AddrPortFrom(netip.AddrFrom4(place), uint16(inet.Port))
+		return true
+	})
+	return at
 }

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -156,29 +155,15 @@ func (s *socket) close() {
 
 // findSocket returns the descriptor of this process that connects the two addresses.
 func findSocket(local, peer *net.TCPAddr) (int, error) {
-	dir, err := os.Open("/dev/fd")
-	if err != nil {
-		return -1, err
+	fd := child.FindSocket(func(fd int) bool {
+		a, err1 := unix.Getsockname(fd)
+		b, err2 := unix.Getpeername(fd)
+		return err1 == nil && err2 == nil && sameAddr(a, local) && sameAddr(b, peer)
+	})
+	if fd < 0 {
+		return -1, fmt.Errorf("no descriptor of this process connects %v with %v", local, peer)
 	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return -1, err
-	}
-	for _, name := range names {
-		fd, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		a, err := unix.Getsockname(fd)
-		if err != nil || !sameAddr(a, local) {
-			continue
-		}
-		if b, err := unix.Getpeername(fd); err == nil && sameAddr(b, peer) {
-			return fd, nil
-		}
-	}
-	return -1, fmt.Errorf("no descriptor of this process connects %v with %v", local, peer)
+	return fd, nil
 }
 
 func sameAddr(a unix.Sockaddr, b *net.TCPAddr) bool {
