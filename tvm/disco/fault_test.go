@@ -183,7 +183,8 @@ func TestBrokenStart(t *testing.T) {
 	if _, err := disco.Processes(ctx, 2, disco.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
-	t.Setenv("DISCO_TEST_BROKEN", "yes") // this process has registered its funcs
+	t.Setenv("DISCO_TEST_BROKEN", "yes") // for the workers: they have the environment of this process, which has registered its funcs
+	t.Setenv("TVMFFI_CHILD", "another role")
 	start := time.Now()
 	_, err := disco.Processes(t.Context(), 3, disco.Options{Output: io.Discard})
 	var exit *disco.ExitError

@@ -86,7 +86,7 @@ func Threads(ctx context.Context, n int, o Options) (*Session, error) {
 }
 
 // Processes begins a session of n workers. Worker 0 is a thread of this process. Each other one is a
-// process: this program, started again, which must call [Main]. ctx bounds the start.
+// process: this program, started again with its environment, which must call [Main]. ctx bounds the start.
 func Processes(ctx context.Context, n int, o Options) (*Session, error) {
 	s, err := newSession(n, o)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +156,26 @@ func TestConfig_dir(t *testing.T) {
 	}
 	if left, err := os.ReadDir("."); len(left) > 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// TestNil: the methods of nil pointers panic, without the end of the process that a wrong address of C++ would be.
+func TestNil(t *testing.T) {
+	var server *Server
+	var session *Session
+	for name, call := range map[string]func(){
+		"Addr": func() { server.Addr() }, "Stats": func() { server.Stats() }, "Serve": func() { _ = server.Serve(t.Context()) },
+		"Shutdown": func() { _ = server.Shutdown(t.Context()) }, "Close": func() { server.Close() },
+		"Tracker": func() { (*Tracker)(nil).Close() }, "Do": func() { _ = session.Do(t.Context(), nil) }, "Session": func() { session.Close() },
+	} {
+		func() {
+			defer func() {
+				if err, ok := recover().(runtime.Error); !ok {
+					t.Errorf("%s: %v", name, err)
+				}
+			}()
+			call()
+		}()
 	}
 }
 
