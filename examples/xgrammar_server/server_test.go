@@ -484,6 +484,40 @@ func program(t *testing.T, args ...string) (cmd *exec.Cmd, url string) {
 	return cmd, url
 }
 
+// TestManifest starts the program with the flags of the image and of the deployment, and asks what their probes ask for.
+func TestManifest(t *testing.T) {
+	var args, paths []string
+	for file, list := range map[string]string{"Dockerfile": `ENTRYPOINT \["/app/xgrammar_server", (.*)\]`, "kubernetes.yaml": `args: \[(.*)\]`} {
+		text, err := os.ReadFile(file)
+		found := regexp.MustCompile(list).FindSubmatch(text)
+		if err != nil || found == nil {
+			t.Fatalf("%s: %v %s", file, err, text)
+		}
+		for _, word := range regexp.MustCompile(`"([^"]*)"`).FindAllSubmatch(found[1], -1) {
+			args = append(args, strings.Replace(string(word[1]), ":8080", "127.0.0.1:0", 1))
+		}
+		for _, path := range regexp.MustCompile(`path: (/\w+)`).FindAllSubmatch(text, -1) {
+			paths = append(paths, string(path[1]))
+		}
+	}
+	cmd, url := program(t, args...)
+	for _, path := range paths {
+		r, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, r.Status)
+		}
+	}
+	if len(args) < 6 || len(paths) != 2 {
+		t.Errorf("the files have the flags %q and the probes %q", args, paths)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
 // TestRun releases everything that the server holds.
 func TestRun(t *testing.T) {
 	nativetest.Library(t)
