@@ -226,7 +226,7 @@ func (s *start) refuseExisting() error {
 	}
 	for _, name := range append(s.names(), s.config.Out) {
 		if _, err := os.Lstat(name); err == nil {
-			remedy := "run init in an empty folder"
+			remedy := "run init in a new module"
 			if exists(project.ConfigName) {
 				remedy = fmt.Sprintf("use \"%s gen\"", console.Command())
 			}
