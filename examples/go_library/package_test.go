@@ -33,9 +33,11 @@ func TestPackage(t *testing.T) {
 	}
 	// The code in C has to know the form of values of each Python.
 	for version, python := range nativetest.Pythons(t) {
-		t.Run("plain "+version, func(t *testing.T) {
-			run(t, nil, python, filepath.Join("testdata", "package.py"), "plain", dir)
-		})
+		for _, test := range []string{"plain", "callbacks"} {
+			t.Run("plain "+version+" "+test, func(t *testing.T) {
+				run(t, nil, python, filepath.Join("testdata", "package.py"), test, dir)
+			})
+		}
 	}
 }
 

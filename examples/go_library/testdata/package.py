@@ -215,6 +215,101 @@ def plain(g):
     assert not wrong, wrong
 
 
+def callbacks(g):
+    """C calls functions of Python for Go. What they get, return and raise is what code of Python would."""
+    import functools
+    import threading
+    import types
+    import weakref
+
+    import tvm_ffi
+
+    def of_python(f):
+        return next(x for x in gc.get_referents(f) if type(x) is types.FunctionType)
+
+    def outcome(f, *args):
+        try:
+            return repr(f(*args))
+        except BaseException as e:
+            return type(e), str(e), repr(e.__cause__), repr(e.__context__), [f.name for f in traceback.extract_tb(e.__traceback__)][-1]
+
+    class Whole(int):
+        def __call__(self, x):
+            return x + self
+
+    class Mine(Exception):
+        pass
+
+    class Maker(g.Point):
+        def __call__(self, x):
+            return x
+
+    def raising(e, cause=None):
+        def f(x):
+            raise e from cause
+
+        return f
+
+    point = g.Point(1, 2)
+    values = [0, -(2**63), 2**70, True, 1.5, None, "", "short", "long enough \u00e9", "a\0b", "\ud800", b"", b"a\0b and more", [1], (1, "x"), {"k": [1]},
+              [[[[[[[[[[[[[[[[[["deep"]]]]]]]]]]]]]]]]]], object(), point, print, Whole(3), tvm_ffi.Array([1]), Mine("a value")]  # fmt: skip
+    functions = [lambda x, v=v: v for v in values] + [raising(e) for e in (Mine("m"), KeyError("k"), KeyError(1), g.NotFoundError(name="y"), KeyboardInterrupt(), SystemExit(3))]
+    functions += [raising(Mine(), ValueError("cause")), lambda: 0, lambda x, y: 0, abs, int, Whole(2), functools.partial(max, 7), [1].index, g.Point(1, 2), g.adder(2), Maker(1, 2), 3, None, "f", [print]]
+    for f in functions:
+        assert outcome(g.apply, f, 1) == outcome(of_python(g.apply), f, 1), f
+        assert outcome(g.pairs, 1, f) == outcome(of_python(g.pairs), 1, f), f
+        if f is not None:
+            seen = [(repr(c), outcome(lambda: c(h, f)(1))) for c in (g.compose, of_python(g.compose)) for h in [lambda x: x]]
+            assert seen[0][1] == seen[1][1], (f, seen)
+    assert type(g.apply) is type(g.add) and g.apply(f=Whole(2), x=1) == g.apply(f=Whole(2), x=True + 0) == 3
+
+    # What a callback gets.
+    got = []
+    composed = g.compose(got.append, lambda x: x)
+    for x in values:
+        if x != "\ud800":
+            composed(x)
+            expected = []
+            of_python(g.compose)(expected.append, lambda x: x)(x)
+            assert repr(got[-1]) == repr(expected[-1]) and isinstance(expected[-1], type(got[-1])), (x, got, expected)
+    assert [type(x) for x in got if isinstance(x, (str, bytes))] == [str] * 4 + [bytes] * 2
+
+    # The same exception comes out. Nothing keeps it, nor the function.
+    e = Mine("same")
+    assert failure(g.apply, raising(e), 1) is e and "golib.go" in "".join(traceback.format_exception(type(e), e, e.__traceback__))
+    assert [f.name for f in traceback.extract_tb(e.__traceback__)][-1] == "f"
+    f = raising(Mine("freed"))
+    gone = weakref.ref(f), weakref.ref(failure(g.apply, f, 1))
+    assert str(failure(g.parallel, f, 3)).count("freed") >= 3
+    f = e = None
+    gc.collect()
+    assert not any(r() for r in gone), gone
+    composed = expected = got = None
+    for f in (lambda x: x), (lambda x: object()), (lambda x: 1 // 0):
+        for n in (100, 3000):
+            gc.collect()
+            before = len(gc.get_objects())
+            for _ in range(n):
+                outcome(g.apply, f, 1)
+            gc.collect()
+            assert len(gc.get_objects()) - before < 100, f
+
+    # Goroutines call it on threads of their own.
+    threads = set()
+    assert g.parallel(lambda x: threads.add(threading.get_ident()) or x, 200) == sum(range(200)) and threads
+    wrong = []
+
+    def work(i):
+        for k in range(300):
+            if g.parallel(lambda x: x + i, 4) != 6 + 4 * i or outcome(g.apply, raising(Mine(i)), 1)[:2] != (Mine, str(i)):
+                wrong.append(k)
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [t.start() for t in workers]
+    [t.join() for t in workers]
+    assert not wrong, wrong
+
+
 def iterators(g):
     ended = g.stopped(0)
     assert list(g.countdown(3)) == [3, 2, 1] and list(g.countdown(0)) == []

@@ -55,6 +55,8 @@ func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
 			letters.WriteByte('s')
 		case t.Kind == face.KindClass || t.Kind == face.KindOptional && t.Elems[0].Kind == face.KindClass:
 			letters.WriteByte('o')
+		case guarded(t):
+			letters.WriteByte('f')
 		default:
 			letters.WriteByte('v')
 		}
@@ -75,12 +77,18 @@ func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
 func passes(t *face.Type) bool {
 	switch t.Kind {
 	case face.KindAny, face.KindBool, face.KindInt, face.KindFloat, face.KindBigInt, face.KindString, face.KindBytes, face.KindEnum,
-		face.KindTuple, face.KindSequence, face.KindMapping, face.KindRecord, face.KindArray, face.KindMap, face.KindShape, face.KindClass:
+		face.KindTuple, face.KindSequence, face.KindMapping, face.KindRecord, face.KindArray, face.KindMap, face.KindShape, face.KindClass,
+		face.KindCallable, face.KindFunction:
 		return true
 	case face.KindOptional, face.KindUnion:
 		return slices.ContainsFunc(t.Elems, passes)
 	}
 	return false
+}
+
+// guarded reports whether an argument of type t is a function that may raise exceptions of Python.
+func guarded(t *face.Type) bool {
+	return t.Kind == face.KindCallable || t.Kind == face.KindFunction || t.Kind == face.KindOptional && guarded(t.Elems[0])
 }
 
 // def says how a function or method is written.
@@ -130,26 +138,22 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	if d.method {
 		args = append(args, "self")
 	}
-	guarded := f.Fails || f.Context || f.Packed
+	fails := f.Fails || f.Context || f.Packed
 	label := d.label
 	if label == "" {
 		label = d.name
 	}
 	for _, p := range params {
 		arg := p.name
-		t := p.Type
-		if t.Kind == face.KindOptional {
-			t = t.Elems[0]
-		}
 		w.bounded(indent, label, w.argsInC(f, d.method, d.convert) != "", p)
 		switch {
 		case p.Variadic:
 			arg = "*" + arg
-		case t.Kind == face.KindCallable || t.Kind == face.KindFunction:
-			guarded = true
+		case guarded(p.Type):
+			fails = true
 			w.pyf("%s%s = %s_errors.guard(%s)\n", indent, p.name, w.private, p.name)
-		case t.Kind == face.KindTensor:
-			guarded = true
+		case p.Type.Kind == face.KindTensor || p.Type.Kind == face.KindOptional && p.Type.Elems[0].Kind == face.KindTensor:
+			fails = true
 			tensors = append(tensors, fmt.Sprintf(", %s=%s", p.name, p.name))
 			if d.async {
 				arg = w.private + ".owned(" + arg + ")"
@@ -171,7 +175,7 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	if len(f.Results) > 0 || f.Packed {
 		call = "return " + call
 	}
-	if !guarded {
+	if !fails {
 		w.pyf("%s%s\n", indent, call)
 		return
 	}

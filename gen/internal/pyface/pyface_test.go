@@ -179,7 +179,7 @@ func everything() *face.Library {
 				{Name: "on", Type: of(face.KindBool), Default: &face.Value{Kind: face.KindBool, Text: "true"}}, {Name: "off", Type: of(face.KindBool), Default: &face.Value{Kind: face.KindBool, Text: "false"}},
 				{Name: "mode", Type: of(face.KindOptional, integer), Default: &face.Value{Kind: face.KindNone}}, {Name: "size", Type: of(face.KindOptional, integer), Default: &face.Value{Kind: face.KindInt, Text: "8"}}},
 				Results: []face.Result{{Name: "total", Type: integer}}},
-			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(face.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}},
+			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(face.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}, {Name: "f", Type: of(face.KindOptional, of(face.KindFunction))}},
 				Results: []face.Result{{Type: of(face.KindSequence, &face.Type{Kind: face.KindRecord, Record: limits})}}},
 			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "3"}}, {Name: "xs", Type: integer, Variadic: true}}},
 			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone), of(face.KindTuple, integer)))}},

@@ -36,6 +36,7 @@ typedef int (*visitor)(object*, void*);
   X(object*, PyObject_GetAttrString, (object*, const char*))        \
   X(int, PyObject_SetAttr, (object*, object*, object*))             \
   X(object*, PyObject_Repr, (object*))                              \
+  X(object*, PyObject_Str, (object*))                               \
   X(object*, PyObject_Call, (object*, object*, object*))            \
   X(object*, PyVectorcall_Call, (object*, object*, object*))        \
   X(object*, PyObject_CallFunctionObjArgs, (object*, ...))          \
@@ -62,10 +63,15 @@ typedef int (*visitor)(object*, void*);
   X(int, PyBytes_AsStringAndSize, (object*, char**, ssize*))        \
   X(object*, PyBytes_FromStringAndSize, (const char*, ssize))       \
   X(int, PyType_IsSubtype, (object*, object*))                      \
+  X(int, PyCallable_Check, (object*))                               \
   X(object*, PyErr_Occurred, (void))                                \
   X(void, PyErr_Clear, (void))                                      \
   X(void, PyErr_SetString, (object*, const char*))                  \
+  X(void, PyErr_Fetch, (object**, object**, object**))              \
+  X(void, PyErr_Restore, (object*, object*, object*))               \
   X(object*, PyErr_Format, (object*, const char*, ...))             \
+  X(int, PyGILState_Ensure, (void))                                 \
+  X(void, PyGILState_Release, (int))                                \
   X(void*, PyEval_SaveThread, (void))                               \
   X(void, PyEval_RestoreThread, (void*))
 #define VALUES(X)                                                                                  \
@@ -96,15 +102,17 @@ typedef struct { // an Array, with its elements behind it
   int64_t size, capacity;
   void (*end)(void*);
 } array;
-enum { NONE, INT, BOOL, FLOAT, RAW_STR = 8, SMALL_STR = 11, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, ARRAY = 71, MAP };
+enum { NONE, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
 
-#define TVM(X)                                                   \
-  X(int, TVMFFIObjectIncRef, (void*))                            \
-  X(int, TVMFFIObjectDecRef, (void*))                            \
-  X(void, TVMFFIErrorMoveFromRaised, (void**))                   \
-  X(int, TVMFFIStringFromByteArray, (const text*, any*))         \
-  X(int, TVMFFIBytesFromByteArray, (const text*, any*))          \
-  X(int, TVMFFIFunctionGetGlobal, (const text*, void**))         \
+#define TVM(X)                                                              \
+  X(int, TVMFFIObjectIncRef, (void*))                                       \
+  X(int, TVMFFIObjectDecRef, (void*))                                       \
+  X(void, TVMFFIErrorMoveFromRaised, (void**))                              \
+  X(void, TVMFFIErrorSetRaisedFromCStr, (const char*, const char*))         \
+  X(int, TVMFFIStringFromByteArray, (const text*, any*))                    \
+  X(int, TVMFFIBytesFromByteArray, (const text*, any*))                     \
+  X(int, TVMFFIFunctionGetGlobal, (const text*, void**))                    \
+  X(int, TVMFFIFunctionCreate, (void*, safe_call, void (*)(void*), void**)) \
   X(int, TVMFFIFunctionCall, (void*, const any*, int32_t, any*))
 
 static const char* const tvm_names[] = {TVM(NAME)};
@@ -124,8 +132,8 @@ typedef struct {
   safe_call target;
   void* self; // of target, which callee keeps
   object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL
-  object *params, *names, *defaults, *form, *failed, *taken, *bound;
-  const char* kinds; // of the parameters: s takes text without a copy, o objects; the last may be *
+  object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound;
+  const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks; the last may be *
   const char* shape; // of the result, or NULL; make ends what it describes, or is NULL
   ssize required, most;
 } function;
@@ -361,8 +369,10 @@ static object* result(function* f, const char* shape, const any* v) {
   case INT: return py.PyLong_FromLongLong(v->integer);
   case BOOL: return py.PyBool_FromLong(v->integer != 0);
   case FLOAT: return py.PyFloat_FromDouble(v->number);
+  case RAW_STR: t = (text){v->raw, strlen(v->raw)}; return py.PyUnicode_DecodeUTF8(t.data, (ssize)t.size, NULL);
   case STR: t = *(text*)(v->object + 1); // fallthrough
   case SMALL_STR: return py.PyUnicode_DecodeUTF8(t.data, (ssize)t.size, NULL);
+  case RAW_BYTES: t = *(text*)v->object; return py.PyBytes_FromStringAndSize(t.data, (ssize)t.size);
   case BYTES: t = *(text*)(v->object + 1); // fallthrough
   case SMALL_BYTES: return py.PyBytes_FromStringAndSize(t.data, (ssize)t.size);
   }
@@ -407,10 +417,10 @@ static int refuses(function* f, object* const* args, ssize n) {
   return k < n;
 }
 
-// ordinary calls the function of Python.
-static object* ordinary(function* f, object* const* args, size_t flags, object* names) {
+// call calls an object of Python.
+static object* call(object* f, object* const* args, size_t flags, object* names) {
   ssize n = (ssize)(flags << 1 >> 1), m = names == NULL ? 0 : py.PyTuple_Size(names);
-  if (vectorcall != NULL) return vectorcall(f->python, args, flags, names);
+  if (vectorcall != NULL) return vectorcall(f, args, flags, names);
   object *list = py.PyTuple_New(n), *named = py.PyDict_New(), *o = NULL;
   int ok = list != NULL && named != NULL;
   for (ssize i = 0; ok && i < n; i++) {
@@ -418,10 +428,126 @@ static object* ordinary(function* f, object* const* args, size_t flags, object* 
     ok = py.PyTuple_SetItem(list, i, args[i]) == 0;
   }
   for (ssize i = 0; ok && i < m; i++) ok = py.PyDict_SetItem(named, py.PyTuple_GetItem(names, i), args[n + i]) == 0;
-  if (ok) o = py.PyObject_Call(f->python, list, named);
+  if (ok) o = py.PyObject_Call(f, list, named);
   if (list != NULL) py.Py_DecRef(list);
   if (named != NULL) py.Py_DecRef(named);
   return o;
+}
+
+// python_of returns the function of Python. It raises an exception if the collector has it.
+static object* python_of(object* self) {
+  object* f = ((function*)self)->python;
+  if (f == NULL) py.PyErr_SetString(*py.PyExc_SystemError, "the function was deleted");
+  return f;
+}
+
+// ordinary calls the function of Python.
+static object* ordinary(function* f, object* const* args, size_t flags, object* names) { return call(f->python, args, flags, names); }
+
+// callback is a function of Python that Go calls. end is the Function that ends its calls where C cannot.
+typedef struct { function* f; object *callable, *end; } callback;
+
+// left is the result, or the exception, of the callback that end ends.
+static __thread struct { object *result, *type, *value, *traceback; } left;
+
+static object* function_left(object* self, object* none) {
+  (void)self, (void)none;
+  object* o = left.result;
+  if (o == NULL) py.PyErr_Restore(left.type, left.value, left.traceback); // takes them
+  left.result = left.type = left.value = left.traceback = NULL;
+  return o;
+}
+
+// raise_here raises the exception as an error, without code of Python: where that fails, such as at the limit of recursion.
+static void raise_here(void) {
+  object *type = NULL, *value = NULL, *traceback = NULL;
+  py.PyErr_Fetch(&type, &value, &traceback);
+  object *name = type == NULL ? NULL : py.PyObject_GetAttrString(type, "__name__"), *about = value == NULL ? NULL : py.PyObject_Str(value);
+  const char *kind = name == NULL ? NULL : py.PyUnicode_AsUTF8AndSize(name, NULL), *message = about == NULL ? NULL : py.PyUnicode_AsUTF8AndSize(about, NULL);
+  py.PyErr_Clear();
+  tvm.TVMFFIErrorSetRaisedFromCStr(kind == NULL ? "MemoryError" : kind, message == NULL ? "in a callback" : message);
+  object* all[] = {type, value, traceback, name, about};
+  for (int i = 0; i < 5; i++) {
+    if (all[i] != NULL) py.Py_DecRef(all[i]);
+  }
+}
+
+// end_callback ends a call with a result that C does not know, or with an exception.
+static int end_callback(callback* c, object* o, any* result) {
+  int code = -1;
+  left.result = o;
+  if (o == NULL) py.PyErr_Fetch(&left.type, &left.value, &left.traceback);
+  if (c->end == NULL) c->end = py.PyObject_CallFunctionObjArgs(c->f->ended, NULL);
+  if (c->end != NULL) code = tvm.TVMFFIFunctionCall(handle(c->end), NULL, 0, result);
+  else raise_here();
+  if ((o = function_left(NULL, NULL)) != NULL) py.Py_DecRef(o); // if it was not taken
+  py.PyErr_Clear();
+  return code;
+}
+
+// callback_call is the safe call of a callback. It runs on any thread.
+static int callback_call(void* self, const void* args, int32_t n, void* result_) {
+  callback* c = self;
+  int state = py.PyGILState_Ensure(), i = 0;
+  object *few[ARGUMENTS + 1], **given = n <= ARGUMENTS ? few : malloc((size_t)(n + 1) * sizeof(object*)), *o = NULL;
+  int ok = given != NULL && python_of((object*)c->f) != NULL;
+  for (; ok && i < n; i += ok) {
+    any v = ((const any*)args)[i];
+    if (v.type == MOVED) {
+      header** from = (header**)v.object;
+      v.object = *from;
+      *from = NULL;
+      v.type = v.object == NULL ? NONE : v.object->type;
+      given[i + 1] = result(c->f, "v", &v);
+      drop(&v);
+    } else {
+      given[i + 1] = result(c->f, "v", &v);
+    }
+    ok = given[i + 1] != NULL;
+  }
+  if (ok) o = call(c->callable, given + 1, (size_t)n | (size_t)1 << (sizeof(size_t) * 8 - 1), NULL);
+  while (i > 0) py.Py_DecRef(given[i--]);
+  if (given != few) free(given);
+  struct limits most = {16, 1 << 24};
+  any r = {.type = NONE};
+  int code = 0;
+  if (o != NULL && argument(o, 'o', &most, &r)) {
+    py.Py_DecRef(o);
+  } else {
+    r = (any){.type = NONE};
+    code = end_callback(c, o, &r);
+  }
+  *(any*)result_ = r;
+  py.PyGILState_Release(state);
+  return code;
+}
+
+// delete_callback runs on any thread.
+static void delete_callback(void* self) {
+  callback* c = self;
+  int state = py.PyGILState_Ensure();
+  py.Py_DecRef((object*)c->f);
+  py.Py_DecRef(c->callable);
+  if (c->end != NULL) py.Py_DecRef(c->end);
+  py.PyGILState_Release(state);
+  free(c);
+}
+
+// new_callback makes v of a function of Python. It returns 0 for all other values.
+static int new_callback(function* f, object* o, any* v) {
+  if (!py.PyCallable_Check(o) || py.PyType_IsSubtype(o->type, object_class)) return 0;
+  callback* c = malloc(sizeof *c);
+  if (c == NULL) return 0;
+  *c = (callback){f, o, NULL};
+  void* made;
+  if (tvm.TVMFFIFunctionCreate(c, callback_call, delete_callback, &made) != 0) {
+    free(c);
+    return no();
+  }
+  py.Py_IncRef((object*)f);
+  py.Py_IncRef(o);
+  *v = (any){.type = FUNCTION, .object = made};
+  return 1;
 }
 
 // run calls the library.
@@ -454,13 +580,6 @@ static ssize arrange(function* f, object* const* args, ssize n, object* names, o
   return count;
 }
 
-// python_of returns the function of Python. It raises an exception if the collector has it.
-static object* python_of(object* self) {
-  object* f = ((function*)self)->python;
-  if (f == NULL) py.PyErr_SetString(*py.PyExc_SystemError, "the function was deleted");
-  return f;
-}
-
 static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
@@ -472,13 +591,14 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
   object* const* given = names != NULL ? ordered : args;
   struct limits most = {16, 1 << 24};
-  for (const char* kind = f->kinds; i < n && argument(given[i], *kind, &most, &a[i]); i++) {
+  for (const char* kind = f->kinds; i < n && ((*kind == 'f' && new_callback(f, given[i], &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
     if (kind[1] != '*') kind++;
   }
   int code = i == n ? run(f, a, n, &r) : 0;
+  object* failed = code != 0 ? set_error(f, code) : NULL; // the callbacks have the exceptions
   for (ssize j = 0; j < i; j++) drop(&a[j]);
   if (i < n) return ordinary(f, args, flags, names);
-  if (code != 0) return set_error(f, code);
+  if (code != 0) return failed;
   object* with = f->shape == NULL ? f->convert : f->make;
   object* o = result(f, f->shape == NULL ? "v" : f->shape, &r);
   if (o == NULL && f->shape != NULL && !py.PyErr_Occurred()) { // Python says what is wrong with it
@@ -492,7 +612,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   return made;
 }
 
-#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->form, &f->failed, &f->taken, &f->bound}
+#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->form, &f->failed, &f->taken, &f->ended, &f->bound}
 
 static int function_clear(object* self) {
   function* f = (function*)self;
@@ -530,8 +650,8 @@ static object* function_new(object* type, object* args, object* options) {
   (void)options;
   function given = {.required = 0};
   long long target, handle, required;
-  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
-                           &required, &given.convert, &given.form, &given.make, &given.failed, &given.taken, &given.bound)) return NULL;
+  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOOOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
+                           &required, &given.convert, &given.form, &given.make, &given.failed, &given.taken, &given.ended, &given.bound)) return NULL;
   ssize n;
   if ((given.kinds = py.PyUnicode_AsUTF8AndSize(given.params, &n)) == NULL) return NULL;
   if (given.form == py._Py_NoneStruct) given.form = NULL;
@@ -613,6 +733,7 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   };
   static method methods[] = {
       {"__reduce_ex__", function_reduce, 1, NULL},
+      {"left", function_left, 4 | 0x20, NULL}, // METH_NOARGS, METH_STATIC
       {0},
   };
   static property properties[] = {

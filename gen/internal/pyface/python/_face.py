@@ -19,6 +19,11 @@ def _failed():
         reraise()
 
 
+def _ended():
+    """Returns the Function that ends the calls of a callback where C cannot: it returns or raises what C has left."""
+    return tvm_ffi.convert(_errors.Guard(_class.left))
+
+
 def _find():
     """Returns the symbols of the library and its class of functions, or None where Python or tvm_ffi is another one.
 
@@ -47,12 +52,12 @@ _symbols, _taken, _class = _find()
 def _made(f, callee, address, handle, params, required, convert):
     shape, make = getattr(convert, "shape", None), getattr(convert, "make", None)
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
-    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, shape, make, _failed, _taken, types.MethodType)
+    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, shape, make, _failed, _taken, _ended, types.MethodType)
 
 
 def _checked(f, params=""):
     """Is _tvmffi.checked. A function that requires 17 arguments, more than C takes, only looks at them."""
-    return _class(f, None, 0, 0, params, (), (), 17, None, None, None, _failed, _taken, types.MethodType)
+    return _class(f, None, 0, 0, params, (), (), 17, None, None, None, _failed, _taken, _ended, types.MethodType)
 
 
 if _class is not None:
@@ -63,7 +68,7 @@ if _class is not None:
 def function(symbol, params, required, convert=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
-    params has a letter for each parameter: s for a text, o for an object, v for another value, and * if the last one
+    params has a letter for each parameter: s for a text, o for an object, f for a function, v for another value, and * if the last one
     takes any number of arguments. convert makes the result of what tvm_ffi returns; with a shape, C makes it.
     """
     if _class is None:
