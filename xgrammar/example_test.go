@@ -21,13 +21,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer compiler.Release()
-	schema, err := xgrammar.SchemaOf[struct {
-		Year int `json:"year"`
-	}]()
-	if err != nil {
-		log.Fatal(err)
-	}
-	grammar, err := compiler.Compile(context.Background(), schema)
+	schema := `{"type": "object", "required": ["year"], "properties": {"year": {"type": "integer"}}}`
+	grammar, err := compiler.Compile(context.Background(), xgrammar.JSONSchema{Text: schema})
 	if err != nil {
 		log.Fatal(err) // for example: the schema is not valid
 	}
