@@ -235,7 +235,7 @@ func checkKernel(t *testing.T, s *rpc.Session, m *rpc.Module) {
 	}
 	defer timer.Release()
 	times, err := timer.Run(ctx, x, y)
-	if err != nil || len(times) != 3 || times.Min() <= 0 || times.Median() < times.Min() {
+	if err != nil || len(times) != 3 || slices.Min(times) <= 0 {
 		t.Errorf("the times are %v, %v", times, err)
 	}
 }

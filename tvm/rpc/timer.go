@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	tvmruntime "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
@@ -26,8 +25,6 @@ type TimerOptions struct {
 	// MinRepeat is the minimum time of a measurement, in whole milliseconds: Number grows until
 	// it is reached.
 	MinRepeat time.Duration
-	// ZeroTimeLimit ends a MinRepeat after this many measurements of zero time; 0 is 100.
-	ZeroTimeLimit int
 	// Cooldown is how long the server waits after each CooldownEvery measurements.
 	Cooldown      time.Duration
 	CooldownEvery int
@@ -59,12 +56,9 @@ func (m *Module) Timer(ctx context.Context, name string, o TimerOptions) (*Timer
 // TimerOf returns a timer of a function of a module of this process. The caller releases it.
 func TimerOf(m *tvmffi.Module, name string, o TimerOptions) (*Timer, error) {
 	device := cmp.Or(o.Device, tvmffi.CPU)
-	limit := o.ZeroTimeLimit
-	if limit == 0 {
-		limit = 100
-	}
+	const zeroTimes = 100 // measurements of zero time end a MinRepeat, as in Python
 	f, err := tvmruntime.RPCTimeEvaluator(m, name, int64(device.Type), int64(device.ID), int64(max(o.Number, 1)), int64(max(o.Repeat, 1)),
-		o.MinRepeat.Milliseconds(), int64(limit), o.Cooldown.Milliseconds(), int64(max(o.CooldownEvery, 1)), o.FlushCache, o.Prepare)
+		o.MinRepeat.Milliseconds(), zeroTimes, o.Cooldown.Milliseconds(), int64(max(o.CooldownEvery, 1)), o.FlushCache, o.Prepare)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +68,9 @@ func TimerOf(m *tvmffi.Module, name string, o TimerOptions) (*Timer, error) {
 // Release releases the timer on both sides.
 func (t *Timer) Release() { t.f.Release() }
 
-// Run calls the function with args, first once without measuring, and returns the measurements.
-func (t *Timer) Run(ctx context.Context, args ...any) (Times, error) {
+// Run calls the function with args, first once without measuring, and returns the measurements: times of one call of the
+// function, in whole nanoseconds.
+func (t *Timer) Run(ctx context.Context, args ...any) ([]time.Duration, error) {
 	result, err := t.f.Call(ctx, args...)
 	if err != nil {
 		return nil, err
@@ -87,59 +82,10 @@ func (t *Timer) Run(ctx context.Context, args ...any) (Times, error) {
 	if len(b)%8 != 0 {
 		return nil, fmt.Errorf("%w: a timer returned %d bytes, which are not float64 numbers", ErrProtocol, len(b))
 	}
-	times := make(Times, len(b)/8)
+	times := make([]time.Duration, len(b)/8)
 	for i := range times {
 		seconds := math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 		times[i] = time.Duration(math.Round(seconds * 1e9))
 	}
 	return times, nil
-}
-
-// Times are the measurements of one run, in nanoseconds for one call of the function.
-type Times []time.Duration
-
-// Min returns the shortest time, 0 if there is none.
-func (t Times) Min() time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	return slices.Min(t)
-}
-
-// Median returns the median of the times, 0 if there is none.
-func (t Times) Median() time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(t))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
-
-// Mean returns the mean of the times, 0 if there is none.
-func (t Times) Mean() time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	var sum time.Duration
-	for _, d := range t {
-		sum += d
-	}
-	return sum / time.Duration(len(t))
-}
-
-// Deviation returns the standard deviation of the times.
-func (t Times) Deviation() time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	mean, sum := float64(t.Mean()), 0.0
-	for _, d := range t {
-		sum += (float64(d) - mean) * (float64(d) - mean)
-	}
-	return time.Duration(math.Sqrt(sum / float64(len(t))))
-}
-
-// String describes the times: "best 1.2µs, median 1.3µs, mean 1.3µs ± 50ns of 10".
-func (t Times) String() string {
-	return fmt.Sprintf("best %v, median %v, mean %v ± %v of %d", t.Min(), t.Median(), t.Mean(), t.Deviation(), len(t))
 }
