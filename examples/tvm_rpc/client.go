@@ -159,11 +159,11 @@ func fail(ctx context.Context, session *rpc.Session, module *rpc.Module) error {
 	}
 	defer saxpy.Release()
 	_, err = saxpy.Call(ctx, 2.0, x, y)
-	text, remote := rpc.RemoteMessage(err)
-	if !remote {
+	var remote *tvmffi.Error
+	if !errors.As(err, &remote) || remote.Kind != "RPCError" {
 		return fmt.Errorf("a call with tensors that do not fit returned %w", err)
 	}
-	fmt.Println("an error of the server:", text)
+	fmt.Println("an error of the server:", remote.Message)
 	return nil
 }
 
@@ -175,10 +175,10 @@ func crash(ctx context.Context, _ *rpc.Session, module *rpc.Module) error {
 	}
 	defer f.Release()
 	_, err = f.Call(ctx)
-	text, _ := rpc.RemoteMessage(err)
-	fmt.Println("a crash on the server:", text)
-	_, err = f.Call(ctx)
 	var lost *rpc.ConnectionError
-	fmt.Println("the session is lost:", errors.As(err, &lost))
+	if !errors.As(err, &lost) {
+		return fmt.Errorf("a call that crashes returned %w", err)
+	}
+	fmt.Println("a crash on the server:", lost)
 	return nil
 }

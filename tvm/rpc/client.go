@@ -189,9 +189,9 @@ func (s *Session) Do(ctx context.Context, f func() error) error {
 			s.socket.abort()
 		})()
 	}
-	err := f()
+	err := short(f())
 	if err == nil || !s.socket.lost() && !stuck(err) {
-		return short(err)
+		return err
 	}
 	s.fail(fmt.Errorf("%w: %w", ErrLost, err))
 	return s.broken()
@@ -200,14 +200,10 @@ func (s *Session) Do(ctx context.Context, f func() error) error {
 // short returns err without TVM's prefix to the server's text, which repeats the kind.
 func short(err error) error {
 	e, ok := err.(*tvmffi.Error)
-	if !ok {
+	if !ok || e.Kind != "RPCError" {
 		return err
 	}
-	before, message, found := strings.Cut(e.Message, caught)
-	if e.Kind != "RPCError" || !found || before != "RPCError: " {
-		return err
-	}
-	return &tvmffi.Error{Kind: e.Kind, Message: message, Backtrace: e.Backtrace}
+	return &tvmffi.Error{Kind: e.Kind, Message: strings.TrimPrefix(e.Message, "RPCError: Error caught from RPC call:\n"), Backtrace: e.Backtrace}
 }
 
 // Module returns the module of the session, which serves functions that take a session. It

@@ -60,7 +60,7 @@
 // # Errors
 //
 // An error that code on the server raises is a *tvmffi.Error of kind "RPCError"; the session goes
-// on. [RemoteMessage] gives its text. If the connection fails, the error is a [*ConnectionError].
+// on. If the connection fails, the error is a [*ConnectionError].
 // The end of a server or a session is noticed at once, a vanished machine after the PeerTimeout
 // of the options. The end of a call's context ends the session. A call without a deadline waits
 // as long as the function computes.

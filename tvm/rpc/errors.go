@@ -3,9 +3,6 @@ package rpc
 import (
 	"errors"
 	"fmt"
-	"strings"
-
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 var (
@@ -42,21 +39,3 @@ func (e *ConnectionError) Error() string { return fmt.Sprintf("rpc: %s %s: %v", 
 
 // Unwrap returns the cause.
 func (e *ConnectionError) Unwrap() error { return e.Err }
-
-// caught is TVM's prefix for the text of a server.
-const caught = "Error caught from RPC call:\n"
-
-// RemoteMessage returns the message of an error that code on the server raised, and whether err
-// is one. Such an error is a *tvmffi.Error of kind "RPCError": the protocol carries only the
-// message, not the kind on the server.
-func RemoteMessage(err error) (string, bool) {
-	var e *tvmffi.Error
-	if !errors.As(err, &e) || e.Kind != "RPCError" {
-		return "", false
-	}
-	_, message, found := strings.Cut(e.Message, caught)
-	if !found {
-		message = e.Message
-	}
-	return message, true
-}

@@ -57,10 +57,7 @@ func ExampleDial() {
 		log.Fatal(err)
 	}
 	if _, err := scale.Call(ctx, x, 2.0); err != nil {
-		if text, remote := rpc.RemoteMessage(err); remote {
-			log.Fatal("the server said: ", text)
-		}
-		log.Fatal(err) // the connection is lost, for example
+		log.Fatal(err) // a *tvmffi.Error of kind "RPCError" is the server's; a *rpc.ConnectionError ends the session
 	}
 	fmt.Println(rpc.ReadSlice[float32](ctx, session, x))
 }

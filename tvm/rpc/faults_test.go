@@ -111,7 +111,7 @@ func TestKernelCrashes(t *testing.T) {
 	s := dial(t, server.Addr().String(), rpc.DialOptions{})
 	m := module(t, s)
 	_, err := function(t, m, "crash").Call(limited(t, 10*time.Second))
-	if text, ok := rpc.RemoteMessage(err); !ok || !strings.Contains(text, "the process of the session crashed") {
+	if !errors.Is(err, tvmffi.KindError("RPCError")) || !strings.Contains(err.Error(), "the process of the session crashed") {
 		t.Errorf("the error is %v", err)
 	}
 	if !isLost(err) {

@@ -3,12 +3,14 @@
 package rpc_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/rpc"
 )
 
@@ -35,7 +37,7 @@ func TestPythonCompiler(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := s.LoadModule(ctx, name)
-		if text, ok := rpc.RemoteMessage(err); !ok || !strings.Contains(text, name) {
+		if !errors.Is(err, tvmffi.KindError("RPCError")) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -173,7 +173,7 @@ func TestArchiveLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.LoadModule(ctx, "a.tar")
-	if text, ok := rpc.RemoteMessage(err); !ok || !strings.Contains(text, "more than 19 bytes, the MaxArchive") {
+	if !errors.Is(err, tvmffi.KindError("RPCError")) || !strings.Contains(err.Error(), "more than 19 bytes, the MaxArchive") {
 		t.Errorf("the error is %v", err)
 	}
 }

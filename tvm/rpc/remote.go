@@ -35,7 +35,7 @@ type Function struct {
 // Call calls the function on the server and waits for its result, within the limits of ctx as
 // [Session.Do] describes. The arguments may be numbers, strings, []byte, tensors and modules of
 // the session, devices of [Session.Device], data types and nil. The caller owns an object in the
-// result. An error of kind "RPCError" came from the server: see [RemoteMessage].
+// result. An error of kind "RPCError" came from the server.
 func (f *Function) Call(ctx context.Context, args ...any) (tvmffi.Any, error) {
 	if f.session == nil { // of TimerOf
 		return f.function.Call(args...)

@@ -179,15 +179,6 @@ func TestNil(t *testing.T) {
 	}
 }
 
-func TestRemoteMessage(t *testing.T) {
-	if text, ok := RemoteMessage(tvmffi.NewError("RPCError", "RPCError: Error caught from RPC call:\nno room")); text != "no room" || !ok {
-		t.Errorf("the message is %q, %v", text, ok)
-	}
-	if _, ok := RemoteMessage(tvmffi.NewError("ValueError", "no")); ok {
-		t.Error("an error of this process is remote")
-	}
-}
-
 // TestStuck knows the error of a send that the system gave up, which leaves half a request.
 func TestStuck(t *testing.T) {
 	if !stuck(tvmffi.NewError("InternalError", "Socket SockChannel::Send Error:Resource temporarily unavailable")) {
