@@ -22,9 +22,8 @@ const childSocket = 3
 
 // childTask is what the process of a session gets.
 type childTask struct {
-	Dir        string
-	MaxMemory  int64
-	MaxArchive int64
+	Dir       string
+	MaxMemory int64
 }
 
 func init() { child.Role(role, serveChild) }
@@ -58,7 +57,7 @@ func serveChild(text string) error {
 	if err := child.Prepare(role, loadDevices); err != nil {
 		return err
 	}
-	if err := (folder{task.Dir, task.MaxArchive}).register(); err != nil {
+	if err := folder(task.Dir).register(); err != nil {
 		return err
 	}
 	if err := os.Chdir(task.Dir); err != nil {
@@ -104,7 +103,7 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 
 // child starts the process of a session.
 func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.Cmd, error) {
-	task, err := json.Marshal(childTask{dir, s.config.MaxMemory, s.config.MaxArchive})
+	task, err := json.Marshal(childTask{dir, s.config.MaxMemory})
 	if err != nil {
 		return nil, err
 	}

@@ -41,9 +41,6 @@ type Config struct {
 	// MaxWaiting is how many further clients may wait, or be about to send their key; the server
 	// closes the connections of others at once. 0 is 1024.
 	MaxWaiting int
-	// MaxArchive limits the total size, in bytes, of the files in an archive that the server
-	// links. 0 is 1 GiB. An archive has at most 10,000 files.
-	MaxArchive int64
 	// HandshakeTimeout is how long a client may take to send its key; 0 is 10 seconds.
 	HandshakeTimeout time.Duration
 	// PeerTimeout is how long a client may read nothing, or be silent in the middle of a message, and its machine
@@ -87,7 +84,6 @@ func (c Config) complete() (Config, error) {
 	c.Addr = net.JoinHostPort(host, port)
 	c.MaxSessions = positive(c.MaxSessions, runtime.NumCPU())
 	c.MaxWaiting = positive(c.MaxWaiting, 1024)
-	c.MaxArchive = positive(c.MaxArchive, 1<<30)
 	c.MaxMessage = positive(c.MaxMessage, 1<<30)
 	c.HandshakeTimeout = positive(c.HandshakeTimeout, 10*time.Second)
 	c.PeerTimeout = positive(c.PeerTimeout, 30*time.Second)

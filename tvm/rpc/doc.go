@@ -54,7 +54,7 @@
 // WireGuard): Python's clients and the tracker have no TLS. Run the server as an unprivileged user.
 //
 // Beyond loopback, a relay in the server stands between a client and its session. It ends a client that sends half a
-// message, reads nothing or has no work. MaxMessage, MaxWaiting, MaxArchive and MaxMemory of a Config, and
+// message, reads nothing or has no work. MaxMessage, MaxWaiting and MaxMemory of a Config, and
 // MaxConnections of a TrackerConfig, limit mistaken clients; they do not stop the code that a hostile one uploads.
 //
 // # Errors

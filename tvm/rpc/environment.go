@@ -10,11 +10,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// A folder has the files of the session that this process serves, and a limit for the archives there.
-type folder struct {
-	dir        string
-	maxArchive int64
-}
+// A folder has the files of the session that this process serves.
+type folder string
 
 // register registers the functions that TVM expects of a server's program.
 func (d folder) register() error {
@@ -32,17 +29,17 @@ func (d folder) file(name string) (string, error) {
 	if name != "" && !filepath.IsLocal(name) {
 		return "", tvmffi.NewError("ValueError", fmt.Sprintf("the name %q leaves the folder of the session: pass a relative name without ..", name))
 	}
-	return filepath.Join(d.dir, name), nil
+	return filepath.Join(string(d), name), nil
 }
 
 // workPath returns the path of a file of the session, and makes its folder, but not the folder of the session, which may be
 // gone because the server is.
 func (d folder) workPath(name string) (string, error) {
 	file, err := d.file(name)
-	if err != nil || filepath.Dir(file) == d.dir || file == d.dir {
+	if err != nil || filepath.Dir(file) == string(d) || file == string(d) {
 		return file, err
 	}
-	root, err := os.OpenRoot(d.dir)
+	root, err := os.OpenRoot(string(d))
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +69,7 @@ func (d folder) linkedFile(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return linked(file, d.maxArchive)
+	return linked(file)
 }
 
 // downloadLinked returns the shared library of a file of the session.

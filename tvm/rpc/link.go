@@ -21,15 +21,13 @@ const linkTimeout = 2 * time.Minute
 // linked returns a shared library of file. This is file itself unless it is an object file or a
 // tar archive of some, which TVM exports without a linker: the C++ compiler of this machine links
 // these.
-//
-// The archive's files may have most bytes in total.
-func linked(file string, most int64) (string, error) {
+func linked(file string) (string, error) {
 	objects := []string{file}
 	switch filepath.Ext(file) {
 	case ".o":
 	case ".tar":
 		var err error
-		if objects, err = unpack(file, file+".d", most); err != nil {
+		if objects, err = unpack(file, file+".d", maxArchive); err != nil {
 			return "", fmt.Errorf("unpack %s: %w", filepath.Base(file), err)
 		}
 	default:
@@ -64,8 +62,11 @@ func findLinker() (string, error) {
 	return "", fmt.Errorf("this server has none of the C++ compilers %q to link the file: install one, or upload a shared library", names)
 }
 
-// maxArchiveFiles is how many files an archive may have.
-const maxArchiveFiles = 10_000
+// An archive may have that many bytes in its files, and that many files.
+const (
+	maxArchive      = 1 << 30
+	maxArchiveFiles = 10_000
+)
 
 // unpack writes the files of an archive into a folder, and returns their paths. It refuses an
 // archive whose files have more than most bytes in total, before it has written more.
@@ -94,7 +95,7 @@ func unpack(archive, dir string, most int64) (files []string, err error) {
 		case h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name):
 			return nil, fmt.Errorf("%q is not a file in the archive", h.Name)
 		case h.Size > left:
-			return nil, fmt.Errorf("the files of the archive have more than %d bytes, the MaxArchive of the server", most)
+			return nil, fmt.Errorf("the files of the archive have more than %d bytes", most)
 		case len(files) == maxArchiveFiles:
 			return nil, fmt.Errorf("the archive has more than %d files", maxArchiveFiles)
 		}

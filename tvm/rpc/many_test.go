@@ -3,8 +3,6 @@
 package rpc_test
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -151,31 +149,6 @@ func TestMostConnections(t *testing.T) {
 		t.Error("the log does not have the client that was refused")
 	}
 	tracker.Close()
-}
-
-// TestArchiveLimit uploads an archive that is larger than its server permits.
-func TestArchiveLimit(t *testing.T) {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	if err := w.WriteHeader(&tar.Header{Name: "a.o", Typeflag: tar.TypeReg, Size: 20}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(make([]byte, 20)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	server, _ := serve(t, rpc.Config{MaxArchive: 19})
-	s := dial(t, server.Addr().String(), rpc.DialOptions{})
-	ctx := limited(t, 30*time.Second)
-	if err := s.Upload(ctx, "a.tar", b.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	_, err := s.LoadModule(ctx, "a.tar")
-	if !errors.Is(err, tvmffi.KindError("RPCError")) || !strings.Contains(err.Error(), "more than 19 bytes, the MaxArchive") {
-		t.Errorf("the error is %v", err)
-	}
 }
 
 // TestNothingLeft counts what sessions of all kinds of ends leave in this process.

@@ -166,12 +166,12 @@ func TestServer_tracker(t *testing.T) {
 	if err != nil || len(summary.Servers) != 1 || summary.Servers[0].Key != "server:board" || fmt.Sprint(summary.Servers[0].Addr[0]) != "board.example" {
 		t.Errorf("the summary is %+v, %v", summary, err)
 	}
-	place, err := client.Place(t.Context(), "board", 1)
-	if err != nil || place.Addr != fmt.Sprintf("board.example:%d", s.Addr().(*net.TCPAddr).Port) || !strings.HasPrefix(place.Key, "board:") {
-		t.Fatalf("the place is %+v, %v", place, err)
+	addr, place, err := client.request(t.Context(), "board", 1)
+	if err != nil || addr != fmt.Sprintf("board.example:%d", s.Addr().(*net.TCPAddr).Port) || !strings.HasPrefix(place, "board:") {
+		t.Fatalf("the place is %s at %s, %v", place, addr, err)
 	}
 	queue("board", Queue{Free: 1})
-	if !s.admits(place.Key) || s.admits(place.Key) || s.admits("board") {
+	if !s.admits(place) || s.admits(place) || s.admits("board") {
 		t.Error("the key of a place admits not exactly one client")
 	}
 	end()
@@ -190,7 +190,7 @@ func TestTracker_order(t *testing.T) {
 	leave, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := client.Place(leave, "board", 9)
+		_, err := client.Request(leave, "board", 9)
 		left <- err
 	}()
 	queue("board", Queue{Pending: 1})
@@ -201,11 +201,11 @@ func TestTracker_order(t *testing.T) {
 	queue("board", Queue{})
 	for i, priority := range []int{1, 5, 3, 5} {
 		go func() {
-			place, err := client.Place(t.Context(), "board", priority)
+			_, place, err := client.request(t.Context(), "board", priority)
 			if err != nil {
 				t.Error(err)
 			}
-			got <- served{priority, place.Key}
+			got <- served{priority, place}
 		}()
 		queue("board", Queue{Pending: i + 1})
 	}
@@ -287,7 +287,7 @@ func TestTracker_clientErrors(t *testing.T) {
 		t.Errorf("something else than a tracker: %v", err)
 	}
 	l.Close()
-	_, err = client.Place(t.Context(), "board", 1)
+	_, err = client.Request(t.Context(), "board", 1)
 	if e, ok := errors.AsType[*ConnectionError](err); !ok || e.Op != `request of "board" from` || !strings.Contains(err.Error(), addr) {
 		t.Errorf("without a tracker: %v", err)
 	}

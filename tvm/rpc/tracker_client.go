@@ -25,14 +25,6 @@ type TrackerClient struct {
 	Attempts int
 }
 
-// A Place is a server that a tracker has assigned to one client, for one session.
-type Place struct {
-	// Addr is the address of the server, "host:port".
-	Addr string
-	// Key is the key to send to the server. It becomes void if it is not used within seconds.
-	Key string
-}
-
 // Summary lists the servers and clients of a tracker.
 type Summary struct {
 	// Queues are the keys of servers and waiting clients.
@@ -119,24 +111,14 @@ func (c *TrackerClient) try(ctx context.Context, f func() error) (err error) {
 
 // begin tries once to get a server and to begin a session.
 func (c *TrackerClient) begin(ctx context.Context, key string, priority int) (*Session, error) {
-	place, err := c.request(ctx, key, priority)
+	addr, place, err := c.request(ctx, key, priority)
 	if err != nil {
 		return nil, err
 	}
 	options := c.Options
-	options.Key = place.Key
+	options.Key = place
 	options.HandshakeTimeout = cmp.Or(options.HandshakeTimeout, 10*time.Second)
-	return Dial(ctx, place.Addr, options)
-}
-
-// Place waits for a free server like [TrackerClient.Request], but tries once and starts no
-// session.
-func (c *TrackerClient) Place(ctx context.Context, key string, priority int) (Place, error) {
-	place, err := c.request(ctx, key, priority)
-	if err != nil {
-		return Place{}, c.failed(ctx, "request of "+strconv.Quote(key)+" from", err)
-	}
-	return place, nil
+	return Dial(ctx, addr, options)
 }
 
 // Summary asks the tracker for its servers and waiting clients.
@@ -156,17 +138,16 @@ func (c *TrackerClient) failed(ctx context.Context, op string, err error) error 
 	return &ConnectionError{Op: op, Addr: c.Addr, Err: err}
 }
 
-func (c *TrackerClient) request(ctx context.Context, key string, priority int) (Place, error) {
-	var place []json.RawMessage
-	if err := c.ask(ctx, &place, trackerRequest, key, "", priority); err != nil {
-		return Place{}, err
+// request waits for a place: a server, and the key with which it takes one session, within seconds.
+func (c *TrackerClient) request(ctx context.Context, key string, priority int) (addr, place string, err error) {
+	var list []json.RawMessage
+	if err := c.ask(ctx, &list, trackerRequest, key, "", priority); err != nil {
+		return "", "", err
 	}
-	var host, matchKey string
+	var host string
 	var port uint16
-	if err := items(place, &host, &port, &matchKey); err != nil {
-		return Place{}, err
-	}
-	return Place{net.JoinHostPort(host, strconv.Itoa(int(port))), matchKey}, nil
+	err = items(list, &host, &port, &place)
+	return net.JoinHostPort(host, strconv.Itoa(int(port))), place, err
 }
 
 // ask makes a request whose answer is a list: the code and the value.

@@ -105,13 +105,13 @@ func TestTracker(t *testing.T) {
 
 // checkVoid asks for a place and does not use it: the server offers another one.
 func checkVoid(t *testing.T, c rpc.TrackerClient) {
-	place, err := c.Place(limited(t, 10*time.Second), "board", 1)
+	addr, place, err := c.Place(limited(t, 10*time.Second), "board", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	queue(t, c, "board", rpc.Queue{Free: 1})
 	queue(t, c, "board", rpc.Queue{Free: 2})
-	if _, err := rpc.Dial(limited(t, 5*time.Second), place.Addr, rpc.DialOptions{Key: place.Key}); !errors.Is(err, rpc.ErrKey) {
+	if _, err := rpc.Dial(limited(t, 5*time.Second), addr, rpc.DialOptions{Key: place}); !errors.Is(err, rpc.ErrKey) {
 		t.Errorf("with a void key: %v", err)
 	}
 }
@@ -178,7 +178,7 @@ func TestTrackerBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	early, err := client.Place(limited(t, 10*time.Second), "board", 1)
+	at, early, err := client.Place(limited(t, 10*time.Second), "board", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestTrackerBack(t *testing.T) {
 	if _, err := s.Call(limited(t, 10*time.Second), "runtime.NumThreads"); err != nil {
 		t.Errorf("the session without the tracker: %v", err)
 	}
-	late, err := rpc.Dial(limited(t, 10*time.Second), early.Addr, rpc.DialOptions{Key: early.Key})
+	late, err := rpc.Dial(limited(t, 10*time.Second), at, rpc.DialOptions{Key: early})
 	if err != nil {
 		t.Fatalf("a place from before: %v", err)
 	}
