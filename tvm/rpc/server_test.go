@@ -87,6 +87,7 @@ func TestServer_greeting(t *testing.T) {
 		"another program": {[]byte("GET / HTTP/1.1\r\n\r\n"), "", ErrProtocol.Error(), 0},
 		"silence":         {nil, "", "i/o timeout", 50 * time.Millisecond},
 		"half a greeting": {hello("client:board")[:9], "", "i/o timeout", 50 * time.Millisecond},
+		"a huge key":      {append(hello("")[:4], 0, 0, 0, 0x40), "", "a length of 1073741824, where 4096 is the limit", 0},
 	} {
 		s, end := guarded(t, Config{Key: "board", HandshakeTimeout: c.limit})
 		answer, err := io.ReadAll(connect(t, s, c.sent))
@@ -232,7 +233,7 @@ func TestTracker_order(t *testing.T) {
 
 // TestTracker_hostile: a peer that breaks the protocol is cut off, and the tracker goes on.
 func TestTracker_hostile(t *testing.T) {
-	client, queue := tracked(t)
+	client, _ := tracked(t)
 	message := func(text string) []byte {
 		b := binary.LittleEndian.AppendUint32(nil, uint32(trackerMagic))
 		return append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
@@ -246,7 +247,13 @@ func TestTracker_hostile(t *testing.T) {
 		"a code that is text": message(`["3"]`),
 		"too few items":       message(`[3,"board"]`),
 		"a port that is text": message(`[3,"board",["x","board:1"],null]`),
+		"a wrong port":        message(`[3,"board",[100000,"board:1"],null]`),
+		"another key":         message(`[3,"board",[1,"b:1"],null]`),
+		"a wrong request":     message(`[4,1,2,"x"]`),
+		"a huge key":          message(`[4,"` + strings.Repeat("k", 1<<13) + `","",1]`),
+		"a wrong info":        message(`[5,{"key":7}]`),
 		"a huge length":       append(message("")[:4], 0xff, 0xff, 0xff, 0x7f),
+		"a negative length":   append(message("")[:4], 0xff, 0xff, 0xff, 0xff),
 	} {
 		conn, err := net.Dial("tcp", client.Addr)
 		if err != nil {
@@ -261,7 +268,9 @@ func TestTracker_hostile(t *testing.T) {
 		}
 		conn.Close()
 	}
-	queue("board", Queue{})
+	if s, err := client.Summary(t.Context()); err != nil || len(s.Queues)+len(s.Servers) != 0 {
+		t.Errorf("the tracker knows %+v, %v", s, err)
+	}
 }
 
 // TestTracker_clientErrors: the error of a client names the tracker and the request.

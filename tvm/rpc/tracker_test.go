@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -97,7 +95,6 @@ func TestTracker(t *testing.T) {
 				t.Errorf("without the key of the tracker: %v", err)
 			}
 			checkVoid(t, client)
-			checkPriority(t, client)
 			checkGone(t, client)
 		})
 	}
@@ -114,44 +111,6 @@ func checkVoid(t *testing.T, c rpc.TrackerClient) {
 	if _, err := rpc.Dial(limited(t, 5*time.Second), addr, rpc.DialOptions{Key: place}); !errors.Is(err, rpc.ErrKey) {
 		t.Errorf("with a void key: %v", err)
 	}
-}
-
-// checkPriority lets clients wait, and looks at the order in which they are served.
-func checkPriority(t *testing.T, c rpc.TrackerClient) {
-	ctx := limited(t, 60*time.Second)
-	var held []*rpc.Session
-	for range 2 {
-		s, err := c.Request(ctx, "board", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, s)
-	}
-	var mu sync.Mutex
-	var order []int
-	var all sync.WaitGroup
-	for i, priority := range []int{1, 5, 3, 5} {
-		all.Go(func() {
-			s, err := c.Request(ctx, "board", priority)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			mu.Lock()
-			order = append(order, priority)
-			mu.Unlock()
-			time.Sleep(50 * time.Millisecond)
-			s.Close()
-		})
-		queue(t, c, "board", rpc.Queue{Pending: i + 1})
-	}
-	held[0].Close()
-	all.Wait()
-	held[1].Close()
-	if !slices.Equal(order, []int{5, 5, 3, 1}) {
-		t.Errorf("the clients were served in the order %v", order)
-	}
-	queue(t, c, "board", rpc.Queue{Free: 2})
 }
 
 // checkGone lets a client wait for a server that does not exist, until it gives up.
