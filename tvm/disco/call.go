@@ -23,9 +23,6 @@ type Function struct{ name string }
 // missing name fails only that call.
 func (s *Session) Function(name string) *Function { return &Function{name} }
 
-// Name returns the name.
-func (f *Function) Name() string { return f.name }
-
 func (f *Function) callee() (any, string) { return f.name, f.name }
 
 // DRef stands for one value on each worker, usually the result of a call. The workers keep the values
@@ -266,8 +263,7 @@ func (s *Session) ask(ctx context.Context, command string, args []any, read func
 }
 
 // Sync waits until the workers have done all calls so far. It returns the failures since the last Sync,
-// joined, each a *[WorkerError]: errors.As finds the first one. The first sixteen of each worker are
-// kept. The text has equal reports of several workers once, with their numbers.
+// joined, each a *[WorkerError]: errors.As finds the first one. The first four of each worker are kept.
 //
 // If ctx ends first, Sync returns an error that wraps its cause.
 func (s *Session) Sync(ctx context.Context) error {
@@ -286,14 +282,7 @@ func (s *Session) Sync(ctx context.Context) error {
 		return err
 	}
 	reports, err := askAll(ctx, s, "report", decodeFailures)
-	all := failures(slices.Concat(reports...))
-	if err != nil {
-		all = append(all, err)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all
+	return errors.Join(append(slices.Concat(reports...), err)...)
 }
 
 // askAll runs a command on the workers and lets read read the result of each. If a worker has

@@ -242,20 +242,3 @@ const (
 	Max
 	Average
 )
-
-// String returns the name of the operator.
-func (op ReduceOp) String() string {
-	switch op {
-	case Sum:
-		return "sum"
-	case Product:
-		return "product"
-	case Min:
-		return "min"
-	case Max:
-		return "max"
-	case Average:
-		return "average"
-	}
-	return fmt.Sprintf("ReduceOp(%d)", int64(op))
-}

@@ -234,9 +234,9 @@ func (g *group) operate(name string, op ReduceOp, inGroup bool, from, to *tvmffi
 	if name == "allreduce" {
 		d := from.DataType()
 		if folds[d] == nil || op < Sum || op > Average || d != to.DataType() || op == Average && d.IsInteger() { // their sum may have no place
-			return fmt.Errorf("numbers of type %v cannot be reduced by %v to %v", d, op, to.DataType())
+			return fmt.Errorf("numbers of type %v cannot be reduced by ReduceOp(%d) to %v", d, op, to.DataType())
 		}
-		p.Op += fmt.Sprintf(" by %v of %v", op, d)
+		p.Op += fmt.Sprintf(" by ReduceOp(%d) of %v", op, d)
 	}
 	parts, err := g.exchange(p)
 	if err != nil || !p.Takes {

@@ -228,13 +228,13 @@ func TestReduce_refused(t *testing.T) {
 	}
 	reduce := func(op ReduceOp, from, to *tvmffi.Tensor) error { return g.operate("allreduce", op, false, from, to) }
 	for want, err := range map[string]error{
-		"numbers of type int8 cannot be reduced by ReduceOp(9) to int8": reduce(9, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 2)),
-		"numbers of type int8 cannot be reduced by average to int8":     reduce(Average, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 2)),
-		"the worker has no tensor for the source":                       reduce(Sum, nil, tensor(tvmffi.Int8, 2)),
-		"the worker has no tensor for the result":                       reduce(Sum, tensor(tvmffi.Int8, 2), nil),
-		"numbers of type int32 cannot be reduced by sum to uint32":      reduce(Sum, tensor(tvmffi.Int32, 1), tensor(tvmffi.Uint32, 1)),
-		"numbers of type bool cannot be reduced by sum to bool":         reduce(Sum, tensor(tvmffi.Bool, 2), tensor(tvmffi.Bool, 2)),
-		"the source has 3 bytes, expected 2 for each of 1 workers":      g.operate("scatter", 0, false, tensor(tvmffi.Int8, 3), tensor(tvmffi.Int8, 2)),
+		"numbers of type int8 cannot be reduced by ReduceOp(9) to int8":    reduce(9, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 2)),
+		"numbers of type int8 cannot be reduced by ReduceOp(4) to int8":    reduce(Average, tensor(tvmffi.Int8, 2), tensor(tvmffi.Int8, 2)),
+		"the worker has no tensor for the source":                          reduce(Sum, nil, tensor(tvmffi.Int8, 2)),
+		"the worker has no tensor for the result":                          reduce(Sum, tensor(tvmffi.Int8, 2), nil),
+		"numbers of type int32 cannot be reduced by ReduceOp(0) to uint32": reduce(Sum, tensor(tvmffi.Int32, 1), tensor(tvmffi.Uint32, 1)),
+		"numbers of type bool cannot be reduced by ReduceOp(0) to bool":    reduce(Sum, tensor(tvmffi.Bool, 2), tensor(tvmffi.Bool, 2)),
+		"the source has 3 bytes, expected 2 for each of 1 workers":         g.operate("scatter", 0, false, tensor(tvmffi.Int8, 3), tensor(tvmffi.Int8, 2)),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -78,42 +76,6 @@ func (e *WorkerError) Error() string {
 // Unwrap returns Err.
 func (e *WorkerError) Unwrap() error { return e.Err }
 
-// failures are the errors that Sync returns. Its text has equal reports of several workers once.
-type failures []error
-
-// Error has a line for each text, with the numbers of its workers.
-func (all failures) Error() string {
-	workers, order := map[string][]string{}, []string{}
-	for _, err := range all {
-		text, number := err.Error(), ""
-		if e, ok := err.(*WorkerError); ok {
-			number = strconv.Itoa(e.Worker)
-			text = strings.TrimPrefix(text, "worker "+number+": ")
-		}
-		if workers[text] == nil {
-			order = append(order, text)
-		}
-		if !slices.Contains(workers[text], number) {
-			workers[text] = append(workers[text], number)
-		}
-	}
-	for i, text := range order {
-		numbers := workers[text]
-		last := len(numbers) - 1
-		switch {
-		case numbers[0] == "":
-		case last == 0:
-			order[i] = "worker " + numbers[0] + ": " + text
-		default:
-			order[i] = "workers " + strings.Join(numbers[:last], ", ") + " and " + numbers[last] + ": " + text
-		}
-	}
-	return strings.Join(order, "\n")
-}
-
-// Unwrap returns the errors.
-func (all failures) Unwrap() []error { return all }
-
 // ExitError says that the process of a worker, or the node that it was on, has ended before the
 // session did.
 type ExitError struct {
@@ -131,10 +93,7 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("the process has ended: %s; it wrote:\n%s", e.Status, strings.TrimRight(e.Output, "\n"))
 }
 
-// These errors are found by errors.Is.
-var (
-	// ErrClosed is the error of every use of a closed session.
-	ErrClosed = errors.New("the session is closed")
-)
+// ErrClosed is the error of every use of a closed session.
+var ErrClosed = errors.New("the session is closed")
 
 var errClosed = errors.New("the collective operations have ended, because the session is closed")

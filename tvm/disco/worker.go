@@ -163,7 +163,7 @@ func (w *worker) fail(f failure) any {
 }
 
 // maxFailures bounds the failures that a worker keeps for a controller that never asks.
-const maxFailures = 16
+const maxFailures = 4
 
 func (w *worker) run(name string, function tvmffi.Any, args []tvmffi.Any) (any, error) {
 	if command := commands[name]; command != nil {
