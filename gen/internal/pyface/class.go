@@ -157,6 +157,13 @@ func (c *classWriter) init(params []parameter) {
 	}
 	c.pyif("    def __init__(%s) -> None: ...\n", c.signature(params, true, true))
 	c.pyf("\n    def __init__(%s) -> None:\n", c.signature(params, true, false))
+	object := "+"
+	if c.Constructor != nil {
+		object = "-"
+	}
+	if args := forC(object, params, c.Constructor == nil); args != "" && (c.Constructor == nil || !c.Constructor.Context) {
+		c.called = append(c.called, fmt.Sprintf("%s_face.constructor(%s, %s)\n", c.private, c.name, args))
+	}
 	call := "self.__ffi_init__("
 	if slices.ContainsFunc(params, func(p parameter) bool { return p.unknown }) {
 		call = c.private + ".construct(self, "
@@ -184,7 +191,7 @@ func (c *classWriter) init(params []parameter) {
 		c.pyf("%s", docstring("        ", doc))
 		for _, p := range params {
 			c.bounded("        ", c.name, false, p)
-			if p.Type.Kind == face.KindCallable || p.Type.Kind == face.KindFunction {
+			if guarded(p.Type) {
 				c.pyf("        %[1]s = %[2]s_errors.guard(%[1]s)\n", p.name, c.private)
 			}
 		}
@@ -297,6 +304,8 @@ func (c *classWriter) special() {
 func (c *classWriter) connect(aliases [][2]string) {
 	if len(c.order) > 0 {
 		c.pyf("\n\n%s\n", c.assignment("members", c.order, func(name string) string { return c.targets[name] }))
+	} else if len(c.called) > 0 {
+		c.pyf("\n\n")
 	}
 	for _, line := range c.called {
 		c.pyf("%s", line)

@@ -37,39 +37,46 @@ func (w *writer) inC(f *face.Function, convert string) string {
 // argsInC describes the parameters and the result of f for C, or returns "" if every call needs
 // code of Python, as one that Ctrl-C interrupts does.
 func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
-	if f.Context {
+	object := ""
+	if method {
+		object = "o"
+	}
+	args := forC(object, w.parameters(f, method), false)
+	if args == "" || f.Context {
 		return ""
 	}
-	var letters strings.Builder
-	required := 0
-	if method {
-		letters.WriteByte('o')
-		required++
+	if convert != "" {
+		args += ", " + convert
 	}
-	for _, p := range w.parameters(f, method) {
-		if !passes(p.Type) {
-			return ""
-		}
+	return args
+}
+
+// forC describes parameters for C, after the letter of an object, or returns "" if every call needs code of Python.
+// Keywords with defaults are left out: C leaves calls with them to Python. Fields are as tvm_ffi passes them.
+func forC(object string, params []parameter, fields bool) string {
+	letters, required := object, len(object)
+	for _, p := range params {
 		switch t := p.Type; {
-		case t.Kind == face.KindString:
-			letters.WriteByte('s')
+		case p.kwOnly && (p.Default != nil || p.unknown):
+			continue
+		case p.kwOnly || !passes(t):
+			return ""
+		case t.Kind == face.KindString && !fields:
+			letters += "s"
 		case t.Kind == face.KindClass || t.Kind == face.KindOptional && t.Elems[0].Kind == face.KindClass:
-			letters.WriteByte('o')
-		case guarded(t):
-			letters.WriteByte('f')
+			letters += "o"
+		case guarded(t) && !fields:
+			letters += "f"
 		default:
-			letters.WriteByte('v')
+			letters += "v"
 		}
 		if p.Variadic {
-			letters.WriteByte('*')
-		} else if p.Default == nil {
+			letters += "*"
+		} else if p.Default == nil && !p.unknown {
 			required++
 		}
 	}
-	if convert != "" {
-		convert = ", " + convert
-	}
-	return fmt.Sprintf("%s, %d%s", quote(letters.String()), required, convert)
+	return fmt.Sprintf("%s, %d", quote(letters), required)
 }
 
 // passes reports whether an argument of type t may be a number, a text, bytes, None, a list, tuple

@@ -131,9 +131,10 @@ typedef struct {
   object* weak;
   safe_call target;
   void* self; // of target, which callee keeps
-  object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL
+  object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class
   object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound;
-  const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks; the last may be *
+  const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks; the last may be *;
+                     // the first is - for an object to make, and + where no code of Go does it
   const char* shape; // of the result, or NULL; make ends what it describes, or is NULL
   ssize required, most;
 } function;
@@ -402,16 +403,34 @@ static int unmade(object* o, struct limits* most) {
   return found;
 }
 
+// is_made raises a TypeError for an object with a handle.
+static int is_made(object* o) {
+  if (handle(o) == NULL) return 0;
+  py.PyErr_Format(*py.PyExc_TypeError, "%R.__init__() was called before: the object is made", o->type);
+  return 1;
+}
+
+// construct gives o, which has no handle, the object that the library has made.
+static object* construct(function* f, object* o, any v) {
+  if (is_made(o)) { // by another thread
+    drop(&v);
+    return NULL;
+  }
+  any before = pending;
+  pending = v;
+  object* none = py.PyObject_CallFunctionObjArgs(f->make, o, f->taken, NULL); // tvm_ffi keeps objects of its own with v
+  drop(&pending); // if it was not taken
+  pending = before;
+  return none;
+}
+
 // checks is the number of required arguments of a function that only looks at them: tvm_ffi ends the process for an
 // object that was not made. If the parameters are -, it makes the first one.
 enum { checks = ARGUMENTS + 1 };
 
 static int refuses(function* f, object* const* args, ssize n) {
   ssize k = 0;
-  if (*f->kinds == '-' && n > 0 && py.PyType_IsSubtype(args[0]->type, object_class) && handle(args[k++]) != NULL) {
-    py.PyErr_Format(*py.PyExc_TypeError, "%R.__init__() was called before: the object is made", args[0]->type);
-    return 1;
-  }
+  if (*f->kinds == '-' && n > 0 && py.PyType_IsSubtype(args[0]->type, object_class) && is_made(args[k++])) return 1;
   struct limits most = {1000, 1 << 24};
   while (k < n && !unmade(args[k], &most)) k++;
   return k < n;
@@ -552,7 +571,7 @@ static int new_callback(function* f, object* o, any* v) {
 
 // run calls the library.
 static int run(function* f, const any* args, ssize n, any* r) {
-  if (!release) return f->target(f->self, args, (int32_t)n, r);
+  if (!release || *f->kinds == '+') return f->target(f->self, args, (int32_t)n, r);
   void* thread = py.PyEval_SaveThread();
   int code = f->target(f->self, args, (int32_t)n, r);
   py.PyEval_RestoreThread(thread);
@@ -591,14 +610,18 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
   object* const* given = names != NULL ? ordered : args;
   struct limits most = {16, 1 << 24};
-  for (const char* kind = f->kinds; i < n && ((*kind == 'f' && new_callback(f, given[i], &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
+  ssize init = *f->kinds == '-' || *f->kinds == '+';
+  if (init && (given[0]->type != f->convert || handle(given[0]) != NULL)) return ordinary(f, args, flags, names);
+  for (const char* kind = f->kinds + (i = init); i < n && ((*kind == 'f' && new_callback(f, given[i], &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
     if (kind[1] != '*') kind++;
   }
-  int code = i == n ? run(f, a, n, &r) : 0;
-  object* failed = code != 0 ? set_error(f, code) : NULL; // the callbacks have the exceptions
-  for (ssize j = 0; j < i; j++) drop(&a[j]);
-  if (i < n) return ordinary(f, args, flags, names);
+  int code = i == n ? run(f, a + init, n - init, &r) : 0;
+  int left_to_python = i < n || (code != 0 && *f->kinds == '+' && !no()); // tvm_ffi raises such an error itself
+  object* failed = code != 0 && !left_to_python ? set_error(f, code) : NULL; // the callbacks have the exceptions
+  for (ssize j = init; j < i; j++) drop(&a[j]);
+  if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
+  if (init) return construct(f, given[0], r);
   object* with = f->shape == NULL ? f->convert : f->make;
   object* o = result(f, f->shape == NULL ? "v" : f->shape, &r);
   if (o == NULL && f->shape != NULL && !py.PyErr_Occurred()) { // Python says what is wrong with it

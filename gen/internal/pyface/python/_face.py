@@ -49,8 +49,8 @@ def _find():
 _symbols, _taken, _class = _find()
 
 
-def _made(f, callee, address, handle, params, required, convert):
-    shape, make = getattr(convert, "shape", None), getattr(convert, "make", None)
+def _made(f, callee, address, handle, params, required, convert, make=None):
+    shape, make = (None, make) if make else (getattr(convert, "shape", None), getattr(convert, "make", None))
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
     return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, shape, make, _failed, _taken, _ended, types.MethodType)
 
@@ -83,3 +83,11 @@ def method(cls, name, callee, params, required, convert=None):
         f = cls.__dict__[name]
         g = _made(getattr(f, "fget", f), callee, 0, callee.__chandle__(), params, required, convert)
         setattr(cls, name, property(g, doc=f.__doc__) if isinstance(f, property) else g)
+
+
+def constructor(cls, params, required):
+    """Does the same for __init__, for objects of the class itself. The letter of the object is -, or + where no code of Go runs."""
+    info = cls.__tvm_ffi_type_info__
+    inits = [m.func for m in info.methods if m.name == "__ffi_init__"] or [core._lookup_type_attr(info.type_index, "__ffi_init__")]
+    if _class is not None and inits[0] is not None:
+        cls.__init__ = _made(cls.__init__, inits[0], 0, inits[0].__chandle__(), params, required, cls, core.CObject.__init_handle_by_constructor__)
