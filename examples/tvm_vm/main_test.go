@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"main(x: R.Tensor((n, 4)", "scores: float32[2, 3]@cpu:0\n[[-0.3409, -0.5267, -0.2283],\n [-0.2522, -0.5032, -0.2916]]\n",
+		"main(x, w1, b1, w2, b2, w3, b3)\n", "scores: float32[2, 3]@cpu:0\n[[-0.3409, -0.5267, -0.2283],\n [-0.2522, -0.5032, -0.2916]]\n",
 		"hidden layer: float32[2, 16]@cpu:0\n", "\nrelu     2 calls", "\nrefused: vm: call main: ValueError: ", "param=x",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -13,7 +13,7 @@
 //
 // # Functions
 //
-// [Executable.Signatures] returns the parameter names and types of an executable's functions.
+// [Executable.Signatures] returns the parameter names of an executable's functions.
 // [Function.Call] passes its arguments to one call, and [Function.Args] gives them by name. [Function.SetInput], [Function.Invoke] and
 // [Function.Output] keep arguments and results in the machine, which copies the arguments to its
 // first device.

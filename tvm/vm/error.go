@@ -12,7 +12,7 @@ type Error struct {
 	Err error
 }
 
-// Error returns the text of the error, such as "vm: call main: got 1 argument, expected 2 (x, w)".
+// Error returns the text of the error, such as "vm: call main: the number of arguments is 1, expected 2: main(x, w)".
 func (e *Error) Error() string { return fmt.Sprintf("vm: %s %s: %v", e.Op, e.Name, e.Err) }
 
 // Unwrap returns the cause.

@@ -65,20 +65,10 @@ func (e *Executable) Text() (string, error) {
 	return text, fail("text of", e.name, err)
 }
 
-// Stats returns the constants and the names of the functions in a readable form.
-func (e *Executable) Stats() (string, error) {
-	text, err := call[string](e.module, "stats")
-	return text, fail("statistics of", e.name, err)
-}
-
 // Signatures returns the signatures of the executable's functions, sorted by name, without
 // kernels and functions of the runtime.
 func (e *Executable) Signatures() ([]Signature, error) {
 	text, err := e.Text()
-	if err != nil {
-		return nil, err
-	}
-	stats, err := e.Stats()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +79,7 @@ func (e *Executable) Signatures() ([]Signature, error) {
 	defer machine.Release()
 	var all []Signature
 	for _, name := range functionNames(text) {
-		s, err := signatureOf(machine, name, stats)
+		s, err := signatureOf(machine, name)
 		if err != nil {
 			return nil, fail("signature of", name, err)
 		}

@@ -28,18 +28,14 @@ func (m *Machine) Function(name string) (*Function, error) {
 		}
 		return nil, fail("find", name, err)
 	}
-	stats, err := m.executable.Stats()
-	if err != nil {
-		return nil, err
-	}
-	signature, err := signatureOf(m.module, name, stats)
+	signature, err := signatureOf(m.module, name)
 	if err != nil {
 		return nil, fail("find", name, err)
 	}
 	return &Function{m, signature, f}, nil
 }
 
-// Signature returns the parameter names and types. The caller must not change it.
+// Signature returns the parameter names. The caller must not change it.
 func (f *Function) Signature() Signature { return f.signature }
 
 // Call calls the function, which borrows args: tensors on the first device of the machine,
@@ -65,14 +61,14 @@ func (f *Function) Call(args ...any) (tvmffi.Any, error) {
 func (f *Function) Args(named map[string]any, first ...any) ([]any, error) {
 	args, used := first[:len(first):len(first)], 0
 	for _, p := range f.signature.Params[min(len(first), len(f.signature.Params)):] {
-		if arg, ok := named[p.Name]; ok {
+		if arg, ok := named[p]; ok {
 			args, used = append(args, arg), used+1
 			continue
 		}
-		return nil, fail("call", f.signature.Name, fmt.Errorf("there is no argument for %s (%s)", p.Name, f.signature.names()))
+		return nil, fail("call", f.signature.Name, fmt.Errorf("there is no argument for %s of %v", p, f.signature))
 	}
 	if used < len(named) {
-		return nil, fail("call", f.signature.Name, fmt.Errorf("%d of the named arguments are not parameters, or stand first too (%s)", len(named)-used, f.signature.names()))
+		return nil, fail("call", f.signature.Name, fmt.Errorf("%d of the named arguments are not parameters, or stand first too: %v", len(named)-used, f.signature))
 	}
 	return args, nil
 }
@@ -92,7 +88,7 @@ func (f *Function) Save(name string, args ...any) (*Function, error) {
 	if err != nil {
 		return nil, fail("save", f.signature.Name, err)
 	}
-	return &Function{f.machine, Signature{Name: name, Result: f.signature.Result}, saved}, nil
+	return &Function{f.machine, Signature{Name: name}, saved}, nil
 }
 
 // Timer returns a timer of the function, as rpc.Module.Timer does for one of a server. Its Run takes the arguments of
@@ -129,7 +125,7 @@ func (f *Function) CallTensor(args ...any) (*tvmffi.Tensor, error) {
 // count returns an error unless args are as many as the parameters.
 func (f *Function) count(op string, args []any) error {
 	if n := len(f.signature.Params); len(args) != n {
-		return fail(op, f.signature.Name, fmt.Errorf("the number of arguments is %d, expected %d (%s)", len(args), n, f.signature.names()))
+		return fail(op, f.signature.Name, fmt.Errorf("the number of arguments is %d, expected %d: %v", len(args), n, f.signature))
 	}
 	return nil
 }

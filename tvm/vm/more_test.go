@@ -22,7 +22,7 @@ func TestMore(t *testing.T) {
 	main := find(t, m, "main")
 	named := map[string]any{}
 	for i, p := range main.Signature().Params[2:] {
-		named[p.Name] = args[2+i]
+		named[p] = args[2+i]
 	}
 	all, err := main.Args(named, args[:2]...)
 	if err != nil {
