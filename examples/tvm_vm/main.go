@@ -159,14 +159,14 @@ func (n *network) stateful(out io.Writer, machine *vm.Machine, x *tvmffi.Tensor)
 func (n *network) measure(out io.Writer, machine *vm.Machine, x *tvmffi.Tensor) error {
 	var begin time.Time
 	calls, spent := map[string]int{}, map[string]time.Duration{}
-	hook := func(e vm.Event) (vm.Action, error) {
+	hook := func(e vm.Event) error {
 		if e.Before {
 			begin = time.Now()
 		} else {
 			calls[e.Function]++
 			spent[e.Function] += time.Since(begin)
 		}
-		return vm.Continue, nil
+		return nil
 	}
 	if err := machine.SetInstrument(hook); err != nil {
 		return err

@@ -20,24 +20,12 @@ type Event struct {
 	Result tvmffi.Any
 }
 
-// Action is what a machine does after a hook.
-type Action int
-
-const (
-	// Continue goes on.
-	Continue Action = 0
-	// Skip leaves the call out, without an Event after it. Its result is None, so only a kernel,
-	// which has no result, can be left out; its outputs keep their contents. After a call Skip is
-	// Continue.
-	Skip Action = 1
-)
-
 // hook is the Go side of an instrument. It outlives the machine if a call is under way.
 type hook struct {
-	f atomic.Pointer[func(Event) (Action, error)]
+	f atomic.Pointer[func(Event) error]
 }
 
-func (h *hook) set(f func(Event) (Action, error)) {
+func (h *hook) set(f func(Event) error) {
 	if f == nil {
 		h.f.Store(nil)
 		return
@@ -45,12 +33,15 @@ func (h *hook) set(f func(Event) (Action, error)) {
 	h.f.Store(&f)
 }
 
+// goOn tells the machine to make the call.
+const goOn = 0
+
 // call is what the machine calls: with the function, its name, whether the call follows, the
 // result, and the arguments.
 func (h *hook) call(args []tvmffi.Any) (any, error) {
 	f := h.f.Load()
 	if f == nil {
-		return int(Continue), nil
+		return goOn, nil
 	}
 	if len(args) < 4 {
 		return nil, fmt.Errorf("the number of arguments of the machine's hook is %d, expected 4 or more", len(args))
@@ -63,8 +54,7 @@ func (h *hook) call(args []tvmffi.Any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	action, err := (*f)(Event{name, before, args[4:], args[3]})
-	return int(action), err
+	return goOn, (*f)(Event{name, before, args[4:], args[3]})
 }
 
 // SetInstrument makes the machine call f before and after each call that it makes. An error of f
@@ -72,7 +62,7 @@ func (h *hook) call(args []tvmffi.Any) (any, error) {
 // not use the machine. A nil f removes the hook; after the first hook, each call of the machine
 // costs a little more until the machine is closed. A machine on the other side of an RPC session
 // refuses a hook.
-func (m *Machine) SetInstrument(f func(Event) (Action, error)) error {
+func (m *Machine) SetInstrument(f func(Event) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hook != nil {

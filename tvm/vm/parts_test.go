@@ -26,19 +26,19 @@ func values(t *testing.T, list ...any) []tvmffi.Any {
 	return args
 }
 
-// TestHook: the func of a hook receives the event, its action goes back, and arguments that no
+// TestHook: the func of a hook receives the event, its error goes back, and arguments that no
 // machine passes are errors.
 func TestHook(t *testing.T) {
 	h := new(hook)
 	good := values(t, "matmul", "matmul", true, nil, 1, 2)
-	if action, err := h.call(good); action != int(Continue) || err != nil {
+	if action, err := h.call(good); action != goOn || err != nil {
 		t.Errorf("without a func: %v, %v", action, err)
 	}
 	stop := errors.New("stop")
 	var got Event
-	h.set(func(e Event) (Action, error) { got = e; return Skip, stop })
-	if action, err := h.call(good); action != int(Skip) || !errors.Is(err, stop) {
-		t.Errorf("the action is %v, %v", action, err)
+	h.set(func(e Event) error { got = e; return stop })
+	if _, err := h.call(good); !errors.Is(err, stop) {
+		t.Errorf("the error is %v", err)
 	}
 	if got.Function != "matmul" || !got.Before || len(got.Args) != 2 || got.Args[1].Value() != int64(2) || got.Result.TypeKey() != "None" {
 		t.Errorf("the event is %+v", got)
@@ -54,7 +54,7 @@ func TestHook(t *testing.T) {
 		}
 	}
 	h.set(nil)
-	if action, err := h.call(good); action != int(Continue) || err != nil {
+	if action, err := h.call(good); action != goOn || err != nil {
 		t.Errorf("after the func was taken away: %v, %v", action, err)
 	}
 }

@@ -72,7 +72,7 @@ func TestRemote(t *testing.T) {
 	}
 	x, err = both.Output(0)
 	near(t, "remote call with state", numbers(t, x, err), want)
-	if err := m.SetInstrument(func(vm.Event) (vm.Action, error) { return vm.Continue, nil }); err == nil {
+	if err := m.SetInstrument(func(vm.Event) error { return nil }); err == nil {
 		t.Error("a remote machine takes a hook")
 	}
 }
