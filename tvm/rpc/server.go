@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -213,7 +214,7 @@ func (s *Server) wait(conn net.Conn) error {
 	select {
 	case s.slots <- struct{}{}:
 		conn.SetReadDeadline(time.Unix(1, 0))
-		if early := <-gone; !isTimeout(early) {
+		if early := <-gone; !errors.Is(early, os.ErrDeadlineExceeded) {
 			<-s.slots
 			return early
 		}
@@ -225,11 +226,6 @@ func (s *Server) wait(conn net.Conn) error {
 		<-gone
 		return ErrClosed
 	}
-}
-
-func isTimeout(err error) bool {
-	var e net.Error
-	return errors.As(err, &e) && e.Timeout()
 }
 
 // begin answers the greeting.
