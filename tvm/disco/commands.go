@@ -1,6 +1,8 @@
 package disco
 
 import (
+	"encoding/json"
+
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -35,9 +37,9 @@ func init() {
 func (w *worker) count([]tvmffi.Any) (any, error) { return len(w.failures), nil }
 
 func (w *worker) report([]tvmffi.Any) (any, error) {
-	f := w.failures
+	text, err := json.Marshal(w.failures)
 	w.failures = nil
-	return encodeFailures(f), nil
+	return framed(inBytes, text), err
 }
 
 // large makes a call with arguments that came as tensors of bytes. Its arguments are the function,

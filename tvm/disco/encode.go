@@ -20,7 +20,6 @@ const (
 	inGraph    = 'g' // JSON with types and sharing
 	inTensor   = 't' // tensorHeader, dimensions, elements
 	inFailure  = 'e'
-	inFailures = 'f'
 	headerSize = 8
 	inPlace    = '.' // an argument that is what it is
 )
@@ -118,14 +117,6 @@ func tensorFrom(content []byte) (tvmffi.Any, error) {
 	return tvmffi.AnyOf(t)
 }
 
-func encodeFailures(all []failure) []byte {
-	text, err := json.Marshal(all)
-	if err != nil {
-		panic(err)
-	}
-	return framed(inFailures, text)
-}
-
 // decode returns the value that encode had. The value of a failed call is its error.
 func decode(v tvmffi.Any, worker int) (tvmffi.Any, error) {
 	if v.TypeKey() != "ffi.Bytes" {
@@ -157,12 +148,13 @@ func decode(v tvmffi.Any, worker int) (tvmffi.Any, error) {
 }
 
 func decodeFailures(v tvmffi.Any, worker int) ([]error, error) {
-	b, _ := v.Value().([]byte)
-	if len(b) < headerSize || b[0] != inFailures {
-		return nil, fmt.Errorf("worker %d sent a %s, a list of failures was expected", worker, v.TypeKey())
+	list, err := decode(v, worker)
+	if err != nil {
+		return nil, err
 	}
+	text, _ := list.Value().([]byte)
 	var all []failure
-	if err := json.Unmarshal(b[headerSize:], &all); err != nil {
+	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("worker %d sent a list of failures that is not JSON: %w", worker, err)
 	}
 	var errs []error

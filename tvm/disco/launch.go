@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -27,14 +26,9 @@ type host struct {
 	ended chan struct{}
 }
 
-// launches has the hosts for the sessions that Disco is about to make.
-var launches struct {
-	sync.Mutex
-	next  int
-	hosts map[string]*host
-	// threads has what makes the hosts for socket sessions, which Disco makes on the thread that asks for one.
-	threads map[int]func(n int) (*host, error)
-}
+// launches has, by the thread that makes a session of Disco, the host that Disco is about to ask for, or the func that makes
+// one: see expect.
+var launches sync.Map
 
 // startHost starts n-1 processes for n workers. All are started before Disco makes the session, because
 // Disco would otherwise wait forever for one that cannot be started.
@@ -84,52 +78,25 @@ func (h *host) waitForEnd() {
 
 // session makes the session of Disco for the workers of a host.
 func (h *host) session(groups int) (*generated.Session, error) {
-	launches.Lock()
-	if launches.hosts == nil {
-		launches.hosts = map[string]*host{}
-	}
-	launches.next++
-	key := strconv.Itoa(launches.next)
-	launches.hosts[key] = h
-	launches.Unlock()
-	defer func() {
-		launches.Lock()
-		delete(launches.hosts, key)
-		launches.Unlock()
-	}()
-	return generated.SessionProcess(int64(len(h.processes)+1), int64(groups), poolName, key)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer expect(h)()
+	return generated.SessionProcess(int64(len(h.processes)+1), int64(groups), poolName, "")
 }
 
-// expect makes begin the func that makes the host when Disco asks for one on this thread, until done is called.
-func expect(begin func(n int) (*host, error)) (done func()) {
+// expect says what Disco asks for on this thread until done is called: a *host, or a func(n int) (*host, error).
+func expect(what any) (done func()) {
 	thread := threadID()
-	launches.Lock()
-	defer launches.Unlock()
-	if launches.threads == nil {
-		launches.threads = map[int]func(n int) (*host, error){}
-	}
-	launches.threads[thread] = begin
-	return func() {
-		launches.Lock()
-		defer launches.Unlock()
-		delete(launches.threads, thread)
-	}
+	launches.Store(thread, what)
+	return func() { launches.Delete(thread) }
 }
 
 // pool is the function poolName. It returns the func that returns the files of a process.
-func pool(args []tvmffi.Any) (any, error) {
-	if len(args) != 3 {
-		return nil, fmt.Errorf("the number of arguments of %s is %d, expected 3", poolName, len(args))
-	}
-	key, err := tvmffi.As[string](args[2])
-	if err != nil {
-		return nil, err
-	}
-	launches.Lock()
-	h := launches.hosts[key]
-	launches.Unlock()
-	if h == nil {
-		return nil, fmt.Errorf("%s: package disco has not begun a session with the key %q", poolName, key)
+func pool([]tvmffi.Any) (any, error) {
+	what, _ := launches.Load(threadID())
+	h, ok := what.(*host)
+	if !ok {
+		return nil, errors.New(poolName + ": package disco has not begun a session")
 	}
 	f, err := tvmffi.FuncOf(func(rank int) (any, error) {
 		if rank == 0 { // the session says so once, at its end
@@ -154,10 +121,9 @@ func pool(args []tvmffi.Any) (any, error) {
 
 // localWorkers is the function localWorker.
 func localWorkers(args []tvmffi.Any) (any, error) {
-	launches.Lock()
-	begin := launches.threads[threadID()]
-	launches.Unlock()
-	if begin == nil || len(args) != 1 {
+	what, _ := launches.Load(threadID())
+	begin, ok := what.(func(n int) (*host, error))
+	if !ok || len(args) != 1 {
 		return nil, errors.New(localWorker + ": package disco has not begun a socket session")
 	}
 	n, err := tvmffi.As[int](args[0])
