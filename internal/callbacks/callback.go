@@ -89,7 +89,7 @@ func tracedEntry(f *ccall.CallbackFrame) {
 func (a *Args) end(err error) {
 	rc := int64(0)
 	if err != nil {
-		rc = failure.Raise(failure.Passed(err, a.origin()))
+		rc = a.raise(failure.Passed(err, a.origin(), a.frame.Outermost()))
 	}
 	if a.frame.Side != 0 {
 		a.endBorrowed()
@@ -399,7 +399,7 @@ func (a *Args) overflow(size uintptr) {
 	err := failure.Errorf(failure.KindRecursion, "%s: callbacks are nested %d deep, and the C stack of this thread (%d kB) is almost full: "+
 		"end the recursion between Go and native code earlier, or give the thread a larger stack (ulimit -s does that for threads of Go)",
 		a.function(), nested(), size>>10)
-	a.frame.RC = failure.Raise(failure.Passed(err, a.origin()))
+	a.frame.RC = failure.Raise(failure.Passed(err, a.origin(), a.frame.Outermost()))
 }
 
 // nested returns how many callbacks have not returned on this thread. They share the stack

@@ -5,5 +5,6 @@
 //	about.go     what an exported function says about its arguments
 //	callback.go  where all calls arrive; arguments and results
 //	export.go    Go funcs behind exported C symbols
+//	room.go      results for callers of this module
 //	task.go      calls that go on
 package callbacks

@@ -76,7 +76,7 @@ func (t *Task) Run(ctx context.Context) error { return t.run(ctx) }
 func (t *Task) End(err error) (abi.Any, error) {
 	result := t.result
 	if err != nil {
-		err = failure.Passed(err, t.args.origin())
+		err = failure.Passed(err, t.args.origin(), false)
 		if result.TypeIndex.IsObject() {
 			objects.DecRef(uintptr(result.Bits))
 		}

@@ -3,6 +3,8 @@
 package ccall
 
 import (
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -17,7 +19,10 @@ type seat struct {
 	// current is the number of the callback that runs, 0 if none does. last is
 	// the largest number that was used.
 	current, last uint64
-	_             [4]uint64 // the next one is of another cache line
+	// ofC says that C made the thread, and nothing of Go runs on it but callbacks. The g of such
+	// a thread serves no goroutine of Go later.
+	ofC bool
+	_   [3]uint64 // the next one is of another cache line
 }
 
 // A Moment is the number of a seat and, in the low callbackBits, the number of a callback.
@@ -78,7 +83,7 @@ func seatOf(g uintptr) *seat {
 
 // newSeat makes the seat of a g that has none.
 func newSeat(g uintptr) *seat {
-	s := &seat{g: g, number: lastSeat.Add(1)}
+	s := &seat{g: g, number: lastSeat.Add(1), ofC: ofC()}
 	if s.number>>(64-callbackBits) != 0 {
 		s.number = 0
 	}
@@ -110,6 +115,31 @@ func (f *CallbackFrame) enter() {
 	f.seat, f.outer = uintptr(unsafe.Pointer(s)), s.current
 	s.last++
 	s.current = s.last
+}
+
+// ofC reports whether only the runtime is below the callback that begins.
+func ofC() bool {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	for entry := false; ; {
+		f, more := frames.Next()
+		switch {
+		case strings.HasPrefix(f.Function, here):
+		case !entry:
+			entry = true // the func of SetCallback
+		case !strings.HasPrefix(f.Function, "runtime."):
+			return false
+		}
+		if !more {
+			return true
+		}
+	}
+}
+
+// Outermost reports whether C called the callback, and no func of Go called what called it. It
+// may be false even then.
+func (f *CallbackFrame) Outermost() bool {
+	return f.outer == 0 && (*seat)(pointer(f.seat)).ofC
 }
 
 // Leave says that the callback is over.

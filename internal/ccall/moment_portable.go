@@ -31,6 +31,9 @@ func (f *CallbackFrame) Enter() {
 	c.running++
 }
 
+// Outermost reports false: the callbacks below this one are not known.
+func (f *CallbackFrame) Outermost() bool { return false }
+
 // Leave says that the callback is over.
 func (f *CallbackFrame) Leave() {
 	c := &callbacks

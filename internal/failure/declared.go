@@ -149,6 +149,15 @@ func declaredCause(cell *abi.ErrorCell, kind string, cause error) error {
 	return &received{value, cause}
 }
 
+// OfGo reports whether no error in the chain of err came from another language.
+func OfGo(err error) bool {
+	_, _, found := search(err, func(err error) bool {
+		f := FailureOf(err)
+		return f != nil && (f.plain || f.Native() != nil)
+	})
+	return found == nil
+}
+
 // OtherCause returns the first error in the chain below e that came from another language, or
 // nil.
 func (e *Failure) OtherCause() *Failure {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -354,11 +355,16 @@ func original(err error) error {
 // may be kept and raised again forever.
 const maxBacktrace = 16 << 10
 
-// Passed adds Go frames to the backtrace of an error that a callback returns.
-func Passed(err error, origin uintptr) error {
+// Passed adds Go frames to the backtrace of an error that a callback returns. If the callback is
+// outermost, no func of Go called what called it.
+func Passed(err error, origin uintptr, outermost bool) error {
+	callers := ""
+	if !outermost {
+		callers = goFrames()
+	}
 	if o := FailureOf(err).Raised(); o != nil {
 		cell := capi.PointerTo[abi.ErrorCell](o.Handle() + abi.ObjectSize)
-		appendBacktrace(o, originFrame(origin, nativeBacktrace(cell))+goFrames())
+		appendBacktrace(o, originFrame(origin, nativeBacktrace(cell))+callers)
 		return err
 	}
 	trace := ""
@@ -366,7 +372,7 @@ func Passed(err error, origin uintptr) error {
 		trace = in.Backtrace
 	}
 	if len(trace) < maxBacktrace {
-		trace += originFrame(origin, "") + goFrames()
+		trace += originFrame(origin, "") + callers
 	}
 	return &passing{err, trace}
 }
@@ -383,12 +389,23 @@ func appendBacktrace(o *objects.Object, frames string) {
 // originFrame is the line of the func whose code is at origin, unless the backtrace
 // has it: as the caller of what failed.
 func originFrame(origin uintptr, backtrace string) string {
-	name, file, line := OriginOf(origin)
-	if name == "" || strings.Contains(backtrace, ", in "+name+"\n") {
+	known, ok := originFrames.Load(origin)
+	if !ok {
+		frame := ""
+		if name, file, line := OriginOf(origin); name != "" {
+			frame = frameLine(file, line, name)
+		}
+		known, _ = originFrames.LoadOrStore(origin, frame)
+	}
+	frame := known.(string)
+	if backtrace != "" && strings.Contains(backtrace, frame[strings.LastIndex(frame, ", in ")+1:]) {
 		return ""
 	}
-	return frameLine(file, line, name)
+	return frame
 }
+
+// originFrames has the lines of the functions that failed before, by their code.
+var originFrames sync.Map
 
 // OriginOf names the func whose code is at origin, unless it is of this module.
 func OriginOf(origin uintptr) (name, file string, line int) {

@@ -19,12 +19,15 @@ var Backtraces sync.Mutex
 // NewError makes an Error object and returns its only reference. The object keeps cause and
 // context, which are objects or 0.
 func NewError(kind, message, backtrace string, cause, context uintptr) (uintptr, error) {
-	k, m, b, out := capi.ByteArray(kind), capi.ByteArray(message), capi.ByteArray(backtrace), new(uintptr)
-	rc, _, _ := purego.SyscallN(capi.API.ErrorCreate, capi.Address(k), capi.Address(m), capi.Address(b), cause, context, capi.Address(out))
-	capi.KeepAlive(k, kind)
-	capi.KeepAlive(m, message)
-	capi.KeepAlive(b, backtrace)
-	handle := *out
+	c := &struct { // one allocation
+		kind, message, backtrace abi.ByteArray
+		out                      uintptr
+	}{*capi.ByteArray(kind), *capi.ByteArray(message), *capi.ByteArray(backtrace), 0}
+	rc, _, _ := purego.SyscallN(capi.API.ErrorCreate, capi.Address(&c.kind), capi.Address(&c.message), capi.Address(&c.backtrace), cause, context, capi.Address(&c.out))
+	capi.KeepAlive(&c.kind, kind)
+	capi.KeepAlive(&c.message, message)
+	capi.KeepAlive(&c.backtrace, backtrace)
+	handle := c.out
 	if int32(rc) != 0 || handle == 0 {
 		return 0, errors.New("TVMFFIErrorCreateWithCauseAndExtraContext failed")
 	}

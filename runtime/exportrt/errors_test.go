@@ -6,11 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
+
+	"github.com/ebitengine/purego"
 )
 
 // goneError is a declared error with a pointer receiver.
@@ -152,6 +156,45 @@ func TestErrorFields(t *testing.T) {
 		made, err := l.MakeError(c.kind, fields)
 		if got := fmt.Sprint(made, err); !strings.Contains(got, c.want) {
 			t.Errorf("%s of %v: %s, want %s", c.kind, c.fields, got, c.want)
+		}
+	}
+}
+
+// TestErrorAsResult: a caller that takes an error as the result gets it there, and learns whether
+// it came from another language. All others get the error of the thread.
+func TestErrorAsResult(t *testing.T) {
+	declareErrors(t)
+	get, err := tvmffi.Lookup("ffi.ArrayGetItem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer get.Release()
+	_, foreign := get.Call([]int64{}, 1)
+	if foreign == nil {
+		t.Fatal("no error")
+	}
+	for _, test := range []struct {
+		err  error
+		ofGo uint32
+	}{
+		{errors.New("plain"), 1}, {tvmffi.NewError("KeyError", "key"), 1}, {&goneError{What: "x"}, 1}, {fmt.Errorf("in: %w", codeError(3)), 1},
+		{foreign, 0}, {fmt.Errorf("in: %w", foreign), 0}, {errors.Join(errors.New("plain"), foreign), 0},
+	} {
+		call, self := callbacks.Export(func(*callbacks.Args) error { return test.err }, 0, nil)
+		for _, before := range []abi.TypeIndex{callbacks.Room, abi.TypeNone} {
+			result := &abi.Any{TypeIndex: before}
+			rc, _, _ := purego.SyscallN(call, self, 0, 0, capi.Address(result))
+			handle, want := new(uintptr), abi.Any{}
+			purego.SyscallN(capi.API.ErrorMoveFromRaised, capi.Address(handle))
+			if before == callbacks.Room {
+				*handle, want = uintptr(result.Bits), abi.Any{TypeIndex: abi.TypeError, Small: test.ofGo, Bits: result.Bits}
+			}
+			if int32(rc) != -1 || *result != want {
+				t.Errorf("%v: %d, %v, want %v", test.err, int32(rc), *result, want)
+			}
+			if got := failure.ErrorOf(*handle); !errors.Is(got, test.err) {
+				t.Errorf("%v: got %v", test.err, got)
+			}
 		}
 	}
 }

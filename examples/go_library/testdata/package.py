@@ -203,6 +203,33 @@ def plain(g):
     gc.collect()
     assert abs(len(gc.get_objects()) - before) < 100
 
+    # An error has the frames of Go, which keep nothing alive, and is the same error of Go again.
+    def of_go(e):
+        return [(f.filename.rpartition("/")[2], f.lineno, f.name) for f in traceback.extract_tb(e.__traceback__) if f.filename.endswith(".go")]
+
+    for args in ("plain", "x"), ("KeyError", "x"), ("golib.Nothing", "\u00e9"), ("panic", "x"), ("ValueError", "a\0b"):
+        es = [failure(g.fail, *args), failure(g.fail, *args), failure(of_python(g.fail), *args)]
+        assert len({(type(e), e.args, str(of_go(e)), e.__tvm_ffi_error__.kind, e.__tvm_ffi_error__.message, e.__tvm_ffi_error__.backtrace) for e in es}) == 1 and of_go(es[0]), es
+        assert not es[0].__tvm_ffi_error__.same_as(es[1].__tvm_ffi_error__) and es[0].__traceback__.tb_next is not es[1].__traceback__.tb_next
+    inner = []
+    assert g.apply(lambda x: inner.append(failure(g.fail, "plain", "x")) or 1, 1) == 1
+    names = [name.rpartition(".")[2] for *_, name in of_go(inner[0])]
+    assert "Apply" in names and names[-1] == "Fail", names
+    last = es[0].__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    assert last.tb_frame.f_back is None and not last.tb_frame.f_locals
+    frames = traceback.walk_tb(es[0].__traceback__)
+    traceback.clear_frames(es[0].__traceback__)
+    assert len(list(frames)) > 1 and of_go(failure(g.fail, "ValueError", "x"))
+
+    def again(x):
+        raise es[0]
+
+    es[0] = failure(g.fail, "plain", "x")
+    assert failure(g.apply, again, 1) is es[0]
+    inner = es = last = frames = None
+
     def work():
         for i in range(2000):
             if g.add(i, 1) != i + 1 or g.greet("x" * 20) != "hello, " + "x" * 20 or outcome(g.greet, "")[0] is not ValueError:

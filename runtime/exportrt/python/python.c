@@ -35,6 +35,8 @@ typedef int (*visitor)(object*, void*);
   X(object*, PyObject_GenericGetAttr, (object*, object*))           \
   X(object*, PyObject_GetAttrString, (object*, const char*))        \
   X(int, PyObject_SetAttr, (object*, object*, object*))             \
+  X(object*, PyImport_ImportModule, (const char*))                  \
+  X(object*, PyUnicode_InternFromString, (const char*))             \
   X(object*, PyObject_Repr, (object*))                              \
   X(object*, PyObject_Str, (object*))                               \
   X(object*, PyObject_Call, (object*, object*, object*))            \
@@ -52,6 +54,7 @@ typedef int (*visitor)(object*, void*);
   X(ssize, PyDict_Size, (object*))                                  \
   X(int, PyDict_Next, (object*, ssize*, object**, object**))        \
   X(int, PyDict_SetItem, (object*, object*, object*))               \
+  X(object*, PyDict_GetItemWithError, (object*, object*))           \
   X(long long, PyLong_AsLongLongAndOverflow, (object*, int*))       \
   X(object*, PyLong_FromLongLong, (long long))                      \
   X(double, PyFloat_AsDouble, (object*))                            \
@@ -66,6 +69,8 @@ typedef int (*visitor)(object*, void*);
   X(int, PyCallable_Check, (object*))                               \
   X(object*, PyErr_Occurred, (void))                                \
   X(void, PyErr_Clear, (void))                                      \
+  X(void, PyErr_SetObject, (object*, object*))                      \
+  X(int, PyException_SetTraceback, (object*, object*))              \
   X(void, PyErr_SetString, (object*, const char*))                  \
   X(void, PyErr_Fetch, (object**, object**, object**))              \
   X(void, PyErr_Restore, (object*, object*, object*))               \
@@ -77,16 +82,16 @@ typedef int (*visitor)(object*, void*);
 #define VALUES(X)                                                                                  \
   X(PyLong_Type) X(PyBool_Type) X(PyFloat_Type) X(PyUnicode_Type) X(PyBytes_Type) X(PyList_Type)   \
   X(PyTuple_Type) X(PyDict_Type) X(_Py_NoneStruct) X(_Py_TrueStruct)
+#define ERRORS(X) X(PyExc_SystemError) X(PyExc_TypeError) X(PyExc_RuntimeError) X(PyExc_BaseException)
 #define NAME(type, name, params) #name,
 #define FUNCTION_OF(type, name, params) type(*name) params;
 #define NAME_ONLY(name) #name,
 #define VALUE_OF(name) object* name;
 
-static const char* const python_names[] = {PYTHON(NAME) VALUES(NAME_ONLY) "PyExc_SystemError", "PyExc_TypeError"};
-static struct {
-  PYTHON(FUNCTION_OF) VALUES(VALUE_OF)
-  object **PyExc_SystemError, **PyExc_TypeError;
-} py;
+#define ERROR_OF(name) object** name;
+
+static const char* const python_names[] = {PYTHON(NAME) VALUES(NAME_ONLY) ERRORS(NAME_ONLY)};
+static struct { PYTHON(FUNCTION_OF) VALUES(VALUE_OF) ERRORS(ERROR_OF) } py;
 
 // Values of TVM-FFI, as its c_api.h has them.
 typedef struct { const char* data; size_t size; } text;
@@ -102,7 +107,8 @@ typedef struct { // an Array, with its elements behind it
   int64_t size, capacity;
   void (*end)(void*);
 } array;
-enum { NONE, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
+// A result of the type ROOM tells the library that the error may be the result; see internal/callbacks.
+enum { ROOM = -0x726f6f6d, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
 
 #define TVM(X)                                                              \
   X(int, TVMFFIObjectIncRef, (void*))                                       \
@@ -121,6 +127,7 @@ static struct { void *map, *size, *iterate; } maps; // functions of libtvm_ffi
 static object* (*vectorcall)(object*, object* const*, size_t, object*); // NULL before Python 3.11
 static int release;                                                     // the GIL, during a call
 static object* object_class;                                            // of all objects of tvm_ffi
+static struct { object *class, *new, *kinds, *attribute, *traceback; } errors; // classes, and what tvm_ffi knows of errors
 
 #define ARGUMENTS 16
 
@@ -132,7 +139,7 @@ typedef struct {
   safe_call target;
   void* self; // of target, which callee keeps
   object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class
-  object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound;
+  object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound, *trace, *frames;
   const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
   const char* shape; // of the result, or NULL; make ends what it describes, or is NULL
@@ -164,10 +171,67 @@ static object* with_pending(object* f, any v) {
   return result;
 }
 
-// set_error sets the exception for the error of a call.
-static object* set_error(function* f, int code) {
-  void* e = NULL;
-  if (code != -2) tvm.TVMFFIErrorMoveFromRaised(&e);
+// traceback returns the traceback of an error of f, whose functions are frames. Most errors of a
+// function have the same ones. It returns NULL without an exception if there are no frames.
+static object* traceback(function* f, const text* trace) {
+  char* s = NULL;
+  ssize n = 0;
+  if (f->trace == NULL || py.PyBytes_AsStringAndSize(f->trace, &s, &n) != 0 || (size_t)n != trace->size || memcmp(s, trace->data, trace->size) != 0) {
+    object* bytes = py.PyBytes_FromStringAndSize(trace->data, (ssize)trace->size);
+    object* frames = bytes == NULL ? NULL : py.PyObject_CallFunctionObjArgs(f->failed, bytes, NULL);
+    object *old = f->trace, *others = f->frames;
+    f->trace = bytes, f->frames = frames;
+    if (old != NULL) py.Py_DecRef(old);
+    if (others != NULL) py.Py_DecRef(others);
+    if (frames == NULL) return NULL;
+  }
+  object* tb = NULL;
+  n = py.PyTuple_Size(f->frames);
+  for (ssize i = 0; i < n; i++) {
+    object *frame = py.PyTuple_GetItem(f->frames, i), *next = tb == NULL ? py._Py_NoneStruct : tb;
+    object* outer = py.PyObject_CallFunctionObjArgs(errors.traceback, next, py.PyTuple_GetItem(frame, 0), py.PyTuple_GetItem(frame, 1), py.PyTuple_GetItem(frame, 2), NULL);
+    if (tb != NULL) py.Py_DecRef(tb);
+    if ((tb = outer) == NULL) return NULL;
+  }
+  return tb;
+}
+
+// raise sets the exception for an error of Go, as tvm_ffi makes it, and returns 0 without an
+// exception if that has to do it.
+static int raise(function* f, header* e) {
+  text *kind = (text*)(e + 1), *message = kind + 1, *trace = kind + 2;
+  object* name = py.PyUnicode_DecodeUTF8(kind->data, (ssize)kind->size, NULL);
+  object* said = py.PyUnicode_DecodeUTF8(message->data, (ssize)message->size, NULL);
+  object* class = name == NULL ? NULL : py.PyDict_GetItemWithError(errors.kinds, name);
+  if (class == NULL) class = *py.PyExc_RuntimeError;
+  object* x = said == NULL || py.PyErr_Occurred() ? NULL : py.PyObject_CallFunctionObjArgs(class, said, NULL);
+  object* error = x == NULL || !py.PyType_IsSubtype(x->type, *py.PyExc_BaseException) ? NULL : py.PyObject_CallFunctionObjArgs(errors.new, errors.class, NULL);
+  int ok = error != NULL;
+  if (ok) {
+    tvm.TVMFFIObjectIncRef(e);
+    *(header**)(error + 1) = e;
+    object* tb = traceback(f, trace);
+    ok = (tb == NULL || py.PyException_SetTraceback(x, tb) == 0) && !py.PyErr_Occurred() && py.PyObject_SetAttr(x, errors.attribute, error) == 0;
+    if (tb != NULL) py.Py_DecRef(tb);
+  }
+  if (ok) py.PyErr_SetObject(x->type, x);
+  else py.PyErr_Clear();
+  object* all[] = {name, said, x, error};
+  for (int i = 0; i < 4; i++) {
+    if (all[i] != NULL) py.Py_DecRef(all[i]);
+  }
+  return ok;
+}
+
+// set_error sets the exception for the error of a call, which is its result or else the error of
+// this thread.
+static object* set_error(function* f, int code, any* r) {
+  void* e = r->type == ERROR ? r->object : NULL;
+  if (e != NULL && r->size == 1 && !py.PyErr_Occurred() && raise(f, e)) {
+    drop(r);
+    return NULL;
+  }
+  if (code != -2 && e == NULL) tvm.TVMFFIErrorMoveFromRaised(&e);
   if (e != NULL) {
     text* kind = (text*)((header*)e + 1);
     any v = {.type = ERROR, .object = e};
@@ -602,7 +666,7 @@ static ssize arrange(function* f, object* const* args, ssize n, object* names, o
 static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
-  any a[ARGUMENTS], r = {.type = NONE};
+  any a[ARGUMENTS], r = {.type = *f->kinds == '+' ? NONE : ROOM};
   object* ordered[ARGUMENTS];
   if (python_of(self) == NULL) return NULL;
   if (f->required == checks) return refuses(f, args, names == NULL ? n : n + py.PyTuple_Size(names)) ? NULL : ordinary(f, args, flags, names);
@@ -617,10 +681,11 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   }
   int code = i == n ? run(f, a + init, n - init, &r) : 0;
   int left_to_python = i < n || (code != 0 && *f->kinds == '+' && !no()); // tvm_ffi raises such an error itself
-  object* failed = code != 0 && !left_to_python ? set_error(f, code) : NULL; // the callbacks have the exceptions
+  object* failed = code != 0 && !left_to_python ? set_error(f, code, &r) : NULL; // the callbacks have the exceptions
   for (ssize j = init; j < i; j++) drop(&a[j]);
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
+  if (r.type == ROOM) r.type = NONE;
   if (init) return construct(f, given[0], r);
   object* with = f->shape == NULL ? f->convert : f->make;
   object* o = result(f, f->shape == NULL ? "v" : f->shape, &r);
@@ -635,7 +700,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   return made;
 }
 
-#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->form, &f->failed, &f->taken, &f->ended, &f->bound}
+#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->form, &f->failed, &f->taken, &f->ended, &f->bound, &f->trace, &f->frames}
 
 static int function_clear(object* self) {
   function* f = (function*)self;
@@ -773,6 +838,13 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   spec type = {name, sizeof(function), 0, 1u << 18 | 1u << 14 | 1u << 17 | 1u << 11, slots};
   if (!find_all(find, process, python_names, sizeof py / sizeof(void*), &py) || !find_all(find, library, tvm_names, sizeof tvm / sizeof(void*), &tvm)) return NULL;
   static const char* const names[] = {"ffi.Map", "ffi.MapSize", "ffi.MapForwardIterFunctor"};
+  object *core = py.PyImport_ImportModule("tvm_ffi.core"), *types = core == NULL ? NULL : py.PyImport_ImportModule("types");
+  if (types == NULL) return NULL;
+  errors.class = py.PyObject_GetAttrString(core, "Error"), errors.kinds = py.PyObject_GetAttrString(core, "ERROR_NAME_TO_TYPE");
+  errors.traceback = py.PyObject_GetAttrString(types, "TracebackType"), errors.attribute = py.PyUnicode_InternFromString("__tvm_ffi_error__");
+  errors.new = errors.class == NULL ? NULL : py.PyObject_GetAttrString(errors.class, "__new__");
+  py.Py_DecRef(core), py.Py_DecRef(types);
+  if (errors.kinds == NULL || errors.traceback == NULL || errors.attribute == NULL || errors.new == NULL || errors.kinds->type != py.PyDict_Type) return NULL;
   void** functions[] = {&maps.map, &maps.size, &maps.iterate};
   for (int i = 0; i < 3; i++) {
     text name = {names[i], strlen(names[i])};

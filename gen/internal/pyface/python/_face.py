@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 import types
 
@@ -11,8 +12,10 @@ from ._errors import reraise
 from ._tvmffi import FILE, LIBRARY, core, lib, tvm_ffi
 
 
-def _failed():
-    """Raises the exception for the error that Go returned."""
+def _failed(backtrace=None):
+    """Raises the exception for the error that Go returned, or returns what the functions of a backtrace have in a traceback."""
+    if backtrace is not None:
+        return _frames(backtrace.decode("utf-8", "replace"))
     try:
         raise _taken().py_error()
     except:  # noqa: E722
@@ -22,6 +25,23 @@ def _failed():
 def _ended():
     """Returns the Function that ends the calls of a callback where C cannot: it returns or raises what C has left."""
     return tvm_ffi.convert(_errors.Guard(_class.left))
+
+
+def _frames(backtrace):
+    """Returns a frame, the index of its instruction, and a line for each function of a backtrace.
+
+    The frames are those of generators that did not begin, because they keep no callers alive.
+    """
+
+    def blank():
+        yield
+
+    frames = []
+    for file, line, name in re.findall(r'^\s*File "(.+?)", line (\d+), in (.+)$', backtrace, re.MULTILINE):
+        code = blank.__code__.replace(co_filename=file, co_firstlineno=int(line), co_name=name)
+        frame = types.FunctionType(code, {})().gi_frame
+        frames.append((frame, frame.f_lasti, int(line)))
+    return tuple(frames)
 
 
 def _find():
