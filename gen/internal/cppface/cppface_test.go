@@ -3,7 +3,6 @@ package cppface
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,36 +55,16 @@ func writeEveryKind(t *testing.T, compiler func(testing.TB) string, standard str
 	for _, e := range newWriter(l, Config{}).entries {
 		fmt.Fprintf(&symbols, "PLAY(%s)\n", e)
 	}
-	if out := build(t, compiler, text, symbols.String(), "-std="+standard); out != "all right\n" {
-		t.Error(out)
-	}
-}
-
-// build compiles testdata/kinds.cc with a header and runs it.
-func build(t *testing.T, compiler func(testing.TB) string, header, symbols string, flags ...string) string {
-	t.Helper()
-	nativetest.StartsCompiler(t)
-	dir := t.TempDir()
-	for name, content := range map[string]string{"kinds.hpp": header, "symbols.inc": symbols} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w := nativetest.Wheel(t, nativetest.Version())
-	args := slices.Concat(flags, []string{"-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror", "-I" + dir})
-	for _, include := range w.Include() {
-		args = append(args, "-isystem", include)
-	}
-	lib, program := filepath.Dir(w.Library()), filepath.Join(dir, "kinds")
-	args = append(args, filepath.Join("testdata", "kinds.cc"), "-o", program, "-L"+lib, "-ltvm_ffi", "-pthread", "-Wl,-rpath,"+lib)
-	if out, err := exec.CommandContext(t.Context(), compiler(t), args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	out, err := exec.CommandContext(t.Context(), program).CombinedOutput()
+	source, err := os.ReadFile(filepath.Join("testdata", "kinds.cc"))
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatal(err)
 	}
-	return string(out)
+	program := nativetest.BuildText(t, "kinds", string(source), nativetest.Executable(), nativetest.By(compiler(t)),
+		nativetest.Header("kinds.hpp", text), nativetest.Header("symbols.inc", symbols.String()),
+		nativetest.Flags("-std="+standard, "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"))
+	if out, err := nativetest.Command(t.Context(), program).CombinedOutput(); err != nil || string(out) != "all right\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 func TestIdentifier(t *testing.T) {

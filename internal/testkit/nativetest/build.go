@@ -25,6 +25,7 @@ import (
 type config struct {
 	name         string
 	text         string   // source text in place of a file
+	headers      []input  // texts that it includes
 	more         []string // further files, relative to testdata
 	flags        []string
 	version      string
@@ -42,6 +43,14 @@ type Option func(*config)
 func Sources(files ...string) Option {
 	return func(c *config) { c.more = append(c.more, files...) }
 }
+
+// Header adds a text that the sources include by this name, which ends in .h, .hpp or .inc.
+func Header(name, text string) Option {
+	return func(c *config) { c.headers = append(c.headers, input{name, []byte(text)}) }
+}
+
+// By compiles with another compiler than [Compiler].
+func By(compiler string) Option { return func(c *config) { c.compiler = compiler } }
 
 // Flags adds flags of the compiler and the linker, after all others. Libraries are compiled without optimisation, because
 // compiling takes longer than testing: a test that measures times adds -O1.
@@ -87,7 +96,9 @@ func build(t testing.TB, c config, options []Option) string {
 	if c.goos == "windows" {
 		Unavailable(t, errors.New("the headers of TVM-FFI want the compiler of Microsoft on Windows, which is not set up here"))
 	}
-	c.compiler = Compiler(t)
+	if c.compiler == "" {
+		c.compiler = Compiler(t)
+	}
 	id, err := compiler.Identify(t.Context(), c.compiler)
 	if err != nil {
 		Unavailable(t, err)
@@ -111,7 +122,7 @@ type input struct {
 }
 
 func (c *config) inputs() ([]input, error) {
-	var in []input
+	in := slices.Clone(c.headers)
 	root, err := Root()
 	if err != nil {
 		return nil, err
@@ -187,11 +198,11 @@ func (c *config) compileFlags() []string {
 // objects compiles the sources side by side, and returns what the linker reads, in the order of the inputs. An object
 // stays in the cache: builds that differ only in how they are linked share it.
 func (c *config) objects(ctx context.Context, version string, w wheel.Dir, in []input) ([]string, error) {
-	headers := slices.DeleteFunc(slices.Clone(in), func(i input) bool { return filepath.Ext(i.path) != ".h" })
+	headers := slices.DeleteFunc(slices.Clone(in), func(i input) bool { return !isHeader(i.path) })
 	args := c.compileFlags()
 	if !c.standalone {
 		for _, dir := range w.Include() {
-			args = append(args, "-I", dir)
+			args = append(args, "-isystem", dir)
 		}
 		header, err := c.commonHeader(ctx, version, w)
 		if err != nil {
@@ -206,19 +217,24 @@ func (c *config) objects(ctx context.Context, version string, w wheel.Dir, in []
 	errs := make([]error, len(in))
 	var all sync.WaitGroup
 	for i, source := range in {
-		switch filepath.Ext(source.path) {
-		case ".h":
-		case ".cc":
+		switch {
+		case isHeader(source.path):
+		case filepath.Ext(source.path) == ".cc":
 			all.Go(func() {
 				files[i], errs[i] = once(ctx, "object-"+c.base(), "object.o", key, slices.Concat(headers, []input{source}), func(temp string) error {
-					path := source.path
-					if !filepath.IsAbs(path) { // a text
-						path = filepath.Join(temp, path)
-						if err := os.WriteFile(path, source.content, 0o600); err != nil {
+					for _, text := range append(slices.Clone(c.headers), source) {
+						if filepath.IsAbs(text.path) {
+							continue
+						}
+						if err := os.WriteFile(filepath.Join(temp, text.path), text.content, 0o600); err != nil {
 							return find.Advise(err)
 						}
 					}
-					return c.run(ctx, temp, slices.Concat(args, []string{"-c", "-o", filepath.Join(temp, "object.o"), path})...)
+					path := source.path
+					if !filepath.IsAbs(path) {
+						path = filepath.Join(temp, path)
+					}
+					return c.run(ctx, temp, slices.Concat(args, []string{"-I", temp, "-c", "-o", filepath.Join(temp, "object.o"), path})...)
 				})
 			})
 		default:
@@ -227,6 +243,11 @@ func (c *config) objects(ctx context.Context, version string, w wheel.Dir, in []
 	}
 	all.Wait()
 	return slices.DeleteFunc(files, func(f string) bool { return f == "" }), errors.Join(errs...)
+}
+
+// isHeader reports whether sources include the file.
+func isHeader(path string) bool {
+	return slices.Contains([]string{".h", ".hpp", ".inc"}, filepath.Ext(path))
 }
 
 // common includes the headers that most sources in testdata include.
@@ -256,7 +277,7 @@ func (c *config) commonHeader(ctx context.Context, version string, w wheel.Dir) 
 		}
 		args := append(flags, "-x", "c++-header", "-o", text+".gch", text)
 		for _, dir := range w.Include() {
-			args = append(args, "-I", dir)
+			args = append(args, "-isystem", dir)
 		}
 		return c.run(ctx, temp, args...)
 	}, "common.h.gch")
