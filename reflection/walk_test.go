@@ -309,7 +309,7 @@ func chain(t testing.TB, n int) (root *tvmffi.Object, takeApart func()) {
 }
 
 func TestWalk_deep(t *testing.T) {
-	n := 1000000
+	n := 100000
 	if testing.Short() {
 		n = 10000
 	}

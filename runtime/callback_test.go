@@ -412,7 +412,7 @@ func TestFunctionIdentity(t *testing.T) {
 func TestBoundFuncsAreCollected(t *testing.T) {
 	runtimetest.Balanced(t)
 	func() {
-		for range 200 {
+		for range 50 {
 			f := runtimetest.Must[func(int64) (int64, error)](t)(tvmffi.As[func(int64) (int64, error)](runtimetest.MustCall(t, "calls.echo", func(x int64) int64 { return x })))
 			runtime.GC()
 			if v, err := f(3); err != nil || v != 3 {
