@@ -73,7 +73,7 @@ func (w *worker) large(args []tvmffi.Any) (any, error) {
 			arguments[i] = string(content)
 		}
 	}
-	return w.call(nameOf(function), function, arguments)
+	return call(nameOf(function), function, arguments)
 }
 
 // fetch returns the value that the controller asked one worker for, in a form that can be sent.

@@ -18,20 +18,18 @@ const entry = commandPrefix + "call"
 // group, whose connections may be closed by any goroutine.
 type worker struct {
 	id       workerID
-	thread   int
 	failures []failure // since the controller asked last
 	group    *group    // nil until the workers have been connected
 }
 
 type workerID struct{ session, rank int64 }
 
-// workers has the workers of this process. running has the one that runs on a thread, so that a
-// module may call the collective operations, which get no session.
-var workers struct {
+// workers has the workers of this process by their threads. So a module finds its worker when it calls the collective
+// operations, which get no session.
+var workers = struct {
 	sync.Mutex
-	known   map[workerID]*worker
-	running map[int]*worker
-}
+	known map[int]*worker
+}{known: map[int]*worker{}}
 
 func workerOf(session int64) (*worker, error) {
 	rank, err := generated.WorkerRank()
@@ -40,41 +38,23 @@ func workerOf(session int64) (*worker, error) {
 	}
 	workers.Lock()
 	defer workers.Unlock()
-	id := workerID{session, rank}
-	w := workers.known[id]
-	if w == nil {
-		if workers.known == nil {
-			workers.known, workers.running = map[workerID]*worker{}, map[int]*worker{}
+	id, thread := workerID{session, rank}, threadID()
+	w := workers.known[thread]
+	if w == nil || w.id != id {
+		if w != nil {
+			w.setGroup(nil) // its thread has ended, and this one has its number
 		}
-		w = &worker{id: id, thread: threadID()}
-		workers.known[id] = w
+		w = &worker{id: id}
+		workers.known[thread] = w
 	}
 	return w, nil
-}
-
-// enter notes that w runs on this thread until the func that it returns is called.
-func (w *worker) enter() (leave func()) {
-	thread := threadID()
-	workers.Lock()
-	before := workers.running[thread]
-	workers.running[thread] = w
-	workers.Unlock()
-	return func() {
-		workers.Lock()
-		defer workers.Unlock()
-		if before == nil {
-			delete(workers.running, thread)
-		} else {
-			workers.running[thread] = before
-		}
-	}
 }
 
 // current returns the worker that runs on this thread.
 func current() (*worker, error) {
 	workers.Lock()
 	defer workers.Unlock()
-	if w := workers.running[threadID()]; w != nil {
+	if w := workers.known[threadID()]; w != nil {
 		return w, nil
 	}
 	return nil, errors.New("this is not the thread of a worker, or Session.Call did not make the call")
@@ -85,10 +65,10 @@ func forget(session int64) {
 	forgetHosted(session)
 	workers.Lock()
 	defer workers.Unlock()
-	for id, w := range workers.known {
-		if id.session == session {
+	for thread, w := range workers.known {
+		if w.id.session == session {
 			w.setGroup(nil)
-			delete(workers.known, id)
+			delete(workers.known, thread)
 		}
 	}
 }
@@ -105,9 +85,9 @@ func (w *worker) setGroup(g *group) {
 func forgetEnded() {
 	workers.Lock()
 	ended := map[int64]bool{}
-	for id, w := range workers.known {
-		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", w.thread)); err != nil {
-			ended[id.session] = true
+	for thread, w := range workers.known {
+		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", thread)); err != nil {
+			ended[w.id.session] = true
 		}
 	}
 	workers.Unlock()
@@ -180,11 +160,11 @@ func (w *worker) run(name string, function tvmffi.Any, args []tvmffi.Any) (any, 
 		}
 		arguments[i] = a
 	}
-	return w.call(name, function, arguments)
+	return call(name, function, arguments)
 }
 
 // call calls a function that is named, or is one.
-func (w *worker) call(name string, function tvmffi.Any, arguments []any) (any, error) {
+func call(name string, function tvmffi.Any, arguments []any) (any, error) {
 	var f *tvmffi.Function
 	var err error
 	if function.TypeKey() == "ffi.String" {
@@ -195,7 +175,6 @@ func (w *worker) call(name string, function tvmffi.Any, arguments []any) (any, e
 	} else if f, err = tvmffi.As[*tvmffi.Function](function); err != nil {
 		return nil, err
 	}
-	defer w.enter()()
 	v, err := f.Call(arguments...)
 	if err != nil {
 		return nil, err
