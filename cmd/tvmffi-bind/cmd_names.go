@@ -31,16 +31,17 @@ func newNames(con *console.Console, p *probe.Prober) *cobra.Command {
 	var o namesOptions
 	cmd := &cobra.Command{
 		Use:   "names [WHEEL|FOLDER|PACKAGE]... [-o FILE]",
-		Short: "Read parameter names and docs from the Python sources of a library",
+		Short: "Read parameter names and docs from the sources of a library",
 		Long: `names reads the Python and C++ sources that ship with a library and writes what its
 registry does not say into a names file: the names of parameters, defaults, enums, docs,
 and narrower types. The Python of this machine parses the Python sources. Nothing of
-them is run.
+them is run. C++ gives the names of parameters, also in a folder of your own.
 
 With libraries, named by flags or by ` + project.ConfigName + `, names leaves out and reports entries
 that do not fit them. Without an argument, names reads the Python packages of the
 libraries in ` + project.ConfigName + `, and writes the file beside it.`,
 		Example: `  tvmffi-bind names
+  tvmffi-bind names native
   tvmffi-bind names garden-1.2-py3-none-any.whl --lib libgarden.so -o garden.names.json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runNames(cmd.Context(), con, p, &o, args) },
 	}
@@ -78,7 +79,7 @@ func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *nam
 	}
 	var f hints.File
 	var r *pynames.Report
-	if _, err = con.Step("reading the Python sources", func() error {
+	if _, err = con.Step("reading the sources", func() error {
 		f, r, err = pynames.Read(ctx, inputs, options)
 		return err
 	}); err != nil {
@@ -129,8 +130,12 @@ func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.Fi
 	} else {
 		r.Print(con, file)
 	}
-	if len(f.Items) == 0 {
-		return console.Refuse("no call in %s is one of a function or type of a library: name the Python package that calls the library", console.Count(r.Sources, "Python source"))
+	switch {
+	case len(f.Items) > 0:
+	case !r.Checked && r.Natives > 0:
+		return console.Refuse("C++ names no function without its library: name it by --lib")
+	default:
+		return console.Refuse("nothing in %s calls or registers a function or type of a library: name the Python package that calls the library, or the C++ that registers them", r.Read())
 	}
 	if rel, err := filepath.Rel(filepath.Dir(c.File()), file); c.File() != "" && file != "-" && err == nil && !slices.Contains(c.Names, filepath.ToSlash(rel)) {
 		con.Notef("for gen to use it, write in %s:\nnames: [%s]\n", c.File(), strings.Join(append(slices.Clone(c.Names), filepath.ToSlash(rel)), ", "))
@@ -144,7 +149,7 @@ func isNames(data []byte) bool {
 	return err == nil
 }
 
-// pythonSources returns where the Python sources are that the arguments name, or, without arguments, those of the
+// pythonSources returns where the sources are that the arguments name, or, without arguments, those of the
 // Python packages of the libraries.
 func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args []string) ([]pynames.Input, error) {
 	var inputs []pynames.Input
@@ -174,7 +179,7 @@ func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args
 		inputs = append(inputs, found)
 	}
 	if len(inputs) == 0 {
-		return nil, fmt.Errorf("no library here is in a Python package: name the wheel or the folder with the Python sources, as in \"%s names WHEEL\"", console.Command())
+		return nil, fmt.Errorf("no library here is in a Python package: name the wheel, or the folder with the Python or C++ sources, as in \"%s names native\"", console.Command())
 	}
 	return inputs, nil
 }

@@ -1,5 +1,5 @@
-// Package pynames reads from the Python sources of a TVM-FFI library what its registry does not say: the
-// names of parameters, docs, and narrower types.
+// Package pynames reads from the Python and C++ sources of a TVM-FFI library what its registry does not say: the
+// names of parameters, docs, and narrower types. C++ says only the names.
 //
 // The sources are data. A child process parses them with the module ast of the Python of this machine, and
 // prints what they say. Nothing of the library is imported or run. The other files find out which function of
@@ -11,6 +11,7 @@
 //   - Facts: extract.py is the program of the child process, python.go runs it, facts.go is its output.
 //   - Meaning: program.go resolves names across modules, sites.go finds the calls of each function, iface.go
 //     describes the libraries.
+//   - C++: native.go finds what a source exports and registers, and the declarations of these functions.
 //   - Choice: choose.go keeps names, types.go types, docs.go docs.
 //   - Output: read.go makes the names file, report.go says what was found.
 package pynames

@@ -120,3 +120,64 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(broken, `
 		t.Errorf("left out:\n%s", text)
 	}
 }
+
+// TestRead_registered: C++ also names the parameters of what it registers, where Python does not.
+func TestRead_registered(t *testing.T) {
+	files := map[string]string{
+		"include/rose.h": `class GARDEN_API RoseObj final : public Base<PlantObj> {
+  int64_t Pluck(int64_t how_many, bool gently) const { return 0; }
+  static Rose Graft(const Rose& color_of, const Rose&);
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("garden.Rose", RoseObj, Base<PlantObj>);
+};`,
+		"include/plain.h": "class TulipObj { int64_t Pluck(int64_t no, bool header); };",
+		"src/a.cc": `// of TVM-FFI; refl::GlobalDef().def("garden.comment", Water);
+void Water(const Plant& plant, ffi::Optional<double> litres_);
+class Ferns; struct Ferns : Plant { void Pluck(int64_t a, bool b); TVM_FFI_DECLARE_OBJECT_INFO("garden.Ferns", Ferns, Plant); };
+TVM_FFI_DECLARE_OBJECT_INFO("garden.One", Twin, Plant)
+TVM_FFI_DECLARE_OBJECT_INFO("garden.Two", Twin, Plant)
+TVM_FFI_STATIC_INIT_BLOCK() {
+  namespace refl = tvm::ffi::reflection;
+  refl::ObjectDef<garden::RoseObj>("A rose.").def(refl::init<int64_t>())
+      .def_ro("color", &RoseObj::color)
+      .def("pluck", &RoseObj::Pluck, "Water(int no) {")
+      .def("smell", [](const RoseObj* self, double near) { return near; })
+      .def_static("graft", &RoseObj::Graft);
+  refl::ObjectDef<Twin>().def("of", [](Twin* t, int n) {});
+  auto reg = refl::ObjectDef<Ferns>();
+  reg.def("pluck", &Ferns::Pluck);
+  refl::GlobalDef()
+      .def("garden.water", garden::Water)
+      .def("garden.count", [n](Array<Plant> bed, int64_t at_least) -> int64_t { return n; })
+      .def_method("garden.RosePluck", &RoseObj::Pluck)
+      .def("garden.wrong", Water)
+      .def_packed("garden.packed", [](ffi::PackedArgs args, ffi::Any* rv) {})
+      .def(Name(), Water);
+}`,
+		"garden/__init__.py": "",
+		"garden/_ffi_api.py": api,
+		"garden/use.py":      "from . import _ffi_api\ndef f(where, x):\n    _ffi_api.count(where, 1)\n    _ffi_api.RosePluck(x, 1, 2)\n",
+	}
+	f, r := read(t, tree(t, files), library(t, []string{"garden.Rose", "garden.Ferns", "garden.One", "garden.Two"}, map[string]string{
+		"garden.Rose.pluck": "(garden.Rose, int, bool) -> int", "garden.Rose.smell": "(garden.Rose, float) -> float",
+		"garden.Rose.graft": "(ffi.Object, garden.Rose) -> garden.Rose", "garden.Ferns.pluck": "(garden.Ferns, int, bool) -> None",
+		"garden.One.of": "(garden.One, int) -> None", "garden.Two.of": "(garden.Two, int) -> None",
+		"garden.water": "(garden.Plant, Optional<float>) -> None", "garden.count": "(Array<garden.Plant>, int) -> int",
+		"garden.RosePluck": "(garden.Rose, int, bool) -> int", "garden.wrong": "(int) -> None",
+		"garden.packed": "(int, int) -> int", "garden.comment": "(garden.Plant, float) -> None",
+	}))
+	want := map[string][]string{
+		"garden.Rose.pluck": {"how_many", "gently"}, "garden.Rose.smell": {"near"}, "garden.Rose.graft": {"color_of", ""},
+		"garden.Ferns.pluck": {"a", "b"}, "garden.water": {"plant", "litres"},
+		"garden.count": {"where", "at_least"}, "garden.RosePluck": {"x", "how_many", "gently"},
+	}
+	got := map[string][]string{}
+	for name, it := range f.Items {
+		got[name] = it.Params
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if len(r.LeftOut) > 0 || r.Natives != 2 {
+		t.Errorf("left out %v; %d C++ sources, want 2", r.LeftOut, r.Natives)
+	}
+}

@@ -8,50 +8,135 @@ import (
 	"strings"
 )
 
-// exported matches the line by which C++ exports a function of a module, up to the function.
-var exported = regexp.MustCompile(`\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)\s*,\s*`)
+// introduced matches what gives a function of C++ its name in TVM-FFI, up to the function: the export from a module, or
+// the registration of a function or method. GlobalDef and ObjectDef say what the next registrations are for. The names
+// are texts, which withoutComments has removed.
+var introduced = regexp.MustCompile(`\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)\s*,\s*` +
+	`|\bGlobalDef\s*(\()` +
+	`|\bObjectDef\s*<\s*(?:\w+\s*::\s*)*(\w+)\s*>` +
+	`|\.\s*def(_method|_static|)\s*\((\s*),\s*`)
 
-// qualified matches the name of a function of C++.
-var qualified = regexp.MustCompile(`^(?:\w+\s*::\s*)*(\w+)\s*\)`)
+// keyed matches the declaration of an object type, whose key is a text.
+var keyed = regexp.MustCompile(`\bTVM_FFI_DECLARE_OBJECT_INFO(?:_FINAL)?\s*\((\s*),\s*(\w+)\s*,`)
 
-// exports returns the parameter names of the functions that C++ sources export, by the exported name. A function
-// that several sources export has several lists.
-func exports(sources []source) map[string][][]string {
-	found := map[string][][]string{}
-	texts := make([]string, len(sources))
-	folders := map[string][]int{}
+// inQuotes matches a name in quotes.
+var inQuotes = regexp.MustCompile(`^\s*"([\w.]+)"\s*$`)
+
+// qualified matches the name of a function of C++, with the namespace or class before it.
+var qualified = regexp.MustCompile(`^&?\s*(?:(?:\w+\s*::\s*)*?(\w+)\s*::\s*)?(\w+)\s*[,)]`)
+
+// defined matches the start of the definition of a class, up to its body.
+var defined = regexp.MustCompile(`\b(?:class|struct)\s+(?:\w+\s+)*?(\w+)\s*(?:\bfinal\s*)?(?::[^;{(]*)?\{`)
+
+// natives are sources of C++, without comments and texts, and the bodies of their classes.
+type natives struct {
+	sources []source
+	texts   []string
+	classes map[string][]string
+}
+
+// declared returns the parameter names of the functions that C++ sources export or register, by their names in TVM-FFI,
+// without the receivers of methods. A function with several declarations has several lists.
+func declared(sources []source) (exported, registered map[string][][]string) {
+	n := &natives{sources: sources, texts: make([]string, len(sources)), classes: map[string][]string{}}
+	keys := map[string]string{}
 	for i, s := range sources {
-		folders[path.Dir(s.path)] = append(folders[path.Dir(s.path)], i)
-	}
-	text := func(i int) string {
-		if texts[i] == "" {
-			texts[i] = withoutComments(string(sources[i].data))
+		n.texts[i] = withoutComments(string(s.data))
+		n.addClasses(n.texts[i])
+		for _, m := range keyed.FindAllStringSubmatchIndex(n.texts[i], -1) {
+			class := n.texts[i][m[4]:m[5]]
+			if key := inQuotes.FindSubmatch(s.data[m[2]:m[3]]); key != nil && (keys[class] == "" || keys[class] == string(key[1])) {
+				keys[class] = string(key[1])
+			} else {
+				keys[class] = "?" // two classes of one name, or a macro: no type has such a key
+			}
 		}
-		return texts[i]
 	}
+	exported, registered = map[string][][]string{}, map[string][][]string{}
 	for i, s := range sources {
-		if !strings.Contains(string(s.data), "TVM_FFI_DLL_EXPORT_TYPED_FUNC") {
-			continue
-		}
-		for _, m := range exported.FindAllStringSubmatchIndex(text(i), -1) {
-			name, rest := text(i)[m[2]:m[3]], text(i)[m[1]:]
-			var lists [][]string
-			if q := qualified.FindStringSubmatch(rest); q != nil {
-				lists = declarations(text(i), q[1])
-				for _, other := range folders[path.Dir(s.path)] {
-					if len(lists) == 0 && strings.Contains(string(sources[other].data), q[1]) {
-						lists = declarations(text(other), q[1])
-					}
+		class := ""
+		for _, m := range introduced.FindAllStringSubmatchIndex(n.texts[i], -1) {
+			rest := n.texts[i][m[1]:]
+			switch {
+			case m[2] >= 0:
+				name := n.texts[i][m[2]:m[3]]
+				lists, _ := n.lists(i, rest)
+				exported[name] = append(exported[name], lists...)
+			case m[4] >= 0:
+				class = ""
+			case m[6] >= 0:
+				class = n.texts[i][m[6]:m[7]]
+			default:
+				text, how := inQuotes.FindSubmatch(s.data[m[10]:m[11]]), n.texts[i][m[8]:m[9]]
+				if text == nil || class != "" && keys[class] == "" {
+					continue
 				}
-			} else if at := strings.IndexByte(rest, ']'); strings.HasPrefix(rest, "[") && at > 0 { // a lambda
-				if inside, _, ok := parenthesis(rest[at+1:]); ok {
-					lists = [][]string{parameters(inside)}
+				name := string(text[1])
+				lists, member := n.lists(i, rest)
+				for _, list := range lists {
+					switch {
+					case class == "" && how == "_method" && member:
+						list = append([]string{""}, list...) // the receiver is a parameter of the function
+					case class != "" && how == "" && !member && len(list) > 0:
+						list = list[1:]
+					}
+					full := name
+					if class != "" {
+						full = keys[class] + "." + name
+					}
+					registered[full] = append(registered[full], list)
 				}
 			}
-			found[name] = append(found[name], lists...)
 		}
 	}
-	return found
+	return exported, registered
+}
+
+// addClasses adds the bodies of the classes of a text.
+func (n *natives) addClasses(text string) {
+	starts := map[int]string{}
+	for _, m := range defined.FindAllStringSubmatchIndex(text, -1) {
+		starts[m[1]-1] = text[m[2]:m[3]]
+	}
+	var open []int
+	for i := range len(text) {
+		switch {
+		case text[i] == '{':
+			open = append(open, i)
+		case text[i] == '}' && len(open) > 0:
+			start := open[len(open)-1]
+			open = open[:len(open)-1]
+			if class := starts[start]; class != "" {
+				n.classes[class] = append(n.classes[class], text[start+1:i])
+			}
+		}
+	}
+}
+
+// lists returns the parameter names of the function with which a text of source i starts, for each of its declarations,
+// and whether it is a method.
+func (n *natives) lists(i int, text string) (lists [][]string, member bool) {
+	if q := qualified.FindStringSubmatch(text); q != nil {
+		for _, body := range n.classes[q[1]] {
+			lists, member = append(lists, declarations(body, q[2])...), true
+		}
+		if member {
+			return lists, true
+		}
+		lists = declarations(n.texts[i], q[2])
+		for j := range n.sources {
+			if len(lists) == 0 && path.Dir(n.sources[j].path) == path.Dir(n.sources[i].path) {
+				lists = declarations(n.texts[j], q[2])
+			}
+		}
+		return lists, false
+	}
+	if at := strings.IndexByte(text, ']'); strings.HasPrefix(text, "[") && at > 0 { // a lambda
+		if inside, _, ok := parenthesis(text[at+1:]); ok {
+			return [][]string{parameters(inside)}, false
+		}
+	}
+	return nil, false
 }
 
 // declarations returns the parameter names of each declaration and definition of a function.
@@ -74,7 +159,7 @@ func declarations(text, name string) [][]string {
 			continue
 		}
 		rest = strings.TrimLeft(rest, " \t\r\n")
-		if strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, ";") || strings.HasPrefix(rest, "->") || strings.HasPrefix(rest, "noexcept") {
+		if strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, ";") || strings.HasPrefix(rest, "->") || strings.HasPrefix(rest, "noexcept") || strings.HasPrefix(rest, "const") || strings.HasPrefix(rest, "override") {
 			lists = append(lists, parameters(inside))
 		}
 	}
@@ -178,20 +263,29 @@ func withoutComments(text string) string {
 	return string(b)
 }
 
-// native puts the names that C++ sources give to the parameters of an exported function before those of calls.
+// native adds the names that C++ sources give to the parameters of a function. Those of a function that a module exports
+// go before the names in calls, because no name in Python refers to such a function. Otherwise calls go first.
 func (b *builder) native(name string, it item, names []string) []string {
+	module := b.iface.exports[name]
+	declared := b.registered[name]
+	if module {
+		declared = b.exported[name]
+	}
 	var lists [][]string
-	for _, list := range b.exported[name] {
+	for _, list := range declared {
 		if len(list) == len(it.params) && !slices.ContainsFunc(lists, func(l []string) bool { return slices.Equal(l, list) }) {
 			lists = append(lists, list)
 		}
 	}
-	if len(lists) == 0 || !b.iface.exports[name] {
+	if len(lists) == 0 {
 		return names
 	}
 	out := make([]string, len(it.params))
 	copy(out, names)
 	for i := range out {
+		if out[i] != "" && !module {
+			continue
+		}
 		given := map[string]int{}
 		for _, list := range lists {
 			if list[i] != "" {

@@ -64,6 +64,9 @@ func unusable(err error) bool {
 // parse returns what each source says. A source that kills Python has an error, and the rest is read by
 // another process.
 func parse(ctx context.Context, sources []source, timeout time.Duration) ([]facts, error) {
+	if len(sources) == 0 {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	usable := pythons()

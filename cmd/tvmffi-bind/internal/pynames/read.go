@@ -26,6 +26,7 @@ type Options struct {
 // Report says what Read found.
 type Report struct {
 	Sources int  `json:"sources"` // Python files
+	Natives int  `json:"natives"` // C++ files that may export or register functions
 	Checked bool `json:"checked"` // against the interface of libraries
 	// Functions, Methods and Constructors count what takes parameters in the interface, or all that was found
 	// if there is no interface.
@@ -48,7 +49,7 @@ type Count struct {
 	All    int `json:"all"`
 }
 
-// Read reads the Python sources of wheels and folders, which may use each other.
+// Read reads the Python and C++ sources of wheels and folders, which may use each other.
 func Read(ctx context.Context, inputs []Input, o Options) (hints.File, *Report, error) {
 	c, err := collect(inputs, defaultLimits)
 	if err != nil {
@@ -62,7 +63,7 @@ func Read(ctx context.Context, inputs []Input, o Options) (hints.File, *Report, 
 	if o.Interface != nil {
 		in = newIface(*o.Interface)
 	}
-	r := &Report{Sources: len(c.sources), Checked: in != nil, LeftOut: []Note{}, Unread: append([]Note{}, c.notes...)}
+	r := &Report{Sources: len(c.sources), Natives: len(c.natives), Checked: in != nil, LeftOut: []Note{}, Unread: append([]Note{}, c.notes...)}
 	for i, s := range c.sources {
 		if all[i].Error == "" {
 			continue
@@ -73,9 +74,10 @@ func Read(ctx context.Context, inputs []Input, o Options) (hints.File, *Report, 
 		}
 		r.Unread = append(r.Unread, Note{where, all[i].Error})
 	}
-	b := &builder{program: newProgram(c.sources, all, in), report: r, docs: !o.NoDocs, exported: exports(c.natives), file: hints.File{
+	b := &builder{program: newProgram(c.sources, all, in), report: r, docs: !o.NoDocs, file: hints.File{
 		Format: hints.Format, Sources: c.origins, Namespaces: map[string]string{}, Items: map[string]hints.Item{},
 	}}
+	b.exported, b.registered = declared(c.natives)
 	b.build()
 	return b.file, r, nil
 }
@@ -86,8 +88,8 @@ type builder struct {
 	report *Report
 	docs   bool
 	file   hints.File
-	// exported are the parameter names of functions that C++ sources export.
-	exported map[string][][]string
+	// exported and registered are the parameter names of what C++ sources export and register.
+	exported, registered map[string][][]string
 }
 
 func (b *builder) build() {
@@ -107,6 +109,11 @@ func (b *builder) build() {
 		b.alike(found, callers)
 		for name := range b.exported {
 			if b.iface.exports[name] && found[name] == nil {
+				found[name] = []site{}
+			}
+		}
+		for name := range b.registered {
+			if it := b.iface.items[name]; it.typed && found[name] == nil {
 				found[name] = []site{}
 			}
 		}
@@ -139,7 +146,7 @@ func (b *builder) function(name string, sites []site) {
 	if known && it.typed {
 		c.names = b.native(name, it, c.names)
 	}
-	if known && it.typed && !c.fits && len(it.params) > 0 && counted(sites) {
+	if known && it.typed && !c.fits && given(c.names) < len(it.params) && counted(sites) {
 		b.leaveOut(name, fmt.Sprintf("it has %s, and no call in the sources has as many arguments", console.Count(len(it.params), "parameter")))
 	}
 	var disputed []string

@@ -12,7 +12,7 @@ func (r *Report) Print(con *console.Console, file string) {
 	if file != "-" {
 		to = console.Shown(file) + ": "
 	}
-	con.Notef("%snames of parameters from %s\n", to, console.Count(r.Sources, "Python source"))
+	con.Notef("%snames of parameters from %s\n", to, r.Read())
 	for _, row := range []struct {
 		noun  string
 		count Count
@@ -33,6 +33,18 @@ func (r *Report) Print(con *console.Console, file string) {
 	}
 	con.List("left out", "--json", lines(r.LeftOut))
 	con.List("not read", "--json", lines(r.Unread))
+}
+
+// Read names the sources that were read.
+func (r *Report) Read() string {
+	python, native := console.Count(r.Sources, "Python source"), console.Count(r.Natives, "C++ source")
+	switch {
+	case r.Natives == 0:
+		return python
+	case r.Sources == 0:
+		return native
+	}
+	return python + " and " + native
 }
 
 // lines returns a line for each note.

@@ -59,7 +59,7 @@ type collected struct {
 func collect(inputs []Input, lim limits) (*collected, error) {
 	c := &collected{}
 	for _, in := range inputs {
-		before := len(c.sources)
+		before := len(c.sources) + len(c.natives)
 		info, err := os.Stat(in.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -75,8 +75,8 @@ func collect(inputs []Input, lim limits) (*collected, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(c.sources) == before {
-			return nil, fmt.Errorf("%s has no Python sources: name the wheel of the library, or the folder of its Python package", in.Path)
+		if len(c.sources)+len(c.natives) == before {
+			return nil, fmt.Errorf("%s has no Python sources, and none of C++ for TVM-FFI: name the wheel of the library, or the folder of its Python package or its C++ sources", in.Path)
 		}
 	}
 	slices.SortStableFunc(c.sources, func(a, b source) int {
@@ -170,10 +170,13 @@ func (c *collected) folder(in Input, lim limits) error {
 	})
 }
 
-// readable reports whether a file is a source of Python, C++ or CUDA. Headers of C++ export nothing.
+// readable reports whether a file is a source of Python, C++ or CUDA.
 func readable(name string) bool {
-	return slices.Contains([]string{".py", ".cu", ".cc", ".cpp", ".cxx"}, path.Ext(name))
+	return header(name) || slices.Contains([]string{".py", ".cu", ".cc", ".cpp", ".cxx"}, path.Ext(name))
 }
+
+// header reports whether a file is a header of C++. It exports nothing, but may declare object types.
+func header(name string) bool { return slices.Contains([]string{".h", ".hh", ".hpp"}, path.Ext(name)) }
 
 // add reads one source. A source that is too large is left out with a note; too many sources are an error.
 func (c *collected) add(name string, size int64, lim limits, open func() (io.ReadCloser, error)) error {
@@ -201,7 +204,10 @@ func (c *collected) add(name string, size int64, lim limits, open func() (io.Rea
 		return nil
 	}
 	python := path.Ext(name) == ".py"
-	if !python && !bytes.Contains(bytes.ToLower(data), []byte("tvm")) {
+	switch {
+	case header(name) && !bytes.Contains(data, []byte("TVM_FFI_DECLARE_OBJECT_INFO")):
+		return nil
+	case !python && !bytes.Contains(bytes.ToLower(data), []byte("tvm")):
 		return nil // embedded data, or code that exports nothing
 	}
 	if c.size += int64(len(data)); c.size > lim.total {

@@ -90,7 +90,7 @@ func TestCollect_bad(t *testing.T) {
 	for name, test := range map[string]struct{ path, want string }{
 		"absent":          {filepath.Join(t.TempDir(), "gone.whl"), "there is no wheel and no folder at"},
 		"not a zip":       {text, "is not a wheel: zip: not a valid zip file"},
-		"no sources":      {newWheel(t, "a.whl", entry{"a.so", ""}), "has no Python sources: name the wheel of the library"},
+		"no sources":      {newWheel(t, "a.whl", entry{"a.so", ""}), "has no Python sources, and none of C++ for TVM-FFI: name the wheel of the library"},
 		"an empty folder": {t.TempDir(), "has no Python sources"},
 		"above":           {newWheel(t, "a.whl", entry{"../a.py", ""}), `the entry "../a.py" is not inside the wheel; do not trust it`},
 		"absolute":        {newWheel(t, "a.whl", entry{"/etc/a.py", ""}), "is not inside the wheel"},
