@@ -155,7 +155,8 @@ func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args
 	var inputs []pynames.Input
 	for _, arg := range args {
 		_, err := os.Stat(arg)
-		if err == nil || strings.EqualFold(filepath.Ext(arg), ".whl") || strings.ContainsAny(arg, `/\`) {
+		ours := slices.ContainsFunc(c.Libraries, func(s project.LibrarySpec) bool { return s.Package == arg }) // and a folder of bindings
+		if err == nil && !ours || strings.EqualFold(filepath.Ext(arg), ".whl") || strings.ContainsAny(arg, `/\`) {
 			inputs = append(inputs, pynames.Input{Path: arg})
 			continue
 		}
