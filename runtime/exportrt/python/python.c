@@ -110,15 +110,14 @@ typedef struct { // an Array, with its elements behind it
 // A result of the type ROOM tells the library that the error may be the result; see internal/callbacks.
 enum { ROOM = -0x726f6f6d, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
 
-#define TVM(X)                                                              \
-  X(int, TVMFFIObjectIncRef, (void*))                                       \
-  X(int, TVMFFIObjectDecRef, (void*))                                       \
-  X(void, TVMFFIErrorMoveFromRaised, (void**))                              \
-  X(void, TVMFFIErrorSetRaisedFromCStr, (const char*, const char*))         \
-  X(int, TVMFFIStringFromByteArray, (const text*, any*))                    \
-  X(int, TVMFFIBytesFromByteArray, (const text*, any*))                     \
-  X(int, TVMFFIFunctionGetGlobal, (const text*, void**))                    \
-  X(int, TVMFFIFunctionCreate, (void*, safe_call, void (*)(void*), void**)) \
+#define TVM(X)                                                      \
+  X(int, TVMFFIObjectIncRef, (void*))                               \
+  X(int, TVMFFIObjectDecRef, (void*))                               \
+  X(void, TVMFFIErrorMoveFromRaised, (void**))                      \
+  X(void, TVMFFIErrorSetRaisedFromCStr, (const char*, const char*)) \
+  X(int, TVMFFIStringFromByteArray, (const text*, any*))            \
+  X(int, TVMFFIBytesFromByteArray, (const text*, any*))             \
+  X(int, TVMFFIFunctionGetGlobal, (const text*, void**))            \
   X(int, TVMFFIFunctionCall, (void*, const any*, int32_t, any*))
 
 static const char* const tvm_names[] = {TVM(NAME)};
@@ -267,15 +266,19 @@ static void end_array(void* p, int flags) {
   if ((flags & 2) != 0) free((char*)p - 16);
 }
 
-// new_array makes an Array whose elements are to be set. The 16 bytes before it are the empty
-// header of an allocation.
-static array* new_array(ssize n) {
-  char* p = malloc(16 + sizeof(array) + (size_t)n * sizeof(any));
+// new_object makes an object of TVM-FFI of that size. The 16 bytes before it are the empty header of an allocation.
+static void* new_object(size_t size, int type, void (*end)(void*, int)) {
+  char* p = malloc(16 + size);
   if (p == NULL) return NULL;
   memset(p, 0, 16);
-  array* a = (array*)(p + 16);
-  a->base = (header){(uint64_t)1 << 32 | 1, ARRAY, 0, (void*)end_array};
-  a->data = (any*)(a + 1), a->size = 0, a->capacity = n, a->end = NULL;
+  *(header*)(p + 16) = (header){(uint64_t)1 << 32 | 1, type, 0, (void*)end};
+  return p + 16;
+}
+
+// new_array makes an Array whose elements are to be set.
+static array* new_array(ssize n) {
+  array* a = new_object(sizeof(array) + (size_t)n * sizeof(any), ARRAY, end_array);
+  if (a != NULL) a->data = (any*)(a + 1), a->size = 0, a->capacity = n, a->end = NULL;
   return a;
 }
 
@@ -527,8 +530,14 @@ static object* python_of(object* self) {
 // ordinary calls the function of Python.
 static object* ordinary(function* f, object* const* args, size_t flags, object* names) { return call(f->python, args, flags, names); }
 
-// callback is a function of Python that Go calls. end is the Function that ends its calls where C cannot.
-typedef struct { function* f; object *callable, *end; } callback;
+// callback is a Function: a function of Python that Go calls. end is the one that ends its calls where C cannot.
+typedef struct {
+  header base;
+  safe_call call;
+  void* no_cpp;
+  function* f;
+  object *callable, *end;
+} callback;
 
 // left is the result, or the exception, of the callback that end ends.
 static __thread struct { object *result, *type, *value, *traceback; } left;
@@ -605,31 +614,27 @@ static int callback_call(void* self, const void* args, int32_t n, void* result_)
   return code;
 }
 
-// delete_callback runs on any thread.
-static void delete_callback(void* self) {
-  callback* c = self;
-  int state = py.PyGILState_Ensure();
-  py.Py_DecRef((object*)c->f);
-  py.Py_DecRef(c->callable);
-  if (c->end != NULL) py.Py_DecRef(c->end);
-  py.PyGILState_Release(state);
-  free(c);
+// delete_callback is the deleter of a callback. It runs on any thread.
+static void delete_callback(void* p, int flags) {
+  callback* c = p;
+  if ((flags & 1) != 0) {
+    int state = py.PyGILState_Ensure();
+    py.Py_DecRef((object*)c->f);
+    py.Py_DecRef(c->callable);
+    if (c->end != NULL) py.Py_DecRef(c->end);
+    py.PyGILState_Release(state);
+  }
+  if ((flags & 2) != 0) free((char*)p - 16);
 }
 
 // new_callback makes v of a function of Python. It returns 0 for all other values.
 static int new_callback(function* f, object* o, any* v) {
-  if (!py.PyCallable_Check(o) || py.PyType_IsSubtype(o->type, object_class)) return 0;
-  callback* c = malloc(sizeof *c);
-  if (c == NULL) return 0;
-  *c = (callback){f, o, NULL};
-  void* made;
-  if (tvm.TVMFFIFunctionCreate(c, callback_call, delete_callback, &made) != 0) {
-    free(c);
-    return no();
-  }
+  callback* c;
+  if (!py.PyCallable_Check(o) || py.PyType_IsSubtype(o->type, object_class) || (c = new_object(sizeof *c, FUNCTION, delete_callback)) == NULL) return 0;
+  c->call = callback_call, c->no_cpp = NULL, c->f = f, c->callable = o, c->end = NULL;
   py.Py_IncRef((object*)f);
   py.Py_IncRef(o);
-  *v = (any){.type = FUNCTION, .object = made};
+  *v = (any){.type = FUNCTION, .object = &c->base};
   return 1;
 }
 
