@@ -345,8 +345,11 @@ def constructors(g):
 
     import tvm_ffi
 
+    def python_of(cls):
+        return next(x for x in gc.get_referents(cls.__init__) if type(x) is types.FunctionType)
+
     def of_python(cls):
-        python = next(x for x in gc.get_referents(cls.__init__) if type(x) is types.FunctionType)
+        python = python_of(cls)
 
         def make(*args, **kwargs):
             made = tvm_ffi.Object.__new__(cls)
@@ -384,14 +387,23 @@ def constructors(g):
     assert again.x == 1 and type(failure(again.__init__, 2)) is TypeError and again.x == 1
 
     class Derived(g.Point):
+        init = g.Point.__init__
+
         def __init__(self, x):
-            super().__init__(x, y=2)
+            self.init(x, y=2)
             self.more = x
 
     class Same(g.Circle):
         pass
 
-    d = Derived(1)
+    for x in values:
+        Derived.init = g.Point.__init__
+        got = outcome(Derived, x)
+        Derived.init = python_of(g.Point)
+        assert got == outcome(Derived, x), x
+    Derived.init = g.Point.__init__
+
+    x, d = None, Derived(1)
     assert (d.x, d.y, d.more, Same(1, 2).radius, type(Same(1, radius=2))) == (1, 2, 1, 2, Same)
     for cls, args in (g.Point, (1,)), (g.Point, ("x",)), (g.Index, ()), (Derived, (1,)):
         for n in (100, 3000):

@@ -58,3 +58,12 @@ with Tin(["red", "blue"]) as t:
     assert t.open and len(t) == 2 and list(t) == ["red", "blue"] and str(t) == "red+blue" and not Tin([])
 assert not t.open and t == Tin(["red", "blue"], open=False) and hash(t) == hash(copy.copy(t)) and t != Tin([])
 assert copy.deepcopy(t) == pickle.loads(pickle.dumps(t)) == t
+
+# A constructor whose goroutines call Python.
+class Derived(paint.Mixer):
+    def __init__(self, *args):
+        super().__init__(*args, weigh=lambda drop: drop + len(args))
+
+
+assert paint.Mixer(10, lambda drop: drop).weight() == paint.Mixer(weigh=abs, drops=10).weight() == 45 and Derived(10).weight() == 55
+assert type(failure(lambda: paint.Mixer(3, lambda drop: 1 // (drop - 1)))) is ZeroDivisionError

@@ -491,6 +491,18 @@ static object* construct(function* f, object* o, any v) {
   return none;
 }
 
+// makes reports whether f is the __init__ of o, which has no handle and is of the class or of one that derives in Python.
+static int makes(function* f, object* o) {
+  if (!py.PyType_IsSubtype(o->type, f->convert) || handle(o) != NULL) return 0;
+  if (o->type == f->convert) return 1;
+  object *own = py.PyObject_GetAttrString(o->type, "__tvm_ffi_type_info__"), *of_class = py.PyObject_GetAttrString(f->convert, "__tvm_ffi_type_info__");
+  int same = own != NULL && own == of_class;
+  if (own != NULL) py.Py_DecRef(own);
+  if (of_class != NULL) py.Py_DecRef(of_class);
+  py.PyErr_Clear();
+  return same;
+}
+
 // checks is the number of required arguments of a function that only looks at them: tvm_ffi ends the process for an
 // object that was not made. If the parameters are -, it makes the first one.
 enum { checks = ARGUMENTS + 1 };
@@ -680,7 +692,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   object* const* given = names != NULL ? ordered : args;
   struct limits most = {16, 1 << 24};
   ssize init = *f->kinds == '-' || *f->kinds == '+';
-  if (init && (given[0]->type != f->convert || handle(given[0]) != NULL)) return ordinary(f, args, flags, names);
+  if (init && !makes(f, given[0])) return ordinary(f, args, flags, names);
   for (const char* kind = f->kinds + (i = init); i < n && ((*kind == 'f' && new_callback(f, given[i], &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
     if (kind[1] != '*') kind++;
   }

@@ -25,10 +25,15 @@ var TinType = define.Object[Tin]("paint.Tin",
 	define.Structural(structural.Tree),
 	define.Deferred(&membersTin))
 
+// MixerType is the type paint.Mixer: objects of it are *Mixer.
+var MixerType = define.Opaque[Mixer]("paint.Mixer",
+	define.Doc("Mixer mixes paint."),
+	define.Deferred(&membersMixer))
+
 var tvmffiExports = exportrt.Exports{
 	Name:   "paint",
 	Prefix: "paint.",
-	Types:  []exportrt.Type{DropType, TinType},
+	Types:  []exportrt.Type{DropType, TinType, MixerType},
 	Functions: []exportrt.Function{
 		{
 			Name:     "lambda",
@@ -114,7 +119,7 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersDrop, membersTin []define.TypeOption
+var membersDrop, membersTin, membersMixer []define.TypeOption
 
 func init() {
 	membersDrop = []define.TypeOption{
@@ -168,6 +173,49 @@ func init() {
 					return err
 				}
 				return bindrt.Return(a, exportrt.Sequence(a, self.All()))
+			},
+		})),
+	}
+	membersMixer = []define.TypeOption{
+		define.StaticMethod("__ffi_init__", NewMixer, tvmffi.Doc("NewMixer asks a goroutine for the weight of each of the drops."), tvmffi.Param("drops", ""), tvmffi.Param("weigh", ""), exportrt.Constructor(exportrt.Function{
+			Name:   "Mixer",
+			Params: []string{"drops", "weigh"},
+			Func:   NewMixer,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(int64) (int64, error) {
+					return func(y0 int64) (int64, error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						c.Int(0, y0)
+						return c.DoInt()
+					}
+				})
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := NewMixer(int(x0), x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		}, nil)),
+		define.Method("weight", (*Mixer).Weight, tvmffi.Doc("Weight returns the weight of all drops."), exportrt.Method(exportrt.Function{
+			Name:   "Mixer.weight",
+			Origin: (*Mixer).Weight,
+			Call: func(a *bindrt.Args) error {
+				self, err := exportrt.Receiver[Mixer](a, "Mixer", "weight")
+				if err != nil {
+					return err
+				}
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return a.ReturnInt(self.Weight())
 			},
 		})),
 	}

@@ -136,3 +136,35 @@ func (t *Tin) Close() { t.Open = false }
 //
 //tvmffi:method
 func (t Tin) All() iter.Seq[string] { return slices.Values(t.Names) }
+
+// Mixer mixes paint.
+//
+//tvmffi:object opaque
+type Mixer struct{ weight int64 }
+
+// NewMixer asks a goroutine for the weight of each of the drops.
+//
+//tvmffi:constructor
+func NewMixer(drops int, weigh func(drop int64) (int64, error)) (*Mixer, error) {
+	weights := make(chan int64, drops)
+	failed := make(chan error, drops)
+	for i := range drops {
+		go func() {
+			weight, err := weigh(int64(i))
+			weights <- weight
+			failed <- err
+		}()
+	}
+	m := &Mixer{}
+	var err error
+	for range drops {
+		m.weight += <-weights
+		err = cmp.Or(err, <-failed)
+	}
+	return m, err
+}
+
+// Weight returns the weight of all drops.
+//
+//tvmffi:method
+func (m *Mixer) Weight() int64 { return m.weight }

@@ -106,7 +106,7 @@ def method(cls, name, callee, params, required, convert=None):
 
 
 def constructor(cls, params, required):
-    """Does the same for __init__, for objects of the class itself. The letter of the object is -, or + where no code of Go runs."""
+    """Does the same for __init__. The letter of the object is -, or + where no code of Go runs."""
     info = cls.__tvm_ffi_type_info__
     inits = [m.func for m in info.methods if m.name == "__ffi_init__"] or [core._lookup_type_attr(info.type_index, "__ffi_init__")]
     if _class is not None and inits[0] is not None:
