@@ -40,6 +40,9 @@ func (d *definition) load(o *objects.Object, record reflect.Value) error {
 
 func (d *definition) loadFields(handle uintptr, from objects.Reading, p unsafe.Pointer) error {
 	for _, f := range d.layout.fields {
+		if !f.plain() {
+			from = from.Collected() // which may allocate
+		}
 		if err := f.load(handle, from, f.in(p)); err != nil {
 			return failure.Annotate(d.key, err)
 		}
@@ -146,7 +149,7 @@ func (d *definition) codec() *codec.Codec {
 			if !ok {
 				return codec.WrongType(d.key, v)
 			}
-			return d.loadFields(uintptr(v.Bits), from.Collected(), p)
+			return d.loadFields(uintptr(v.Bits), from, p)
 		},
 	}
 }
