@@ -133,6 +133,29 @@ func TestMasks(t *testing.T) {
 	}
 }
 
+// TestSchemas: what XGrammar does not check of a schema, as the docs say. If a line fails, XGrammar has become better.
+func TestSchemas(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	for _, x := range []struct {
+		schema, text string
+		want         bool
+	}{
+		{`{"type": "array", "items": {"type": "integer"}, "uniqueItems": true}`, "[1, 1]", true},
+		{`{"type": "string", "not": {"const": "a"}}`, `"a"`, true},
+		{`{"oneOf": [{"type": "integer"}, {"type": "number"}]}`, "1", true},
+		{`{"type": "string", "minLength": 1}`, "\"\t\"", true},
+		{`{"type": "string"}`, "\"\t\"", false},
+		{`{"type": "string", "format": "date"}`, `"2026-02-31"`, true},
+		{`{"type": "string", "format": "date"}`, `"2026-02-3"`, false},
+	} {
+		m := matcherOf(t, c, xgrammar.JSONSchema{Text: x.schema})
+		if ok := must(m.AcceptText(x.text))(t) && must(m.Complete())(t); ok != x.want {
+			t.Errorf("%s: %s is allowed: %v", x.schema, x.text, ok)
+		}
+		m.Release()
+	}
+}
+
 func TestMatcher(t *testing.T) {
 	_, c := compilerOf(t, xgrammar.CompilerOptions{CacheBytes: -1})
 	g := must(c.Compile(t.Context(), xgrammar.Regex("abc[de]")))(t)
