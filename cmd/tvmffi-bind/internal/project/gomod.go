@@ -68,9 +68,14 @@ func (m *Module) RequiresRuntime(ctx context.Context) error {
 	if m.file.Module.Mod.Path == console.ModulePath || slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.Path == console.ModulePath }) {
 		return nil
 	}
-	list := exec.CommandContext(ctx, "go", "list", "-m", console.ModulePath)
-	list.Dir = m.dir
-	switch err := list.Run(); {
+	known := func(module string) error {
+		list := exec.CommandContext(ctx, "go", "list", "-m", module)
+		list.Dir = m.dir
+		return list.Run()
+	}
+	switch err := known(console.ModulePath); {
+	case err == nil && known(m.file.Module.Mod.Path) != nil:
+		return fmt.Errorf("the module %s is not in the workspace around it, which has %s: run\n  go work use %s", m.file.Module.Mod.Path, console.ModulePath, console.Shown(m.dir))
 	case err == nil:
 		m.workspace = true
 		return nil
