@@ -9,7 +9,7 @@ import (
 
 // TestExports_Rust compares the crate for the package with every form of func.
 func TestExports_Rust(t *testing.T) {
-	x, err := ReadExports(".", "./testdata/export/wide")
+	x, err := wide()
 	if err != nil {
 		t.Fatal(err)
 	}

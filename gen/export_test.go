@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,15 +57,27 @@ func TestReadExports_errors(t *testing.T) {
 	}
 }
 
+// wide reads the package with every form of func, once for all tests.
+var wide = sync.OnceValues(func() (*Exports, error) { return ReadExports(".", "./testdata/export/wide") })
+
 func TestReadExports_refused(t *testing.T) {
+	dir := t.TempDir() // a module that requires nothing is read at once
+	for name, text := range map[string]string{"go.mod": "module example.com/m\n", "plain/plain.go": "package plain\n", "program/main.go": "package main\n\nfunc main() {}\n"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for pattern, want := range map[string]string{
-		"./internal/plan":       "has no directive: write //tvmffi:export above a func",
-		"../cmd/tvmffi-bind":    "is package main, which cannot be imported",
+		"./plain":               "has no directive: write //tvmffi:export above a func",
+		"./program":             "is package main, which cannot be imported",
 		"./nothing":             "",
-		"./testdata/...":        "packages: name one",
+		"./...":                 "packages: name one",
 		"example.com/not/there": "",
 	} {
-		if _, err := ReadExports(".", pattern); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadExports(dir, pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", pattern, err, want)
 		}
 	}
@@ -72,7 +85,7 @@ func TestReadExports_refused(t *testing.T) {
 
 // TestExports compares what is generated for a package with every form of func.
 func TestExports(t *testing.T) {
-	x, err := ReadExports(".", "./testdata/export/wide")
+	x, err := wide()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +145,7 @@ func compareGolden(t *testing.T, name string, got *txtar.Archive) {
 }
 
 func TestExports_config(t *testing.T) {
-	x, err := ReadExports(".", "./testdata/export/wide")
+	x, err := wide()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +162,7 @@ func TestExports_config(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c.config, err, c.want)
 		}
 	}
+	defer delete(x.pkg.Declared, "Register")
 	x.pkg.Declared["Register"] = true
 	if _, err := x.Generate(ExportConfig{}); err == nil || !strings.Contains(err.Error(), "declares Register, which the generated file needs") {
 		t.Error(err)

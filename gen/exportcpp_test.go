@@ -14,7 +14,7 @@ var same = regexp.MustCompile(`(?s)\nusing SafeCall.*?\nstruct (\w+Obj) `)
 
 // TestExports_cpp compares the C++ face of a package with every form of func.
 func TestExports_cpp(t *testing.T) {
-	x, err := ReadExports(".", "./testdata/export/wide")
+	x, err := wide()
 	if err != nil {
 		t.Fatal(err)
 	}
