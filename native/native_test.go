@@ -255,14 +255,14 @@ func TestBuild_refused(t *testing.T) {
 	}
 }
 
-// TestCompileError: the error names the text and the line, nothing is left in the
+// TestCompileError: the error names the text and the line before names of Exports, nothing is left in the
 // cache or in the folder for temporary files, where the compiler of the other text was
 // stopped, and the next try compiles again.
 func TestCompileError(t *testing.T) {
 	compiles(t)
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	code := native.Code{Name: "wrong", CPP: []string{"int good;", "int64_t f() {\n  return absent;\n}"}}
+	code := native.Code{Name: "wrong", CPP: []string{"int good;", "int64_t f() {\n  return absent;\n}"}, Exports: map[string]string{"g": ""}}
 	for range 2 {
 		_, err := native.Build(t.Context(), code)
 		var failed *native.CompileError
@@ -283,7 +283,11 @@ func TestCompileError(t *testing.T) {
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("left in the folder for temporary files: %v, %v", left, err)
 	}
-	_, err = native.Build(t.Context(), native.Code{Name: "link", CPP: []string{"int x;"}, LinkFlags: []string{"-lthere_is_no_such_library"}})
+	source := filepath.Join(t.TempDir(), "link.cc")
+	if err := os.WriteFile(source, []byte(exporting("", "f", "1")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = native.Build(t.Context(), native.Code{Name: "link", Files: []string{source}, LinkFlags: []string{"-lthere_is_no_such_library"}})
 	var failed *native.CompileError
 	if !errors.As(err, &failed) || failed.Source != "" || !strings.Contains(err.Error(), "there_is_no_such_library") {
 		t.Errorf("got %v", err)
@@ -300,7 +304,6 @@ func TestExportsWrong(t *testing.T) {
 		{"int64_t add_one(int64_t x) { return x + 1; }", "add_on", []string{"wrong_0.cc: Exports: ", "add_on", "declared", "names functions of the last text"}},
 		{"int64_t f(int64_t x) { return x; }\nint64_t f(double x) { return 1; }", "f", []string{"Exports: ", "overloaded function"}},
 		{"struct P { int x; };\nint64_t f(P p) { return p.x; }", "f", []string{"Exports: ", "f has a parameter or result of a type that TVM-FFI cannot pass"}},
-		{"int64_t f() { return absent; }", "g", []string{"wrong_0.cc:1:", "absent"}}, // the text first
 	} {
 		_, err := native.Build(t.Context(), native.Code{Name: "wrong", CPP: []string{c.text}, Exports: map[string]string{c.export: ""}})
 		var failed *native.CompileError
