@@ -62,7 +62,7 @@ func main() {
 // time it ends requests that are still open.
 func run(ctx context.Context, set settings) (err error) {
 	if err := bind.LoadChecked(); err != nil {
-		return fmt.Errorf("%w\nrun \"go tool tvmffi-bind setup xgrammar\" once", err)
+		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	s, err := newServer(newToy(), set, log)

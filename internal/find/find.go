@@ -80,6 +80,9 @@ type Options struct {
 	Core string
 	// CoreVersion is the version of the Python package of libtvm_ffi to prefer.
 	CoreVersion string
+	// Package is the Python package that is loaded, as NAME==VERSION, if it is one. With it come libtvm_ffi and
+	// other libraries.
+	Package string
 }
 
 // Candidate is a place where a library may be.

@@ -271,6 +271,16 @@ func TestMiss(t *testing.T) {
 	if text := (&Search{File: Core(), Options: &Options{}}).Message(); !strings.HasPrefix(text, CoreName()+" was not found; nowhere to look\nrun \"go tool tvmffi-bind setup\", or pip install apache-tvm-ffi, or put it") {
 		t.Error(text)
 	}
+	whole := &Options{Package: "sample==1.0", CoreVersion: "0.1.12"} // the package brings the libraries that it needs
+	for f, want := range map[File]string{
+		Core(): "\nrun \"go tool tvmffi-bind setup sample==1.0\", or pip install sample==1.0, or put it",
+		{Name: "libpart.so", Package: "part", Version: "2.0", Dependency: true}: "\ninstall the Python package (go tool tvmffi-bind setup sample==1.0, or pip install sample==1.0), or",
+		{Name: "libpart.so", Package: "part", Version: "2.0"}:                   "\ninstall the Python package (go tool tvmffi-bind setup part==2.0, or pip install part==2.0), or",
+	} {
+		if text := (&Search{File: f, Options: whole}).Message(); !strings.Contains(text, want) {
+			t.Errorf("%s\nlacks %q", text, want)
+		}
+	}
 }
 
 // Without /proc a program on Linux does not know its folder, and the error says so.

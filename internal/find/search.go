@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -65,11 +66,13 @@ func (s *Search) Message() string {
 }
 
 func (s *Search) remedyForCore() string {
-	setup, pip := "", ""
-	if v := s.Options.CoreVersion; v != "" {
-		setup, pip = " --version "+v, "=="+v
+	setup, pip := "", "apache-tvm-ffi"
+	if o := s.Options; o.Package != "" {
+		setup, pip = " "+o.Package, o.Package
+	} else if v := o.CoreVersion; v != "" {
+		setup, pip = " --version "+v, pip+"=="+v
 	}
-	return "run \"go tool tvmffi-bind setup" + setup + "\", or pip install apache-tvm-ffi" + pip + ", or put it beside the executable, or set TVMFFI_LIBRARY to the file"
+	return "run \"go tool tvmffi-bind setup" + setup + "\", or pip install " + pip + ", or put it beside the executable, or set TVMFFI_LIBRARY to the file"
 }
 
 // noteUnused records the files and folders that the user named in vain.
@@ -90,7 +93,11 @@ func (s *Search) remedyForLibrary() string {
 	remedy := "put it beside the executable, name its folder in TVMFFI_LIBRARY_PATH (absolute), or give its path to Load with tvmffi.WithFile" +
 		"\nif it was renamed after the bindings were generated, restore the name, or write the new name under libraries in tvmffi.yaml and run go generate"
 	if s.File.Package != "" {
-		remedy = fmt.Sprintf("install the Python package (go tool tvmffi-bind setup %s==%s, or pip install %[1]s==%[2]s), or ", s.File.Package, s.File.Version) + remedy
+		pkg := s.File.Package + "==" + s.File.Version
+		if s.File.Dependency {
+			pkg = cmp.Or(s.Options.Package, pkg)
+		}
+		remedy = fmt.Sprintf("install the Python package (go tool tvmffi-bind setup %s, or pip install %[1]s), or ", pkg) + remedy
 	}
 	return remedy
 }

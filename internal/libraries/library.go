@@ -80,8 +80,11 @@ func (l *Library) find(o *find.Options) error {
 		}
 	}
 	for _, f := range l.Files {
-		if find.IsCore(f.Name) {
+		switch {
+		case find.IsCore(f.Name):
 			o.CoreVersion = f.Version
+		case f.Package != "" && !f.Dependency:
+			o.Package = f.Package + "==" + f.Version
 		}
 	}
 	if o.Core != "" || !capi.Attached() {

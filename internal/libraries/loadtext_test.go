@@ -1,6 +1,25 @@
 package libraries
 
-import "testing"
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/find"
+)
+
+// TestRemedy_package: where libtvm_ffi is missing, the error names the package that is loaded, not one that it needs.
+func TestRemedy_package(t *testing.T) {
+	l := Library{Files: []find.File{
+		{Name: "libpart.so", Package: "part", Version: "2.0", Dependency: true},
+		{Name: "libsample.so", Package: "sample", Version: "1.0"},
+		{Name: find.CoreName(), Package: "apache-tvm-ffi", Version: "0.1.12", Dependency: true},
+	}}
+	err := l.find(&find.Options{Core: filepath.Join(t.TempDir(), find.CoreName())})
+	if err == nil || !strings.Contains(err.Error(), `run "go tool tvmffi-bind setup sample==1.0", or pip install sample==1.0,`) {
+		t.Error(err)
+	}
+}
 
 func TestLoaderMessages(t *testing.T) {
 	for _, c := range []struct {
