@@ -72,7 +72,7 @@ var rooms = []room{
 	{dir: "runtime/batch", own: machine("runtime")},
 	{dir: "runtime/env", own: machine("runtime")},
 	{dir: "runtime/memstat", own: machine("runtime")},
-	{dir: "runtime/leaktest", own: []string{"runtime/memstat"}},
+	{dir: "runtime/leaktest", own: []string{"internal/objects", "runtime/memstat"}},
 	{dir: "runtime/exportrt", own: machine("runtime/env", "internal/dynlib", "internal/fieldtag", "internal/nearest", "runtime", "runtime/bindrt")},
 	{dir: "runtime/exportrt/python"},
 	{dir: "runtime/kind", own: []string{"runtime"}},

@@ -290,24 +290,21 @@ func (p *pool) pace() {
 		return // the goroutine before has done it
 	}
 	runtime.GC()
-	heap := awaitCleanups()
+	heap := AwaitCleanups(50 * time.Millisecond)
 	p.next.Store(p.goal(heap))
 }
 
-// awaitCleanups waits until the cleanups of the last collection have run: until
-// then the count still holds dead memory. It gives up when nothing moves for a
-// while, because a cleanup may wait for the very goroutine that is here. It
-// returns the size of the heap.
-func awaitCleanups() int64 {
-	const patience = 50 * time.Millisecond
+// AwaitCleanups waits until the cleanups of the last collection have run: until then counts still
+// hold dead memory. It gives up when none has run for as long as patience, because a cleanup may
+// wait for the very goroutine that is here. It returns the size of the heap.
+func AwaitCleanups(patience time.Duration) int64 {
 	samples := []metrics.Sample{
 		{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}, {Name: "/gc/heap/live:bytes"},
 	}
-	var last uint64
-	moved := time.Now()
+	metrics.Read(samples)
+	queued, last, moved := samples[0].Value.Uint64(), uint64(0), time.Now() // later collections do not count
 	for pause := 10 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
-		metrics.Read(samples)
-		queued, executed := samples[0].Value.Uint64(), samples[1].Value.Uint64()
+		executed := samples[1].Value.Uint64()
 		if executed != last {
 			last, moved = executed, time.Now()
 		}
@@ -315,5 +312,6 @@ func awaitCleanups() int64 {
 			return int64(samples[2].Value.Uint64())
 		}
 		time.Sleep(pause)
+		metrics.Read(samples)
 	}
 }

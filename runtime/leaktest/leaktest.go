@@ -4,11 +4,11 @@ package leaktest
 
 import (
 	"runtime"
-	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
@@ -41,16 +41,11 @@ func describe(handles []memstat.Handle) string {
 }
 
 // collect runs the cleanups of all values that are unreachable now. The cleanups run on
-// goroutines of the Go runtime, in any order. The runtime counts them.
+// goroutines of the Go runtime, in any order.
 func collect() {
 	memstat.Collected() // this makes the newest handles known to the collector
-	count := []metrics.Sample{{Name: "/gc/cleanups/executed:cleanups"}, {Name: "/gc/cleanups/queued:cleanups"}}
 	for range 2 {
 		runtime.GC()
-		metrics.Read(count)
-		queued := count[1].Value.Uint64()
-		for late := time.Now().Add(10 * time.Second); count[0].Value.Uint64() < queued && time.Now().Before(late); metrics.Read(count) {
-			time.Sleep(100 * time.Microsecond)
-		}
+		objects.AwaitCleanups(10 * time.Second)
 	}
 }

@@ -2,7 +2,6 @@ package runtimetest
 
 import (
 	"runtime"
-	"runtime/metrics"
 	"testing"
 	"time"
 
@@ -14,11 +13,7 @@ import (
 // long after the collection.
 func RunCleanups() {
 	runtime.GC()
-	left := []metrics.Sample{{Name: "/gc/cleanups/executed:cleanups"}, {Name: "/gc/cleanups/queued:cleanups"}}
-	Eventually(func() bool {
-		metrics.Read(left)
-		return left[0].Value.Uint64() >= left[1].Value.Uint64()
-	})
+	objects.AwaitCleanups(nativetest.Patience(20 * time.Second))
 }
 
 // Eventually waits until done reports true, and returns false if that takes too long.
