@@ -129,6 +129,7 @@ static object* object_class;                                            // of al
 static struct { object *class, *new, *kinds, *attribute, *traceback; } errors; // classes, and what tvm_ffi knows of errors
 
 #define ARGUMENTS 16
+#define APART __attribute__((noinline)) // keeps the code of most calls small
 
 // function is a function or method of the library. Its attributes are those of the one in Python.
 typedef struct {
@@ -224,7 +225,7 @@ static int raise(function* f, header* e) {
 
 // set_error sets the exception for the error of a call, which is its result or else the error of
 // this thread.
-static object* set_error(function* f, int code, any* r) {
+APART static object* set_error(function* f, int code, any* r) {
   void* e = r->type == ERROR ? r->object : NULL;
   if (e != NULL && r->size == 1 && !py.PyErr_Occurred() && raise(f, e)) {
     drop(r);
@@ -478,7 +479,7 @@ static int is_made(object* o) {
 }
 
 // construct gives o, which has no handle, the object that the library has made.
-static object* construct(function* f, object* o, any v) {
+APART static object* construct(function* f, object* o, any v) {
   if (is_made(o)) { // by another thread
     drop(&v);
     return NULL;
@@ -492,7 +493,7 @@ static object* construct(function* f, object* o, any v) {
 }
 
 // makes reports whether f is the __init__ of o, which has no handle and is of the class or of one that derives in Python.
-static int makes(function* f, object* o) {
+APART static int makes(function* f, object* o) {
   if (!py.PyType_IsSubtype(o->type, f->convert) || handle(o) != NULL) return 0;
   if (o->type == f->convert) return 1;
   object *own = py.PyObject_GetAttrString(o->type, "__tvm_ffi_type_info__"), *of_class = py.PyObject_GetAttrString(f->convert, "__tvm_ffi_type_info__");
@@ -640,7 +641,7 @@ static void delete_callback(void* p, int flags) {
 }
 
 // new_callback makes v of a function of Python. It returns 0 for all other values.
-static int new_callback(function* f, object* o, any* v) {
+APART static int new_callback(function* f, object* o, any* v) {
   callback* c;
   if (!py.PyCallable_Check(o) || py.PyType_IsSubtype(o->type, object_class) || (c = new_object(sizeof *c, FUNCTION, delete_callback)) == NULL) return 0;
   c->call = callback_call, c->no_cpp = NULL, c->f = f, c->callable = o, c->end = NULL;
