@@ -226,7 +226,13 @@ func Arg[T any](a *Args, i int) T {
 	if v == nil {
 		return x // the number of arguments is checked later
 	}
-	if v.TypeIndex == abi.TypeInt || v.TypeIndex == abi.TypeBool {
+	switch v.TypeIndex {
+	case abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr:
+		if p, ok := any(&x).(*string); ok {
+			*p, _ = capi.StringOf(*v)
+			return x
+		}
+	case abi.TypeInt, abi.TypeBool:
 		switch p := any(&x).(type) { // without space for an error
 		case *int64:
 			*p = int64(v.Bits)

@@ -134,7 +134,7 @@ func TestCallee(t *testing.T) {
 }
 
 // BenchmarkArguments calls an exported function with each form of argument: what a
-// func, also one that was not there before, and a tensor cost more than an int.
+// string, a func, also one that was not there before, and a tensor cost more than an int.
 func BenchmarkArguments(b *testing.B) {
 	double := func(x int64) (int64, error) { return 2 * x, nil }
 	functions := func(n int) (all []any) {
@@ -168,6 +168,10 @@ func BenchmarkArguments(b *testing.B) {
 	}{
 		{"int", func(int64) {}, []any{int64(3)}, func(a *bindrt.Args) error {
 			bindrt.Arg[int64](a, 0)
+			return a.Check(1)
+		}},
+		{"string", func(string) {}, []any{"eight or more bytes"}, func(a *bindrt.Args) error {
+			bindrt.Arg[string](a, 0)
 			return a.Check(1)
 		}},
 		{"tensor", func(*tvmffi.Tensor) {}, []any{tensor}, func(a *bindrt.Args) error {
