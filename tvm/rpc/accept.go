@@ -43,13 +43,12 @@ func (t *tasks) isClosed() bool {
 // acceptAll serves each connection on its own goroutine until the listener is closed. It closes
 // those above most at once.
 func acceptAll(ctx context.Context, l net.Listener, tasks *tasks, log *slog.Logger, most int, serve func(net.Conn)) error {
-	wait := firstPause
+	const retry = 100 * time.Millisecond
 	var open atomic.Int64
 	for {
 		conn, err := l.Accept()
 		switch {
 		case err == nil:
-			wait = firstPause
 			if open.Load() >= int64(most) {
 				log.Warn("rpc: too many connections", "peer", conn.RemoteAddr().String(), "most", most)
 				conn.Close()
@@ -65,9 +64,8 @@ func acceptAll(ctx context.Context, l net.Listener, tasks *tasks, log *slog.Logg
 		case errors.Is(err, net.ErrClosed):
 			return err
 		default: // the process has no descriptors left, for example
-			log.Error("rpc: accept failed", "addr", l.Addr().String(), "err", err, "retry", wait)
-			pause(ctx, wait)
-			wait = min(2*wait, time.Second)
+			log.Error("rpc: accept failed", "addr", l.Addr().String(), "err", err, "retry", retry)
+			_ = pause(ctx, retry)
 		}
 	}
 }
