@@ -41,7 +41,7 @@ func serveChild(text string) error {
 	if err := json.Unmarshal([]byte(text), &task); err != nil {
 		return fmt.Errorf("the task %q: %w", text, err)
 	}
-	if err := os.Mkdir(task.Dir, 0o700); err != nil {
+	if err := makeFolder(task.Dir); err != nil {
 		return err
 	}
 	go func() { // the server is gone: so is the session, even while a kernel runs

@@ -56,7 +56,8 @@ type Config struct {
 	// process itself takes some 100 MB of it. It needs Linux.
 	MaxMemory int64
 	// Dir is the parent of the sessions' folders, by default the folder for temporary files. It must exist. A
-	// session's folder is removed when it ends, even if the server is killed.
+	// session's folder is removed when it ends, even if the server is killed; if both are killed, the next server with
+	// this Dir does it.
 	Dir string
 	// Output receives the output of session processes, by default os.Stderr.
 	Output io.Writer
@@ -99,9 +100,9 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// tryDir makes Dir absolute, and makes and removes a folder there, as sessions do.
+// tryDir makes Dir absolute, makes and removes a folder there, as sessions do, and removes what sessions of the past have left.
 func (c *Config) tryDir() error {
-	dir, err := os.MkdirTemp(c.Dir, "tvmffi-rpc-")
+	dir, err := os.MkdirTemp(c.Dir, "tvmffi-try-")
 	if err == nil {
 		c.Dir, err = filepath.Abs(filepath.Dir(dir))
 		err = errors.Join(err, os.Remove(dir))
@@ -109,6 +110,7 @@ func (c *Config) tryDir() error {
 	if err != nil {
 		return fmt.Errorf("rpc: the Dir of the Config cannot have the folders of sessions: %w", err)
 	}
+	sweep(c.Dir)
 	return nil
 }
 

@@ -10,6 +10,9 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
+// folderPrefix begins the names of the folders of sessions.
+const folderPrefix = "tvmffi-rpc-"
+
 // A folder has the files of the session that this process serves.
 type folder string
 

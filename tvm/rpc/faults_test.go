@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,22 +87,34 @@ func TestServerKilledInUpload(t *testing.T) {
 // nothingLeft waits until the processes and the folders of a killed server are gone.
 func nothingLeft(t *testing.T, dir string) {
 	t.Helper()
-	eventually(t, 5*time.Second, func() string {
-		left, err := os.ReadDir(dir)
-		if err != nil || len(left) > 0 {
-			return fmt.Sprintf("the folder has %v, %v", left, err)
+	eventually(t, 5*time.Second, func() string { return left(dir) })
+}
+
+// left says what is left of a server whose sessions have their folders in dir.
+func left(dir string) string {
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		return fmt.Sprintf("the folder has %v, %v", left, err)
+	}
+	if pids, err := processes(dir); err != nil || len(pids) > 0 {
+		return fmt.Sprintf("processes of the server: %v, %v", pids, err)
+	}
+	return ""
+}
+
+// processes returns those of a server and its sessions: they have dir in their environment.
+func processes(dir string) (pids []int, err error) {
+	environments, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil || len(environments) == 0 {
+		return nil, fmt.Errorf("the processes are not visible: %v", err)
+	}
+	for _, file := range environments {
+		if b, err := os.ReadFile(file); err == nil && bytes.Contains(b, []byte(dir)) {
+			pid, _ := strconv.Atoi(strings.Split(file, "/")[2])
+			pids = append(pids, pid)
 		}
-		environments, err := filepath.Glob("/proc/[0-9]*/environ")
-		if err != nil || len(environments) == 0 {
-			return fmt.Sprintf("the processes are not visible: %v", err)
-		}
-		for _, file := range environments { // the server gives its sessions their folder there
-			if b, err := os.ReadFile(file); err == nil && bytes.Contains(b, []byte(dir)) {
-				return file + " belongs to a process of the server"
-			}
-		}
-		return ""
-	})
+	}
+	return pids, nil
 }
 
 // TestKernelCrashes ends the process of a session by a fault; the others go on.

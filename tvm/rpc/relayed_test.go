@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -258,6 +259,38 @@ func TestDo(t *testing.T) {
 	own := errors.New("own")
 	if err := client.Do(limited(t, time.Minute), "board", 1, func(*rpc.Session) error { return own }); err != own {
 		t.Errorf("an error of the job: %v", err)
+	}
+}
+
+// TestFolders_killed kills a server together with its session, whose folder the next server removes, and no other one.
+func TestFolders_killed(t *testing.T) {
+	dir := t.TempDir()
+	server, addr := startRole(t, "server", nil, "DIR="+dir)
+	dial(t, addr, rpc.DialOptions{})
+	pids, err := processes(dir)
+	if err != nil || len(pids) < 2 {
+		t.Fatalf("the server and its session: %v, %v", pids, err)
+	}
+	server.Process.Signal(syscall.SIGSTOP) // it cannot do it
+	for _, pid := range pids {
+		if pid != server.Process.Pid {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	server.Process.Kill()
+	server.Wait()
+	other, _ := serve(t, rpc.Config{Dir: dir})
+	s := dial(t, other.Addr().String(), rpc.DialOptions{})
+	next, err := rpc.Listen(rpc.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("the folder has %v, %v", left, err)
+	}
+	if err := s.Upload(limited(t, 10*time.Second), "a/b", nil); err != nil {
+		t.Errorf("the session that lives: %v", err)
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *Server) session(conn net.Conn, timeout time.Duration) (err error) {
 		defer cancel()
 	}
 	// The process of the session makes the folder: if this server is killed before, there is none.
-	dir := filepath.Join(s.config.Dir, "tvmffi-rpc-"+rand.Text())
+	dir := filepath.Join(s.config.Dir, folderPrefix+rand.Text())
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	socket, relay, err := s.socketOf(conn)
 	if err != nil {

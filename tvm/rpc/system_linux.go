@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -202,4 +204,42 @@ func endGroup(cmd *exec.Cmd) {
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+}
+
+// makeFolder makes the folder of a session. This process keeps it locked, so that sweep leaves it alone: the lock ends with
+// the process, however that ends. A file system without locks is never swept.
+func makeFolder(dir string) error {
+	for {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			_ = unix.Flock(fd, unix.LOCK_SH)
+		}
+		if _, err := os.Stat(dir); err == nil { // not swept before it was locked
+			return nil
+		}
+		_ = unix.Close(fd)
+	}
+}
+
+// sweep removes this user's folders of sessions whose processes have ended.
+func sweep(parent string) {
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), folderPrefix) {
+			continue
+		}
+		dir := filepath.Join(parent, e.Name())
+		fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue // another user's, or gone
+		}
+		var s unix.Stat_t
+		if unix.Fstat(fd, &s) == nil && int(s.Uid) == os.Getuid() && unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = os.RemoveAll(dir)
+		}
+		_ = unix.Close(fd)
+	}
 }
