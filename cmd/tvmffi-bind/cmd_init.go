@@ -20,6 +20,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/pynames"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
@@ -141,7 +142,7 @@ func startFor(args, deps []string) (*start, error) {
 	}
 	c := project.NewConfig(".", project.ConfigName)
 	for _, dep := range deps {
-		c.Deps = append(c.Deps, project.LibrarySpec{File: filepath.ToSlash(dep)})
+		c.Deps = append(c.Deps, specOf(dep))
 	}
 	s := &start{config: c}
 	from := args[0]
@@ -162,12 +163,23 @@ func startFor(args, deps []string) (*start, error) {
 			case info.IsDir():
 				return nil, fmt.Errorf("%s is a folder: name the library file in it; \"%s gen\" writes the bindings of %s again", file, console.Command(), project.ConfigName)
 			}
-			c.Libraries = append(c.Libraries, project.LibrarySpec{File: filepath.ToSlash(file)})
+			c.Libraries = append(c.Libraries, specOf(file))
 		}
 	}
 	c.Package = project.PackageName(from)
 	c.Out = "./" + c.Package
 	return s, nil
+}
+
+// specOf names a library file, or, if it lies in a wheel of the cache, the Python package: the cache of another machine
+// has another path.
+func specOf(file string) project.LibrarySpec {
+	if path, err := filepath.Abs(file); err == nil {
+		if c, ok := find.InCache(path); ok {
+			return project.LibrarySpec{Package: c.Package, Version: c.Version, Path: c.PathInPackage}
+		}
+	}
+	return project.LibrarySpec{File: filepath.ToSlash(file)}
 }
 
 func isWheel(file string) bool { return strings.EqualFold(filepath.Ext(file), ".whl") }

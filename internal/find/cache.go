@@ -95,3 +95,15 @@ func CachedTree(path string) string {
 	}
 	return root + name
 }
+
+// InCache returns the package that a file of the cache is of, with the path in it. It reports whether there is one.
+func InCache(path string) (File, bool) {
+	tree := CachedTree(path)
+	rel, err := filepath.Rel(tree, path)
+	parts := strings.Split(filepath.Base(tree), "-") // NAME-VERSION-HASH, with more of them in NAME
+	n := len(parts) - 2
+	if tree == "" || err != nil || n < 1 {
+		return File{}, false
+	}
+	return File{Name: filepath.Base(path), Package: strings.Join(parts[:n], "-"), Version: parts[n], PathInPackage: filepath.ToSlash(rel)}, true
+}

@@ -344,6 +344,15 @@ func TestCachedTree(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}
+	want := File{Name: "a.so", Package: "a-b", Version: "1.0.post1", PathInPackage: "lib/a.so"}
+	if got, ok := InCache(filepath.Join(wheels, "a-b-1.0.post1-deadbeef", "lib", "a.so")); !ok || got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, path := range []string{filepath.Join(wheels, "a-1", "a.so"), "a-b-1.0-deadbeef/a.so"} {
+		if got, ok := InCache(path); ok {
+			t.Errorf("%s: got %+v", path, got)
+		}
+	}
 	t.Setenv("TVMFFI_CACHE", "relative")
 	if got := CachedTree(filepath.Join(wheels, "a-1", "a.so")); got != "" {
 		t.Errorf("without a cache: %s", got)
