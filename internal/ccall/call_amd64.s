@@ -33,13 +33,8 @@ TEXT tvmffi_probe(SB), NOSPLIT|NOFRAME, $0
 	MOVQ R14, (DI)
 	RET
 
-// AT is a field of the callStack that ends at BP.
-#define AT(field) (field-callStack__size)(BP)
-
 // void callBlock(Head*), C calling convention, on the system stack. R14 still holds
 // the g that called, whose first words are the ends of its stack.
-// BX: the head. R12: top of the goroutine stack. R13: the g. BP: the end of a callStack,
-// whose beginning is in R10 until the call.
 TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BP
 	MOVQ  SP, BP
@@ -49,113 +44,7 @@ TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	SUBQ  $callStack_r13, SP
 	MOVQ  DI, BX
 	MOVQ  R14, R13
-	MOVQ  const_stackLow(R13), AX
-	MOVQ  AX, AT(callStack_low)
-	MOVQ  const_stackHigh(R13), R12
-	MOVQ  SP, R10
-	MOVL  Head_Units(BX), CX
-	SHLQ  $const_unitShift, CX
-	SUBQ  CX, SP
-	MOVQ  SP, SI
-	LEAQ  const_HeadSize(BX), R8
-	JMP   copyTest
-
-copy:
-	SUBQ $const_unit, CX
-	MOVQ (R8)(CX*1), AX
-	MOVQ const_word(R8)(CX*1), R9
-	MOVQ AX, (SI)(CX*1)
-	MOVQ R9, const_word(SI)(CX*1)
-
-copyTest:
-	TESTQ CX, CX
-	JNE   copy
-	MOVQ  Head_Mask(BX), R9
-
-relocate:
-	TESTQ R9, R9
-	JEQ   second
-	BSFQ  R9, AX
-	ADDQ  SI, (SI)(AX*8)
-	LEAQ  -1(R9), R11
-	ANDQ  R11, R9
-	JMP   relocate
-
-second:
-	MOVQ  Head_Handle(BX), DI
-	MOVQ  Head_N(BX), DX
-	MOVL  Head_Mode(BX), AX
-	TESTL AX, AX
-	JNE   other
-
-call:
-	XORL    AX, AX
-	MOVQ    AX, (callStack_result+abiAny_TypeIndex)(R10)
-	MOVQ    AX, (callStack_result+abiAny_Bits)(R10)
-	MOVQ    AX, callStack_err(R10)
-	MOVQ    R10, CX
-	MOVQ    Head_Fn(BX), AX
-	CALL    AX
-	MOVLQSX AX, AX
-	MOVQ    AX, AT(callStack_rc)
-	LEAQ    AT(callStack_err), DI
-	TESTQ   AX, AX
-	JNE     failed
-
-returned:
-	MOVQ const_stackHigh(R13), AX
-	CMPQ AX, R12
-	JNE  moved
-
-results:  // 4+4+8 bytes: a wider load would miss store forwarding
-	MOVL  AT(callStack_result+abiAny_TypeIndex), CX
-	MOVL  AT(callStack_result+abiAny_Small), DX
-	MOVQ  AT(callStack_result+abiAny_Bits), DI
-	MOVL  CX, (Head_Res+abiAny_TypeIndex)(BX)
-	MOVL  DX, (Head_Res+abiAny_Small)(BX)
-	MOVQ  DI, (Head_Res+abiAny_Bits)(BX)
-	MOVQ  AT(callStack_err), R8
-	MOVQ  R8, Head_Err(BX)
-	MOVQ  AT(callStack_rc), R8
-	MOVQ  R8, Head_RC(BX)
-	TESTQ R8, R8
-	JNE   done
-	CMPL  CX, $const_typeStr
-	JNE   done
-	MOVQ  Head_TextCap(BX), R9
-	TESTQ R9, R9
-	JEQ   done
-	MOVQ  const_stringSize(DI), DX
-	CMPQ  DX, R9
-	JHI   done
-	LEAQ  1(DX), R11
-	MOVQ  R11, Head_TextEnd(BX)
-	MOVQ  const_stringData(DI), SI
-	LEAQ  const_HeadSize(BX), R8
-	XORL  CX, CX
-	JMP   wordTest
-
-word:
-	MOVQ (SI)(CX*1), R9
-	MOVQ R9, (R8)(CX*1)
-	ADDQ $const_word, CX
-
-wordTest:
-	LEAQ const_word(CX), R11
-	CMPQ R11, DX
-	JLS  word
-	JMP  charTest
-
-char:
-	MOVB (SI)(CX*1), R9
-	MOVB R9, (R8)(CX*1)
-	INCQ CX
-
-charTest:
-	CMPQ CX, DX
-	JLT  char
-	MOVQ ·decRef(SB), AX
-	CALL AX
+#include "block_amd64.h"
 
 done:
 	LEAQ AT(callStack_r13), SP
@@ -164,50 +53,6 @@ done:
 	POPQ BX
 	POPQ BP
 	RET
-
-other:
-	CMPL AX, $const_Middle
-	JEQ  middle
-	CMPL AX, $const_First
-	JNE  notFirst
-	MOVQ SI, DI
-
-notFirst:
-	MOVQ R10, SI
-	CMPL AX, $const_Value
-	JNE  call
-	MOVQ Head_Word(BX), SI
-	JMP  call
-
-middle:
-	MOVQ R10, DX
-	JMP  call
-
-failed:
-#ifdef GOOS_linux
-	CMPQ AX, $const_Thrown
-	JEQ  thrown
-
-#endif
-	MOVQ ·errorMove(SB), AX
-	CALL AX
-	JMP  returned
-
-#ifdef GOOS_linux
-thrown:  // DX: the exception
-	MOVQ DX, SI
-	CALL tvmffi_catch(SB)
-	JMP  returned
-
-#endif
-moved:  // the frame moved with the stack, if it was there
-	CMPQ BX, AT(callStack_low)
-	JLO  results
-	CMPQ BX, R12
-	JHS  results
-	SUBQ R12, AX
-	ADDQ AX, BX
-	JMP  results
 
 // void drop(void* object), C calling convention, on the system stack: TVMFFIObjectDecRef.
 // The error of one that fails is dropped.
@@ -252,8 +97,22 @@ thrown:  // DX: the exception
 // the callee-saved registers of C and calls cgocallback(entry, frame, 0), whose
 // arguments callbackStack begins with.
 TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
-	CMPL    ·forked(SB), $0
-	JNE     refused
+	CMPQ    ·unusual(SB), $0
+	JNE     special
+	JMP     tvmffi_enterGo(SB)
+
+special:
+	CMPL ·unusual+unusualState_forked(SB), $0
+	JNE  refused
+	MOVQ ·lightCallback(SB), AX
+	JMP  AX
+
+refused:
+	JMP tvmffi_refuse(SB)
+
+// int enterGo(void* handle, const Any* args, int32_t n, Any* result): what callback does where
+// nothing is unusual.
+TEXT tvmffi_enterGo(SB), NOSPLIT|NOFRAME, $0
 	ADJSP   $callbackStack__size
 	MOVQ    BP, callbackStack_bp(SP)
 	LEAQ    callbackStack_bp(SP), BP
@@ -289,9 +148,6 @@ TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
 	MOVQ    callbackStack_bp(SP), BP
 	ADJSP   $-callbackStack__size
 	RET
-
-refused:
-	JMP tvmffi_refuse(SB)
 
 // void enter(CallbackFrame*), Go calling convention, on the goroutine stack: makes the
 // callback the current one of the seat of the g, if it is in the first place, and goes on
@@ -351,7 +207,7 @@ guarded:
 // void forked(void), which runs in a forked process, and int refuse(...): what callback does
 // there.
 TEXT tvmffi_forked(SB), NOSPLIT|NOFRAME, $0
-	MOVL $1, ·forked(SB)
+	MOVL $1, ·unusual+unusualState_forked(SB)
 	RET
 
 TEXT tvmffi_refuse(SB), NOSPLIT|NOFRAME, $0

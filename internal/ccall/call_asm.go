@@ -114,6 +114,19 @@ var _forked byte
 //lint:ignore U1000 read by the assembly
 var allocatorNode uintptr
 
+// unusual is what a call from C looks at first: whether the process is a fork, and whether the
+// thread may be in a light call, which goes on at lightCallback then.
+type unusualState struct {
+	forked, light uint32 //lint:ignore U1000 read by the assembly
+}
+
+var (
+	//lint:ignore U1000 set and read by the assembly
+	unusual unusualState
+	//lint:ignore U1000 read by the assembly
+	lightCallback uintptr
+)
+
 // TensorAllocator is the address of the C function, a DLPackManagedTensorAllocator, that calls a node
 // as Callback does. The arguments are the addresses that it gets: the prototype, where the
 // result goes, a context, and a function that takes the context and an error.

@@ -107,8 +107,6 @@ func Callback() uintptr {
 
 // A call from C in a forked process raises this error.
 var (
-	//lint:ignore U1000 set and read by the assembly
-	forked uint32
 	//lint:ignore U1000 read by the assembly
 	forkRaise, forkKind, forkMessage uintptr
 )
