@@ -63,6 +63,9 @@ const (
 // TVM-FFI itself returns -1 and -2 only.
 const Thrown = -0x7468726f
 
+// Done is how a light call went if the scheduler never knew of it.
+const Done = 0
+
 // HeadSize is the distance from a Head to its block.
 const HeadSize = unsafe.Sizeof(Head{})
 

@@ -1,0 +1,21 @@
+//go:build !(linux && amd64) || tvmffi_portable || race || msan || asan
+
+package ccall
+
+// StartLight reports that there are no light calls here.
+func StartLight() bool { return false }
+
+// LightCalls reports whether Light may be called.
+func LightCalls() bool { return false }
+
+// Light is Call.
+func Light(h *Head) (how uintptr) {
+	Call(h)
+	return Done
+}
+
+// Finish is the rest of Light.
+func Finish(*Head, uintptr) bool { return false }
+
+// Upgrades counts the calls of Light that became ordinary ones.
+func Upgrades() uint64 { return 0 }
