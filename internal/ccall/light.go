@@ -1,4 +1,4 @@
-//go:build linux && amd64 && !tvmffi_portable && !race && !msan && !asan
+//go:build linux && (amd64 || arm64) && !tvmffi_portable && !race && !msan && !asan
 
 package ccall
 

@@ -1,0 +1,45 @@
+//go:build linux && !tvmffi_portable && !race && !msan && !asan
+
+//lint:file-ignore U1000 read by the assembly
+
+package ccall
+
+// goFrame is what Go lays out for a function without variables, where the link register comes
+// first; the frame pointer is in the word below.
+type goFrame struct{ r30, _ uintptr }
+
+// registers are those that C wants back.
+type registers struct {
+	r19, r20, r21, r22, r23, r24, r25, r26, r27, r28 uintptr
+	f8, f9, f10, f11, f12, f13, f14, f15             uintptr
+}
+
+// urgentStack and lightStack hold the registers of C; lightStack has the arguments of a callback.
+type (
+	urgentStack struct {
+		r29, r30 uintptr
+		c        registers
+	}
+	lightStack struct {
+		r29, r30                uintptr
+		handle, args, n, result uintptr
+		c                       registers
+	}
+)
+
+// watchStack holds a struct sigaction.
+type watchStack struct{ action sigaction }
+
+// The stack pointer and the program counter in a ucontext_t.
+const (
+	ucontextSP = 432
+	ucontextPC = 440
+)
+
+const (
+	sysSigaction    = 134
+	sysSigprocmask  = 135
+	sysNanosleep    = 101
+	sysClockGettime = 113
+	sysTgkill       = 131
+)
