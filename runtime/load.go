@@ -10,7 +10,7 @@ import (
 )
 
 // LoadOption changes where [Load], and the Load of a generated package, look for libraries.
-// [WithLibrary], [WithFile] and [WithDir] make one.
+// [WithLibrary], [WithFile] and [WithDir] make one. [WithLightCalls] changes how functions are called.
 type LoadOption func(*find.Options)
 
 // WithLibrary sets the file of libtvm_ffi, like the environment variable TVMFFI_LIBRARY.
@@ -34,6 +34,16 @@ func WithFile(path string) LoadOption {
 // has no effect on a library that the process has already loaded.
 func WithDir(dir string) LoadOption {
 	return func(o *find.Options) { o.Dirs = append(o.Dirs, dir) }
+}
+
+// WithLightCalls makes calls of generated functions cheaper where that is safe: on Linux, with a
+// release of Go that was tested. Calls of a function that has been brief cross without a word to
+// the Go scheduler, which learns of them only if it needs the thread, or if the function calls Go.
+// So a profile of the CPU does not say who called such a function, and a system call in it may
+// be interrupted (EINTR). WithLightCalls must come with the first Load of the process, in package
+// main, and has no effect where light calls would not be safe. docs/LIGHT.md explains it.
+func WithLightCalls() LoadOption {
+	return func(o *find.Options) { o.LightCalls = true }
 }
 
 // Load finds and loads libtvm_ffi. The package documentation says where it looks. Later

@@ -310,7 +310,7 @@ func publicFunctions() map[string][]any {
 		"TypeKey": {tvmffi.TypeKey}, "TypeKeys": {tvmffi.TypeKeys},
 		"UnmarshalMap": {tvmffi.UnmarshalMap, func(x tvmffi.ObjectRef) error { return tvmffi.UnmarshalMap(x, new(config)) }}, "Unregister": {tvmffi.Unregister},
 		"Upcast": {tvmffi.Upcast[*tvmffi.Tensor]}, "VariantAs": {tvmffi.VariantAs[int8]}, "VariantOf": {tvmffi.VariantOf[int8]}, "Version": {tvmffi.Version},
-		"WithDir": {tvmffi.WithDir}, "WithFile": {tvmffi.WithFile}, "WithLibrary": {tvmffi.WithLibrary}, "WrapError": {tvmffi.WrapError},
+		"WithDir": {tvmffi.WithDir}, "WithFile": {tvmffi.WithFile}, "WithLibrary": {tvmffi.WithLibrary}, "WithLightCalls": {tvmffi.WithLightCalls}, "WrapError": {tvmffi.WrapError},
 		"env":        {env.CurrentStream, env.WithStream, env.WithAllocator, env.GoAllocator, env.EnvTensor, func() error { _, err := env.SetAllocator(nil); return err }, env.CheckSignals},
 		"batch":      {batchResult, batch.Result[int8]},
 		"structural": {func(x, y any) (bool, error) { return structural.Equal(x, y) }},

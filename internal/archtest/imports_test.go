@@ -39,7 +39,7 @@ var rooms = []room{
 	{dir: "internal/callbacks", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/values"}, other: []string{purego}},
 	{dir: "internal/environment", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure"}, other: []string{purego}},
 	{dir: "internal/registry", own: []string{"internal/abi", "internal/capi", "internal/failure", "internal/objects", "internal/values", "schema"}},
-	{dir: "internal/libraries", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/find", "internal/nearest", "internal/objects", "internal/registry"}, other: []string{purego}},
+	{dir: "internal/libraries", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/find", "internal/nearest", "internal/objects", "internal/registry"}, other: []string{purego}},
 	{dir: "internal/maptable", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/fields", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/defined", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/objects", "internal/registry"}, other: []string{purego}},

@@ -367,7 +367,11 @@ func (c *Call) Do() error {
 	if !c.ready() {
 		return c.finish()
 	}
-	ccall.Call(&c.head)
+	if c.ordinary() {
+		ccall.Call(&c.head)
+	} else {
+		c.cross()
+	}
 	if c.head.RC != 0 {
 		return c.failed()
 	}
@@ -429,7 +433,11 @@ func (c *Call) finish() error {
 		e.err = c.checkNumbers(e.narrow)
 	}
 	if c.extra == nil || c.extra.err == nil {
-		ccall.Call(&c.head)
+		if c.ordinary() {
+			ccall.Call(&c.head)
+		} else {
+			c.cross()
+		}
 	}
 	if e := c.extra; e != nil {
 		c.extra = nil

@@ -16,3 +16,13 @@ func (v *Batch) Lose(what string) {
 		v.start = v.used - v.width
 	}
 }
+
+// IsLight reports whether calls of f are light.
+func IsLight(f *Func) bool { return f.way.state.Load() >= light }
+
+// MakeLight makes calls of f light if a program has asked for light calls.
+func MakeLight(f *Func) {
+	if f.way.state.Load() != ordinary {
+		f.way.state.Store(light)
+	}
+}

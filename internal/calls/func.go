@@ -34,6 +34,7 @@ type Func struct {
 	// handle is the Function object, valid once safeCall, its C function, is set.
 	handle   uintptr
 	safeCall atomic.Uintptr
+	way      way
 	mu       sync.Mutex
 	// narrow are the fields that an automatic constructor may cut numbers for, valid
 	// like handle.
@@ -79,6 +80,7 @@ func (f *Func) Resolve() error {
 		return nil
 	}
 	f.handle, f.narrow = handle, narrow
+	f.way.begin()
 	f.safeCall.Store(capi.SafeCall(handle))
 	return nil
 }

@@ -52,8 +52,15 @@ func (c *Call) DoBool() (bool, error) {
 		if err := c.finish(); err != nil {
 			return false, err
 		}
-	} else if ccall.Call(&c.head); c.head.RC != 0 {
-		return false, c.failed()
+	} else {
+		if c.ordinary() {
+			ccall.Call(&c.head)
+		} else {
+			c.cross()
+		}
+		if c.head.RC != 0 {
+			return false, c.failed()
+		}
 	}
 	return c.BoolResult()
 }
@@ -72,8 +79,15 @@ func (c *Call) DoInt() (int64, error) {
 		if err := c.finish(); err != nil {
 			return 0, err
 		}
-	} else if ccall.Call(&c.head); c.head.RC != 0 {
-		return 0, c.failed()
+	} else {
+		if c.ordinary() {
+			ccall.Call(&c.head)
+		} else {
+			c.cross()
+		}
+		if c.head.RC != 0 {
+			return 0, c.failed()
+		}
 	}
 	return c.IntResult()
 }
@@ -92,8 +106,15 @@ func (c *Call) DoFloat() (float64, error) {
 		if err := c.finish(); err != nil {
 			return 0, err
 		}
-	} else if ccall.Call(&c.head); c.head.RC != 0 {
-		return 0, c.failed()
+	} else {
+		if c.ordinary() {
+			ccall.Call(&c.head)
+		} else {
+			c.cross()
+		}
+		if c.head.RC != 0 {
+			return 0, c.failed()
+		}
 	}
 	if c.head.Res.TypeIndex == abi.TypeFloat {
 		return *(*float64)(unsafe.Pointer(&c.head.Res.Bits)), nil
@@ -118,8 +139,15 @@ func (c *Call) DoDataType() (v struct {
 		if err := c.finish(); err != nil {
 			return v, err
 		}
-	} else if ccall.Call(&c.head); c.head.RC != 0 {
-		return v, c.failed()
+	} else {
+		if c.ordinary() {
+			ccall.Call(&c.head)
+		} else {
+			c.cross()
+		}
+		if c.head.RC != 0 {
+			return v, c.failed()
+		}
 	}
 	if c.head.Res.TypeIndex != abi.TypeDataType {
 		return v, c.mismatch("DataType")
@@ -165,8 +193,15 @@ func (c *Call) DoString() (string, error) {
 		if err := c.finish(); err != nil {
 			return "", err
 		}
-	} else if ccall.Call(&c.head); c.head.RC != 0 {
-		return "", c.failed()
+	} else {
+		if c.ordinary() {
+			ccall.Call(&c.head)
+		} else {
+			c.cross()
+		}
+		if c.head.RC != 0 {
+			return "", c.failed()
+		}
 	}
 	return c.StringResult()
 }
@@ -220,8 +255,15 @@ func (c *Call) DoObject(t *fields.Type) (*objects.Object, error) {
 		if err := c.finish(); err != nil {
 			return nil, err
 		}
-	} else if ccall.Call(&c.head); c.head.RC != 0 {
-		return nil, c.failed()
+	} else {
+		if c.ordinary() {
+			ccall.Call(&c.head)
+		} else {
+			c.cross()
+		}
+		if c.head.RC != 0 {
+			return nil, c.failed()
+		}
 	}
 	return c.ObjectResult(t)
 }

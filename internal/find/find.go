@@ -83,6 +83,8 @@ type Options struct {
 	// Package is the Python package that is loaded, as NAME==VERSION, if it is one. With it come libtvm_ffi and
 	// other libraries.
 	Package string
+	// LightCalls asks for light calls.
+	LightCalls bool
 }
 
 // Candidate is a place where a library may be.

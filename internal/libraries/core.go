@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/find"
@@ -20,6 +21,16 @@ import (
 
 // OpenCore loads libtvm_ffi, once. Once it is loaded, a call that names another file fails.
 func OpenCore(o *find.Options) error {
+	if err := openCore(o); err != nil {
+		return err
+	}
+	if o.LightCalls {
+		ccall.StartLight()
+	}
+	return nil
+}
+
+func openCore(o *find.Options) error {
 	attached.Lock()
 	defer attached.Unlock()
 	if capi.Attached() {

@@ -87,7 +87,7 @@ func (l *Library) find(o *find.Options) error {
 			o.Package = f.Package + "==" + f.Version
 		}
 	}
-	if o.Core != "" || !capi.Attached() {
+	if o.Core != "" || o.LightCalls || !capi.Attached() {
 		if err := OpenCore(o); err != nil {
 			return err
 		}

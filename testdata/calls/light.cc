@@ -1,0 +1,133 @@
+// Functions that misbehave in a light call: each is brief until it is asked for more.
+#ifdef __linux__
+#include <signal.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/registry.h>
+
+namespace {
+
+namespace ffi = tvm::ffi;
+using Callback = ffi::TypedFunction<int64_t(int64_t)>;
+using Clock = std::chrono::steady_clock;
+
+std::atomic<int64_t> flag, urgent;
+std::mutex mutex;
+
+int64_t Micros(Clock::time_point since) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - since).count();
+}
+
+int64_t Spin(int64_t us) {
+  for (auto start = Clock::now(); us > 0 && Micros(start) < us;) {
+  }
+  return us;
+}
+
+// Waits until the flag is x, unless x is 0.
+int64_t Await(int64_t x) {
+  while (x != 0 && flag.load() != x) std::this_thread::yield();
+  return x;
+}
+
+// Sleeps, and returns how long, in microseconds.
+int64_t Sleep(int64_t us) {
+  if (us == 0) return 0;
+  auto start = Clock::now();
+  usleep(static_cast<useconds_t>(us));
+  return Micros(start);
+}
+
+int64_t Malloc(int64_t us) {
+  int64_t n = 0;
+  for (auto start = Clock::now(); us > 0 && Micros(start) < us; ++n) free(malloc(64 + n % 4000));
+  return n;
+}
+
+int64_t Throw(int64_t x) {
+  if (x == 1) throw 1;
+  if (x == 2) throw std::runtime_error("two");
+  return x;
+}
+
+ucontext_t outside, inside;
+
+void Inside() {
+  Spin(30000);
+  swapcontext(&inside, &outside);
+}
+
+// Spins on a stack of its own.
+int64_t OtherStack(int64_t x) {
+  if (x == 0) return 0;
+  constexpr size_t size = 1 << 16;
+  void* stack = malloc(size);
+  getcontext(&inside);
+  inside.uc_stack.ss_sp = stack;
+  inside.uc_stack.ss_size = size;
+  inside.uc_link = nullptr;
+  makecontext(&inside, Inside, 0);
+  swapcontext(&outside, &inside);
+  free(stack);
+  return x;
+}
+
+// Replaces the handler of SIGURG, and puts nothing back.
+int64_t TakeUrgent(int64_t x) {
+  if (x == 0) return urgent.load();
+  struct sigaction action = {};
+  action.sa_handler = [](int) { ++urgent; };
+  return sigaction(SIGURG, &action, nullptr);
+}
+
+int64_t Fork(int64_t x) {
+  if (x == 0) return 0;
+  pid_t child = fork();
+  if (child == 0) _exit(static_cast<int>(x));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+  }
+  return WEXITSTATUS(status);
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  tvm::ffi::reflection::GlobalDef()
+      .def("light.add_one", [](int64_t x) { return x + 1; })
+      .def("light.echo", [](ffi::String s) { return s; })
+      .def("light.spin", Spin)
+      .def("light.await", Await)
+      .def("light.set", [](int64_t x) { return flag.exchange(x); })
+      .def("light.sleep", Sleep)
+      .def("light.malloc", Malloc)
+      .def("light.throw", Throw)
+      .def("light.other_stack", OtherStack)
+      .def("light.take_urgent", TakeUrgent)
+      .def("light.fork", Fork)
+      .def("light.lock", [](int64_t x) {
+        std::lock_guard<std::mutex> lock(mutex);
+        return x;
+      })
+      // The rest call f if x is positive.
+      .def("light.call", [](const Callback& f, int64_t x) { return x > 0 ? f(x) : x; })
+      .def("light.call_locked", [](const Callback& f, int64_t x) {
+        std::lock_guard<std::mutex> lock(mutex);
+        return x > 0 ? f(x) : x;
+      })
+      .def("light.call_on_thread", [](const Callback& f, int64_t x) {
+        int64_t r = x;
+        if (x > 0) std::thread([&] { r = f(x); }).join();
+        return r;
+      });
+}
+
+}  // namespace
+#endif
