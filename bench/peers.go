@@ -15,7 +15,7 @@ import (
 
 // peerNames are the columns, in their order. Some programs have a second column, and purego has
 // the empty crossing.
-var peerNames = []string{"cpp", "ours", "cgo", "purego", "python", "rust"}
+var peerNames = []string{"cpp", "ours", "light", "cgo", "purego", "python", "rust"}
 
 // variants are second columns of programs: the ends of the names of their items.
 var variants = map[string]string{"cpp": ".c", "cgo": ".expert", "purego": ".register"}
@@ -74,8 +74,9 @@ func (t *tree) build(ctx context.Context, name string) ([]string, error) {
 	switch name {
 	case "cpp":
 		return one(t.compile(ctx, "peer.cc", "peer"))
-	case "ours":
-		return one(t.goBuild(ctx, filepath.Join(t.bench, "ours"), "ours", "CGO_ENABLED=0"))
+	case "ours", "light":
+		program, err := t.goBuild(ctx, filepath.Join(t.bench, "ours"), "ours", "CGO_ENABLED=0")
+		return []string{program, name}, err
 	case "cgo":
 		return one(t.cgo(ctx))
 	case "purego":

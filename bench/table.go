@@ -14,7 +14,7 @@ import (
 )
 
 var titles = map[string]string{
-	"cpp": "C++", "ours": "**tvmffi**", "cgo": "cgo", "purego": "purego", "python": "Python", "rust": "Rust", "cupy": "CuPy",
+	"cpp": "C++", "ours": "**tvmffi**", "light": "tvmffi, light calls", "cgo": "cgo", "purego": "purego", "python": "Python", "rust": "Rust", "cupy": "CuPy",
 	"cpp.c": "C API", "cgo.expert": "expert cgo", "purego.register": "purego RegisterFunc",
 }
 
