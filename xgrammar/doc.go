@@ -15,8 +15,7 @@
 // Each of these calls also returns an error, which a program checks.
 // A [Batch] does that for many texts at each step of the model, without allocations.
 //
-// For chats, [ToolSyntax] makes the format of calls of tools, and reads them. Libraries such as
-// github.com/google/jsonschema-go make the schema of a Go type.
+// For chats, [ToolSyntax] makes the format of calls of tools, and reads them. [SchemaOf] is the JSON schema of a Go type.
 //
 // # Memory
 //

@@ -21,8 +21,13 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer compiler.Release()
-	schema := `{"type": "object", "required": ["year"], "properties": {"year": {"type": "integer"}}}`
-	grammar, err := compiler.Compile(context.Background(), xgrammar.JSONSchema{Text: schema})
+	schema, err := xgrammar.SchemaOf[struct {
+		Year int `json:"year"`
+	}]()
+	if err != nil {
+		log.Fatal(err)
+	}
+	grammar, err := compiler.Compile(context.Background(), schema)
 	if err != nil {
 		log.Fatal(err) // for example: the schema is not valid
 	}

@@ -1,0 +1,113 @@
+package xgrammar_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"math/big"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tvmffi-go/tvmffi/xgrammar"
+)
+
+func TestSchemaOf(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	type person struct {
+		Name string   `json:"name" jsonschema:"as written in a passport"`
+		Tags []string `json:"tags,omitempty"`
+		Age  int      `json:"age"`
+	}
+	s := must(xgrammar.SchemaOf[person]())(t)
+	if !strings.Contains(s.Text, `"description":"as written in a passport"`) {
+		t.Error(s.Text)
+	}
+	for text, want := range map[string]bool{`{"name": "A", "age": 3}`: true, `{"name": "A", "tags": ["b"], "age": 3}`: true, `{"age": 3, "name": "A"}`: false, `{"name": "A", "age": 3, "x": 1}`: false} {
+		m := matcherOf(t, c, s)
+		if ok := must(m.AcceptText(text))(t) && must(m.Complete())(t); ok != want {
+			t.Errorf("%s: %s is allowed: %v", s.Text, text, ok)
+		}
+		m.Release()
+	}
+	if _, err := xgrammar.SchemaOf[chan int](); err == nil || !strings.Contains(err.Error(), "xgrammar: the schema of chan int: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type color int
+
+func (c color) MarshalText() ([]byte, error) { return []byte("red"), nil }
+
+type coded struct{}
+
+func (coded) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
+
+type list struct{ Next *list }
+
+type inner struct {
+	Zone string
+	Area int
+}
+
+type forms struct {
+	inner
+	Bytes   []byte
+	None    []byte
+	Array   [2]byte
+	Raw     json.RawMessage
+	Number  json.Number
+	Big     *big.Int
+	Level   slog.Level
+	Time    time.Time
+	Addr    netip.Addr
+	Color   color
+	Colors  map[color]int
+	Missing map[string]inner
+	Map     map[string]inner
+	Any     any
+	Skipped chan int `json:"-"`
+	hidden  chan int
+}
+
+// TestSchemaOf_forms: the schema allows the JSON that encoding/json writes, and not that of other forms.
+func TestSchemaOf_forms(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	value := forms{Bytes: []byte("abcd"), Raw: json.RawMessage(`{"a":[1]}`), Number: "1.5", Big: big.NewInt(-12345678901234567), Addr: netip.MustParseAddr("::1"),
+		Colors: map[color]int{1: 2}, Map: map[string]inner{"x": {"z", 1}}, Any: []any{1, nil}, hidden: nil}
+	text := string(must(json.Marshal(&value))(t))
+	s := must(xgrammar.SchemaOf[forms]())(t)
+	for change, want := range map[string]bool{
+		"": true, `"YWJjZA=="→null`: true, `"YWJjZA=="→[97]`: false, `"YWJjZA=="→"YWJ"`: false, `1.5→"1.5"`: false, `-12345678901234567→null`: true,
+		`-12345678901234567→"1"`: false, `"::1"→1`: false, `"Color":"red"→"Color":1`: false, `"Missing":null→"Missing":{}`: true,
+		`{"Zone":"z","Area":1}→{"Area":1,"Zone":"z"}`: false, `[0,0]→""`: false,
+	} {
+		from, to, _ := strings.Cut(change, "→")
+		changed := strings.Replace(text, from, to, 1)
+		m := matcherOf(t, c, s)
+		if ok := must(m.AcceptText(changed))(t) && must(m.Complete())(t); ok != want || change != "" && changed == text {
+			t.Errorf("%s: %s is allowed: %v\n%s", change, changed, ok, s.Text)
+		}
+		m.Release()
+	}
+	for want, of := range map[string]func() (xgrammar.JSONSchema, error){
+		"T.A.B[] has the type xgrammar_test.coded: its MarshalJSON may": xgrammar.SchemaOf[struct{ A struct{ B []coded } }],
+		"T.A of the type int has the option string in its tag": xgrammar.SchemaOf[struct {
+			A int `json:"a,string"`
+		}],
+		"T.A has the type map[int]bool: its keys must be strings":      xgrammar.SchemaOf[struct{ A map[int]bool }],
+		"T.A[] has the type complex128: encoding/json cannot write it": xgrammar.SchemaOf[struct{ A map[string]complex128 }],
+		"T.Next has the type xgrammar_test.list: it contains itself":   xgrammar.SchemaOf[list],
+		"T.A has the type json.RawMessage: use it without the pointer": xgrammar.SchemaOf[struct{ A *json.RawMessage }],
+		"T.Reader is embedded with a name in JSON, or is not a struct": xgrammar.SchemaOf[struct{ Reader }],
+		"T.inner is embedded with a name in JSON, or is not a struct": xgrammar.SchemaOf[struct {
+			inner `json:"i"`
+		}],
+	} {
+		if s, err := of(); s.Text != "" || err == nil || !strings.Contains(err.Error(), ": "+want) {
+			t.Errorf("%q %v, want %s", s.Text, err, want)
+		}
+	}
+}
+
+type Reader interface{ Read() }
