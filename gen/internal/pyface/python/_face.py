@@ -32,10 +32,7 @@ def _frames(backtrace):
 
     The frames are those of generators that did not begin, because they keep no callers alive.
     """
-
-    def blank():
-        yield
-
+    blank = lambda: (yield)  # noqa: E731  # of one line: tracebacks have the line of the instruction
     frames = []
     for file, line, name in re.findall(r'^\s*File "(.+?)", line (\d+), in (.+)$', backtrace, re.MULTILINE):
         code = blank.__code__.replace(co_filename=file, co_firstlineno=int(line), co_name=name)
