@@ -1,6 +1,7 @@
 package calls_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -327,7 +328,9 @@ func TestLightTaken(t *testing.T) {
 		}
 		if os.Getenv("TVMFFI_TEST_TAKE") == "" {
 			lightly(t) // builds
-			command := nativetest.Command(t.Context(), nativetest.Self(), "-test.run=^TestLightTaken$", "-test.timeout="+nativetest.Patience(time.Minute).String())
+			limit, cancel := context.WithTimeout(t.Context(), nativetest.Patience(time.Minute))
+			defer cancel()
+			command := nativetest.Command(limit, nativetest.Self(), "-test.run=^TestLightTaken$")
 			command.Env = append(os.Environ(), "TVMFFI_TEST_TAKE="+how)
 			if out, err := command.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s", how, err, out)
