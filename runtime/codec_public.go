@@ -89,6 +89,7 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 
 // encodeDynamic packs what value, an interface or a temporary, holds.
 func encodeDynamic(value reflect.Value, outer *codec.Nest) (values.AnyView, error) {
+	outer = outer.Whole() // the other language sees that it is a container of the library
 	if value.Kind() == reflect.Interface {
 		if value.IsNil() {
 			return values.AnyView{}, nil

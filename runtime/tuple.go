@@ -93,12 +93,14 @@ func (Tuple8[A, B, C, D, E, F, G, H]) isTuple() {}
 func tupleCodec(t reflect.Type) *codec.Codec {
 	items := make([]*codec.Codec, t.NumField())
 	names := make([]string, len(items))
+	offsets := make([]uintptr, len(items))
 	for i := range items {
-		items[i] = codec.Of(t.Field(i).Type)
+		f := t.Field(i)
+		items[i], offsets[i] = codec.Of(f.Type), f.Offset
 		names[i] = items[i].Name
 	}
 	name := "Tuple<" + strings.Join(names, ", ") + ">"
-	at := func(p unsafe.Pointer, i int) unsafe.Pointer { return unsafe.Add(p, t.Field(i).Offset) }
+	at := func(p unsafe.Pointer, i int) unsafe.Pointer { return unsafe.Add(p, offsets[i]) }
 	c := &codec.Codec{
 		Name: name,
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
@@ -121,7 +123,7 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 		},
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
-		return codec.Packed(&codec.NewArray, len(items), func(args *calls.Pack) error {
+		return codec.PackedIn(outer, &codec.NewTuple, len(items), func(args *calls.Pack) error {
 			for i, c := range items {
 				if err := codec.Pack(args, c, at(p, i), outer); err != nil {
 					return failure.Annotate("tuple element "+codec.Itoa(i), err)

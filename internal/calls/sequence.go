@@ -1,12 +1,15 @@
 package calls
 
 import (
+	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -21,6 +24,37 @@ type Pack struct {
 	keep   []any
 	owned  []abi.Any
 	moved  []*moved
+	// flat says that the values are a result in flat form; see callbacks.Flat. Then they are
+	// owned, raw strings have their sizes, and containers are among them.
+	flat bool
+}
+
+// NewFlat returns an empty Pack for a result in flat form.
+func NewFlat() *Pack {
+	p := NewPack(0)
+	p.flat = true
+	return p
+}
+
+// Flat reports whether p is a result in flat form.
+func (p *Pack) Flat() bool { return p.flat }
+
+// Own adds a value to a result in flat form, which it belongs to.
+func (p *Pack) Own(v abi.Any) {
+	p.values = append(p.values, v)
+	if v.TypeIndex.IsObject() {
+		p.owned = append(p.owned, v)
+	}
+}
+
+// Return makes a flat form the result of a callback: a single value as it is.
+func (p *Pack) Return(a *callbacks.Args) {
+	p.owned = p.owned[:0]
+	if v := p.values[0]; len(p.values) > 1 || v.TypeIndex < 0 || v.TypeIndex == abi.TypeRawStr || v.TypeIndex == abi.TypeByteArrayPtr {
+		a.ReturnFlat(p.values, p.text)
+	} else {
+		a.Return(v)
+	}
 }
 
 var packs = sync.Pool{New: func() any { return new(Pack) }}
@@ -78,6 +112,9 @@ func (p *Pack) String(s string) error {
 		p.values = append(p.values, capi.SmallString(s))
 		return nil
 	}
+	if p.flat {
+		return p.raw(abi.TypeRawStr, s)
+	}
 	if strings.IndexByte(s, 0) >= 0 {
 		// A raw string ends at its first NUL: such a text goes as a String object.
 		v, err := values.NewString(s)
@@ -88,6 +125,38 @@ func (p *Pack) String(s string) error {
 	}
 	p.values = append(p.values, abi.Any{TypeIndex: abi.TypeRawStr, Bits: uint64(len(p.text))})
 	p.text = append(append(p.text, s...), 0)
+	return nil
+}
+
+// Bytes adds bytes to a result in flat form.
+func (p *Pack) Bytes(b []byte) error {
+	return p.raw(abi.TypeByteArrayPtr, unsafe.String(unsafe.SliceData(b), len(b)))
+}
+
+// Begin adds the head of a container of n parts to a result in flat form.
+func (p *Pack) Begin(head abi.TypeIndex, n int) {
+	p.values = append(p.values, abi.Any{TypeIndex: head, Bits: uint64(n)})
+}
+
+// Grow adds n values, which the caller sets to scalars.
+func (p *Pack) Grow(n int) []abi.Any {
+	p.values = slices.Grow(p.values, n)
+	p.values = p.values[:len(p.values)+n]
+	return p.values[len(p.values)-n:]
+}
+
+// raw adds a text or bytes to a result in flat form.
+func (p *Pack) raw(index abi.TypeIndex, s string) error {
+	if uint64(len(s)) > math.MaxUint32 {
+		v, err := values.NewString(s)
+		if index == abi.TypeByteArrayPtr {
+			v, err = values.NewBytes(unsafe.Slice(unsafe.StringData(s), len(s)))
+		}
+		p.Own(v)
+		return err
+	}
+	p.values = append(p.values, abi.Any{TypeIndex: index, Small: uint32(len(s)), Bits: uint64(len(p.text))})
+	p.text = append(p.text, s...)
 	return nil
 }
 
@@ -124,5 +193,6 @@ func (p *Pack) Close() {
 	clear(p.keep)
 	clear(p.moved)
 	p.values, p.text, p.keep, p.owned, p.moved = p.values[:0], p.text[:0], p.keep[:0], p.owned[:0], p.moved[:0]
+	p.flat = false
 	packs.Put(p)
 }

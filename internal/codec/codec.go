@@ -111,9 +111,13 @@ func basicCodec(t reflect.Type) *Codec {
 	case reflect.TypeFor[bool]():
 		return Scalar("bool", abi.TypeBool, BoolBits, func(b uint64) bool { return b != 0 }, nil)
 	case reflect.TypeFor[int64]():
-		return Scalar("int", abi.TypeInt, func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) }, nil)
+		c := Scalar("int", abi.TypeInt, func(v int64) uint64 { return uint64(v) }, func(b uint64) int64 { return int64(b) }, nil)
+		c.Direct = directInt
+		return c
 	case reflect.TypeFor[float64]():
-		return Scalar("float", abi.TypeFloat, math.Float64bits, math.Float64frombits, nil)
+		c := Scalar("float", abi.TypeFloat, math.Float64bits, math.Float64frombits, nil)
+		c.Direct = directFloat
+		return c
 	case reflect.TypeFor[string]():
 		c := stringCodec("ffi.String", abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr)
 		c.Direct = directString
@@ -153,7 +157,8 @@ func stringCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 }
 
 var bytesCodec = &Codec{
-	Name: "ffi.Bytes",
+	Name:   "ffi.Bytes",
+	Direct: directBytes,
 	Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 		v, err := values.NewBytes(*(*[]byte)(p))
 		return values.AnyView{Value: v, Owned: true}, err
@@ -328,6 +333,9 @@ func optionalCodec(t reflect.Type) *Codec {
 			if outer, err = outer.Enter(t, x, 1); err != nil {
 				return values.AnyView{}, err
 			}
+		}
+		if p := outer.parts(); p != nil {
+			return flatView, Pack(p, c, x, outer)
 		}
 		return EncodeIn(c, x, outer)
 	})

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -136,6 +137,26 @@ type Nest struct {
 	at    unsafe.Pointer
 	size  int
 	depth int
+	// flat gets the parts of a result in flat form; nil otherwise.
+	flat *calls.Pack
+}
+
+// parts returns what gets the parts of a result in flat form, nil for all other values.
+func (n *Nest) parts() *calls.Pack {
+	if n == nil {
+		return nil
+	}
+	return n.flat
+}
+
+// Whole returns n for a value that becomes an object with all its parts.
+func (n *Nest) Whole() *Nest {
+	if n.parts() == nil {
+		return n
+	}
+	whole := *n
+	whole.flat = nil
+	return &whole
 }
 
 // MaxDepth limits how deep values may be nested: C++ takes them apart by
@@ -159,7 +180,7 @@ func (n *Nest) Enter(kind reflect.Type, at unsafe.Pointer, size int) (*Nest, err
 			}
 		}
 	}
-	return &Nest{n, kind, at, size, depth}, nil
+	return &Nest{n, kind, at, size, depth, n.parts()}, nil
 }
 
 // EncodeIn packs the value at p inside outer.

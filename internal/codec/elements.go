@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -44,6 +45,12 @@ func Pack(p *calls.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 	switch c.Direct {
 	case directString:
 		return p.String(*(*string)(x))
+	case directInt:
+		p.Int(*(*int64)(x))
+		return nil
+	case directFloat:
+		p.Float(*(*float64)(x))
+		return nil
 	case DirectAny:
 		switch x := (*(*any)(x)).(type) {
 		case nil:
@@ -65,7 +72,13 @@ func Pack(p *calls.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 			return nil
 		}
 	}
+	if p.Flat() && c.Direct == directBytes {
+		return p.Bytes(*(*[]byte)(x))
+	}
 	t, err := EncodeIn(c, x, outer)
+	if err == nil && p.Flat() {
+		return putFlat(p, t)
+	}
 	if err == nil {
 		err = t.CheckEscape()
 	}
@@ -75,11 +88,37 @@ func Pack(p *calls.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 	return err
 }
 
+// putFlat adds a value to a result in flat form. A container has added its own parts.
+func putFlat(p *calls.Pack, t values.AnyView) error {
+	if t.Value.TypeIndex == callbacks.Flat {
+		return nil
+	}
+	v, err := t.Own()
+	if err == nil {
+		p.Own(v)
+	}
+	return err
+}
+
+// ReturnFlat returns the value at x from a callback whose caller takes flat forms.
+func ReturnFlat(a *callbacks.Args, c *Codec, x unsafe.Pointer) error {
+	p := calls.NewFlat()
+	defer p.Close()
+	if err := Pack(p, c, x, &Nest{flat: p}); err != nil {
+		return a.WrongResult(err)
+	}
+	p.Return(a)
+	return nil
+}
+
 // directPack marks the codecs that Pack does without.
 type directPack uint8
 
 const (
 	directString directPack = iota + 1 // a string
+	directInt                          // an int64
+	directFloat                        // a float64
+	directBytes                        // bytes, which are not packed without a codec but in flat form
 	DirectAny                          // any, whose value may be a scalar or a string
 )
 
@@ -89,7 +128,12 @@ func arrayTemp(handle uintptr) values.AnyView {
 }
 
 // scalarArray makes an Array of scalars, in place where that is possible.
-func scalarArray[N any](items []N, fill func(cells []abi.Any, items []N)) (values.AnyView, error) {
+func scalarArray[N any](items []N, outer *Nest, fill func(cells []abi.Any, items []N)) (values.AnyView, error) {
+	if p := outer.parts(); p != nil {
+		p.Begin(callbacks.FlatList, len(items))
+		fill(p.Grow(len(items)), items)
+		return flatView, nil
+	}
 	array, all := objects.NewArray(len(items))
 	if array != 0 {
 		fill(all, items)
@@ -130,8 +174,8 @@ func fillBools(all []abi.Any, items []bool) {
 
 // stringArray makes an Array of strings in one crossing: the library makes the
 // String objects.
-func stringArray(f *calls.Func, items []string) (values.AnyView, error) {
-	return Packed(f, len(items), func(p *calls.Pack) error {
+func stringArray(f *calls.Func, items []string, outer *Nest) (values.AnyView, error) {
+	return PackedIn(outer, f, len(items), func(p *calls.Pack) error {
 		for i, s := range items {
 			if err := p.String(s); err != nil {
 				return failure.Annotate("element "+Itoa(i), err)
@@ -148,17 +192,17 @@ func EncodeArray[E any](items []E, outer *Nest) (values.AnyView, error) {
 	}
 	switch s := any(&items).(type) {
 	case *[]int64:
-		return scalarArray(*s, fillInts[int64])
+		return scalarArray(*s, outer, fillInts[int64])
 	case *[]int:
-		return scalarArray(*s, fillInts[int])
+		return scalarArray(*s, outer, fillInts[int])
 	case *[]int32:
-		return scalarArray(*s, fillInts[int32])
+		return scalarArray(*s, outer, fillInts[int32])
 	case *[]float64:
-		return scalarArray(*s, fillFloats[float64])
+		return scalarArray(*s, outer, fillFloats[float64])
 	case *[]float32:
-		return scalarArray(*s, fillFloats[float32])
+		return scalarArray(*s, outer, fillFloats[float32])
 	case *[]bool:
-		return scalarArray(*s, fillBools)
+		return scalarArray(*s, outer, fillBools)
 	}
 	return EncodeBy(&NewArray, items, outer)
 }
@@ -167,14 +211,14 @@ func EncodeArray[E any](items []E, outer *Nest) (values.AnyView, error) {
 func EncodeBy[E any](f *calls.Func, items []E, outer *Nest) (values.AnyView, error) {
 	switch s := any(&items).(type) {
 	case *[]int64:
-		return Packed(f, len(*s), func(p *calls.Pack) error {
+		return PackedIn(outer, f, len(*s), func(p *calls.Pack) error {
 			for _, x := range *s {
 				p.Int(x)
 			}
 			return nil
 		})
 	case *[]string:
-		return stringArray(f, *s)
+		return stringArray(f, *s, outer)
 	}
 	return encodeItems(f, items, outer)
 }
@@ -185,7 +229,7 @@ func encodeItems[E any](f *calls.Func, items []E, outer *Nest) (values.AnyView, 
 		return values.AnyView{}, err
 	}
 	c := For[E]()
-	return Packed(f, len(items), func(p *calls.Pack) error {
+	return PackedIn(outer, f, len(items), func(p *calls.Pack) error {
 		for i := range items {
 			if err := Pack(p, c, unsafe.Pointer(&items[i]), inner); err != nil {
 				return failure.Annotate("element "+Itoa(i), err)
@@ -209,6 +253,27 @@ func Packed(f *calls.Func, n int, fill func(p *calls.Pack) error) (values.AnyVie
 	v, err := p.Apply(fn)
 	return values.AnyView{Value: v, Owned: true}, err
 }
+
+// PackedIn is Packed for a container inside outer. In a result in flat form, the parts of a
+// container follow its head.
+func PackedIn(outer *Nest, f *calls.Func, n int, fill func(p *calls.Pack) error) (values.AnyView, error) {
+	p := outer.parts()
+	if p == nil {
+		return Packed(f, n, fill)
+	}
+	switch f {
+	case &Maps.Create:
+		p.Begin(callbacks.FlatMap, n/2)
+	case &NewTuple:
+		p.Begin(callbacks.FlatTuple, n)
+	default:
+		p.Begin(callbacks.FlatList, n)
+	}
+	return flatView, fill(p)
+}
+
+// flatView stands for a container whose parts are in a result in flat form.
+var flatView = values.AnyView{Value: abi.Any{TypeIndex: callbacks.Flat}}
 
 // Apply calls a Function object with n packed values.
 func Apply(fn uintptr, n int, item func(i int) (values.AnyView, error)) (abi.Any, error) {
@@ -436,6 +501,7 @@ func joinStrings(all []abi.Any) string {
 
 var (
 	NewArray = calls.Func{Name: "ffi.Array"}
+	NewTuple = calls.Func{Name: "ffi.Array"} // for an Array that is a tuple
 	NewList  = calls.Func{Name: "ffi.List"}
 )
 

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func encodeSlice(p reflect.Value, outer *Nest) (values.AnyView, error) {
 		}
 	}
 	item := Of(t.Elem())
-	return Packed(&NewArray, v.Len(), func(args *calls.Pack) error {
+	return PackedIn(inner, &NewArray, v.Len(), func(args *calls.Pack) error {
 		for i := range v.Len() {
 			if err := Pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
 				return failure.Annotate("element "+Itoa(i), err)
@@ -213,9 +214,23 @@ func encodeMap(m reflect.Value, outer *Nest) (values.AnyView, error) {
 	if err != nil {
 		return values.AnyView{}, err
 	}
+	if t.Key() == reflect.TypeFor[string]() {
+		switch p := m.Addr().UnsafePointer(); t.Elem() { // without reflection
+		case reflect.TypeFor[int64]():
+			return encodeTexts(*(*map[string]int64)(p), inner)
+		case reflect.TypeFor[int]():
+			return encodeTexts(*(*map[string]int)(p), inner)
+		case reflect.TypeFor[float64]():
+			return encodeTexts(*(*map[string]float64)(p), inner)
+		case reflect.TypeFor[string]():
+			return encodeTexts(*(*map[string]string)(p), inner)
+		case reflect.TypeFor[any]():
+			return encodeTexts(*(*map[string]any)(p), inner)
+		}
+	}
 	sorted := sortedEntries(m)
 	keys, values := Of(t.Key()), Of(t.Elem())
-	return Packed(&Maps.Create, 2*len(sorted), func(args *calls.Pack) error {
+	return PackedIn(inner, &Maps.Create, 2*len(sorted), func(args *calls.Pack) error {
 		for _, e := range sorted {
 			key, value := reflect.New(t.Key()), reflect.New(t.Elem())
 			key.Elem().Set(e.Key)
@@ -225,6 +240,23 @@ func encodeMap(m reflect.Value, outer *Nest) (values.AnyView, error) {
 			value.Elem().Set(e.Value)
 			if err := Pack(args, values, value.UnsafePointer(), inner); err != nil {
 				return failure.Annotate("value of key "+Quote(e.Key), err)
+			}
+		}
+		return nil
+	})
+}
+
+// encodeTexts is encodeMap for the common maps.
+func encodeTexts[V any](m map[string]V, inner *Nest) (values.AnyView, error) {
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	slices.Sort(keys)
+	return PackedIn(inner, &Maps.Create, 2*len(keys), func(args *calls.Pack) error {
+		for _, key := range keys {
+			if err := args.String(key); err != nil {
+				return failure.Annotate("key "+Quote(key), err)
+			}
+			if err := PackElement(args, m[key], inner); err != nil {
+				return failure.Annotate("value of key "+Quote(key), err)
 			}
 		}
 		return nil

@@ -87,10 +87,19 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 		},
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
-		return Packed(&Maps.Create, 2*len(fields), func(args *calls.Pack) error {
+		absent := func(f taggedField) bool {
+			return f.optional && reflect.NewAt(f.kind, unsafe.Add(p, f.offset)).Elem().IsZero()
+		}
+		n := len(fields)
+		for _, f := range fields {
+			if absent(f) {
+				n--
+			}
+		}
+		return PackedIn(outer, &Maps.Create, 2*n, func(args *calls.Pack) error {
 			for _, f := range fields {
 				at := unsafe.Add(p, f.offset)
-				if f.optional && reflect.NewAt(f.kind, at).Elem().IsZero() {
+				if absent(f) {
 					continue
 				}
 				if err := args.String(f.name); err != nil {

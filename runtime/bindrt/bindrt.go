@@ -13,6 +13,7 @@ package bindrt
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -278,8 +279,27 @@ var _ = func(a *Args) {
 // Return sets the result of a callback by the codec of T. Args.ReturnInt,
 // Args.ReturnFloat and Args.ReturnBool set the most frequent types.
 func Return[T any](a *Args, v T) error {
+	if a.Flattens() {
+		return returnFlat(a, v)
+	}
+	return returnObject(a, v)
+}
+
+func returnObject[T any](a *Args, v T) error {
 	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
 	return codec.ReturnTemp(a, t, err)
+}
+
+func returnFlat[T any](a *Args, v T) error {
+	if s, ok := any(&v).(*string); ok && uint64(len(*s)) <= math.MaxUint32 {
+		a.ReturnText(*s)
+		return nil
+	}
+	return returnParts(a, v)
+}
+
+func returnParts[T any](a *Args, v T) error {
+	return codec.ReturnFlat(a, codec.For[T](), unsafe.Pointer(&v))
 }
 
 // ObjectField reads a field that holds an object of type t.

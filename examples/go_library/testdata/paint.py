@@ -2,13 +2,16 @@
 
 import copy
 import enum
+import gc
 import inspect
 import json
 import pickle
 import sys
+import types
 
 sys.path.insert(0, sys.argv[1])
 import paint
+import tvm_ffi
 from paint import Coat, Color, Drop, Mode, Tin
 
 
@@ -35,6 +38,15 @@ assert pickle.loads(pickle.dumps(m)) is m and "like blood" in Color.__doc__
 coats = paint.strip(Coat(color=Color.RED, under=[{"color": 2, "class": "matt"}], **{"class": "plain"}))
 assert [dict(c) for c in coats] == coats and type(coats[0]) is dict
 assert coats[0]["color"] is Color.RED and coats[1]["color"] is Color.BLUE and coats[1]["class"] == "matt" and coats[0]["class"] == "plain"
+
+of_python = next(x for x in gc.get_referents(paint.layers) if type(x) is types.FunctionType)
+for n, text in (0, "x"), (2, ""), (5, "a longer text \u00e9\0"), (9, "y" * 999):
+    layers = paint.layers(n, text)
+    assert type(layers) is list and len(layers) == n and str(layers) == str(of_python(n, text)), layers
+top = paint.layers(3, "a longer text")[2]
+assert list(top) == ["name", "size", "data", "note", "extra", "under"] and [type(x) for x in top.values()] == [str, tuple, bytes, str, tvm_ffi.Array, list], top
+assert top["under"][0] == {"name": "a longer text", "size": (0, None), "data": b"a longer text", "note": None, "extra": "a longer text"}, top
+assert "under" not in top["under"][0] and type(top["under"][1]["under"][0]["data"]) is bytes
 
 # Names that Python reserves.
 assert paint.lambda_("a", class_="b", None_="c") == "a b c" and paint.lambda_(list="a") == "a c n"

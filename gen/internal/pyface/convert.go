@@ -2,6 +2,7 @@ package pyface
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -78,8 +79,28 @@ func (w *writer) recordConverter(r *face.Record) string {
 		w.converted[r] = w.pooled(w.private + ".to_dict(None, None)")
 		return w.converted[r]
 	}
-	w.pyf("\n%s = %s.to_record(lambda: {%s})\n%s", name, w.private, strings.Join(fields, ", "), after)
+	inC := "True"
+	if !flat(&face.Type{Kind: face.KindRecord, Record: r}, nil) {
+		inC = "False"
+	}
+	w.pyf("\n%s = %s.to_record(lambda: {%s}, %s)\n%s", name, w.private, strings.Join(fields, ", "), inC, after)
 	return name
+}
+
+// flat reports whether C makes the value of Python of a result of type t in flat form, which has
+// lists, tuples and dicts. An enum and an iterator need their class. outer are the records around t.
+func flat(t *face.Type, outer []*face.Record) bool {
+	switch t.Kind {
+	case face.KindEnum, face.KindIterator:
+		return false
+	case face.KindRecord:
+		return slices.Contains(outer, t.Record) || !slices.ContainsFunc(t.Record.Fields, func(f face.Field) bool {
+			return !flat(f.Type, append(outer, t.Record))
+		})
+	case face.KindOptional, face.KindTuple, face.KindSequence, face.KindMapping:
+		return !slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return !flat(e, outer) })
+	}
+	return true
 }
 
 // resultConverter returns the converter of the results of f, or "".

@@ -107,8 +107,9 @@ typedef struct { // an Array, with its elements behind it
   int64_t size, capacity;
   void (*end)(void*);
 } array;
-// A result of the type ROOM tells the library that the error may be the result; see internal/callbacks.
-enum { ROOM = -0x726f6f6d, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
+// A result of the type ROOM tells the library that the error may be the result, and values in flat
+// form; see internal/callbacks.
+enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
 
 #define TVM(X)                                                      \
   X(int, TVMFFIObjectIncRef, (void*))                               \
@@ -142,8 +143,9 @@ typedef struct {
   object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound, *trace, *frames;
   const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
-  const char* shape; // of the result, or NULL; make ends what it describes, or is NULL
+  const char* shape; // of the result, or NULL; make is the class of what it describes, or NULL
   ssize required, most;
+  int flat; // the result may be in flat form
 } function;
 
 static void drop(any* v) {
@@ -449,6 +451,63 @@ static object* result(function* f, const char* shape, const any* v) {
   return with_pending(f->taken, other);
 }
 
+// named makes a tuple of a class of the elements of a tuple.
+static object* named(object* class, object* tuple) {
+  ssize n = py.PyTuple_Size(tuple);
+  object* o = py.PyType_GenericAlloc(class, n);
+  for (ssize i = 0; o != NULL && i < n; i++) {
+    object* x = py.PyTuple_GetItem(tuple, i);
+    py.Py_IncRef(x);
+    py.PyTuple_SetItem(o, i, x);
+  }
+  return o;
+}
+
+// flat makes a value of Python of the next value in flat form. bytes are those of its texts, and
+// class is the one of a tuple, or NULL.
+static object* flat(function* f, const any** next, const char* bytes, object* class) {
+  const any* v = (*next)++;
+  if (v->type == RAW_STR) return py.PyUnicode_DecodeUTF8(bytes + v->integer, (ssize)v->size, NULL);
+  if (v->type == RAW_BYTES) return py.PyBytes_FromStringAndSize(bytes + v->integer, (ssize)v->size);
+  if (v->type == FLAT_MAP) {
+    object* dict = py.PyDict_New();
+    int ok = dict != NULL;
+    for (int64_t i = 0; ok && i < v->integer; i++) {
+      object *key = flat(f, next, bytes, NULL), *value = key == NULL ? NULL : flat(f, next, bytes, NULL);
+      ok = value != NULL && py.PyDict_SetItem(dict, key, value) == 0;
+      if (key != NULL) py.Py_DecRef(key);
+      if (value != NULL) py.Py_DecRef(value);
+    }
+    if (ok) return dict;
+    if (dict != NULL) py.Py_DecRef(dict);
+    return NULL;
+  }
+  if (v->type != FLAT_LIST && v->type != FLAT_TUPLE) return result(f, "v", v);
+  ssize n = (ssize)v->integer;
+  int list = v->type == FLAT_LIST;
+  object* o = list ? py.PyList_New(n) : class != NULL ? py.PyType_GenericAlloc(class, n) : py.PyTuple_New(n);
+  int ok = o != NULL;
+  for (ssize i = 0; ok && i < n; i++) {
+    object* x = flat(f, next, bytes, NULL);
+    ok = x != NULL && (list ? py.PyList_SetItem : py.PyTuple_SetItem)(o, i, x) == 0; // takes x
+  }
+  if (ok) return o;
+  if (o != NULL) py.Py_DecRef(o);
+  return NULL;
+}
+
+// flat_result makes a value of Python of a result in flat form, which ends.
+static object* flat_result(function* f, const any* r, const any* room) {
+  const any *all = (const any*)r->raw, *next = all;
+  object* o = flat(f, &next, (const char*)(all + r->size), f->make);
+  for (uint32_t i = 0; i < r->size; i++) {
+    any v = all[i];
+    drop(&v);
+  }
+  if (all != room) free((void*)all);
+  return o;
+}
+
 // unmade raises a TypeError for o, or for an element of a container, if it is an object without a handle.
 static int unmade(object* o, struct limits* most) {
   if (py.PyType_IsSubtype(o->type, object_class)) {
@@ -684,7 +743,7 @@ static ssize arrange(function* f, object* const* args, ssize n, object* names, o
 static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
-  any a[ARGUMENTS], r = {.type = *f->kinds == '+' ? NONE : ROOM};
+  any a[ARGUMENTS], room[128], r = {.type = *f->kinds == '+' ? NONE : ROOM, .size = f->flat ? sizeof room : 0, .raw = (char*)room};
   object* ordered[ARGUMENTS];
   if (python_of(self) == NULL) return NULL;
   if (f->required == checks) return refuses(f, args, names == NULL ? n : n + py.PyTuple_Size(names)) ? NULL : ordinary(f, args, flags, names);
@@ -704,6 +763,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
   if (r.type == ROOM) r.type = NONE;
+  if (r.type == FLAT) return flat_result(f, &r, room);
   if (init) return construct(f, given[0], r);
   object* with = f->shape == NULL ? f->convert : f->make;
   object* o = result(f, f->shape == NULL ? "v" : f->shape, &r);
@@ -713,7 +773,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   }
   drop(&r);
   if (o == NULL || with == NULL) return o;
-  object* made = py.PyObject_CallFunctionObjArgs(with, o, NULL);
+  object* made = with == f->make ? named(with, o) : py.PyObject_CallFunctionObjArgs(with, o, NULL);
   py.Py_DecRef(o);
   return made;
 }
@@ -756,8 +816,8 @@ static object* function_new(object* type, object* args, object* options) {
   (void)options;
   function given = {.required = 0};
   long long target, handle, required;
-  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOOOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
-                           &required, &given.convert, &given.form, &given.make, &given.failed, &given.taken, &given.ended, &given.bound)) return NULL;
+  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOOiOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
+                           &required, &given.convert, &given.form, &given.make, &given.flat, &given.failed, &given.taken, &given.ended, &given.bound)) return NULL;
   ssize n;
   if ((given.kinds = py.PyUnicode_AsUTF8AndSize(given.params, &n)) == NULL) return NULL;
   if (given.form == py._Py_NoneStruct) given.form = NULL;

@@ -52,6 +52,23 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "layers",
+			Doc:    "Layers returns n layers with the given text, each with n layers less below it.",
+			Params: []string{"n", "text"},
+			Func:   Layers,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				x1 := bindrt.Arg[string](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Layers(int(x0), x1))
+			},
+		},
+		{
 			Name:   "list",
 			Doc:    "List has the name of a type of Python.",
 			Params: []string{"int"},

@@ -9,6 +9,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // Color is a color.
@@ -67,6 +69,30 @@ func Strip(c Coat) []Coat {
 	all := []Coat{{Color: c.Color, Class: c.Class}}
 	for _, u := range c.Under {
 		all = append(all, Strip(u)...)
+	}
+	return all
+}
+
+// Layer is a layer of paint, which has no enum.
+type Layer struct {
+	Name  string                         `ffi:"name"`
+	Size  tvmffi.Tuple2[int64, *float64] `ffi:"size"`
+	Data  []byte                         `ffi:"data"`
+	Note  *string                        `ffi:"note"`
+	Extra any                            `ffi:"extra"`
+	Under []Layer                        `ffi:"under,optional"`
+}
+
+// Layers returns n layers with the given text, each with n layers less below it.
+//
+//tvmffi:export
+func Layers(n int, text string) []Layer {
+	var all []Layer
+	for i := range n {
+		all = append(all, Layer{Name: text, Data: []byte(text), Extra: text, Under: Layers(i, text)})
+		if i > 0 {
+			all[i].Note, all[i].Extra = &text, []string{text}
+		}
 	}
 	return all
 }

@@ -67,14 +67,16 @@ _symbols, _taken, _class = _find()
 
 
 def _made(f, callee, address, handle, params, required, convert, make=None):
-    shape, make = (None, make) if make else (getattr(convert, "shape", None), getattr(convert, "make", None))
+    shape, flat = None, convert is None
+    if make is None:
+        shape, make, flat = (getattr(convert, name, default) for name, default in (("shape", None), ("make", None), ("flat", flat)))
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
-    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, shape, make, _failed, _taken, _ended, types.MethodType)
+    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, shape, make, flat, _failed, _taken, _ended, types.MethodType)
 
 
 def _checked(f, params=""):
     """Is _tvmffi.checked. A function that requires 17 arguments, more than C takes, only looks at them."""
-    return _class(f, None, 0, 0, params, (), (), 17, None, None, None, _failed, _taken, _ended, types.MethodType)
+    return _class(f, None, 0, 0, params, (), (), 17, None, None, None, False, _failed, _taken, _ended, types.MethodType)
 
 
 if _class is not None:

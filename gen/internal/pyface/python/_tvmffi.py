@@ -328,8 +328,9 @@ def to_enum(cls):
 def _shaped(convert, shape, *inner, make=None):
     """Gives a conversion the shape that the class of functions in C knows, if those of its elements have one.
 
-    make is called with what C makes.
+    make is the class of the tuple that C makes. A conversion is flat if it makes nothing of a list, tuple or dict of Python.
     """
+    convert.flat = all(c is None or getattr(c, "flat", False) for c in inner)
     shapes = ["v" if c is None else getattr(c, "shape", None) for c in inner]
     convert.shape, convert.make = shape.format(*shapes) if None not in shapes else None, make
     return convert
@@ -358,8 +359,8 @@ def to_dict(key, value):
     return _shaped(to, "{{{}{}", key, value)
 
 
-def to_record(converts):
-    """Returns a function that makes a dict of a map. converts returns the conversions by name."""
+def to_record(converts, flat):
+    """Returns a function that makes a dict of a map. converts returns the conversions by name, which are all flat or not."""
     by_name = None
     to_plain = to_dict(None, None)
 
@@ -373,6 +374,7 @@ def to_record(converts):
                 result[name] = convert(result[name])
         return result
 
+    to.flat = flat
     return to
 
 
@@ -386,7 +388,7 @@ def to_tuple(*converts):
 
 def to_named(cls, *converts):
     plain, new = to_tuple(*converts), tuple.__new__
-    return _shaped(lambda a: new(cls, plain(a)), "{}", plain, make=functools.partial(new, cls))
+    return _shaped(lambda a: new(cls, plain(a)), "{}", plain, make=cls)
 
 
 def to_iterator(convert):
