@@ -5,6 +5,8 @@ package ccall
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -189,7 +191,7 @@ func setUrgent(fresh, old *sigaction) syscall.Errno {
 // was tested, with the layouts that the assembly knows, and must preempt by signals. A process
 // with a gate in front of its calls makes ordinary ones.
 var StartLight = sync.OnceValue(func() bool {
-	if hostThread != 0 || !tested(runtime.Version()) || !asksBySignal() || !probeLight() {
+	if hostThread != 0 || hosted() || !tested(runtime.Version()) || !asksBySignal() || !probeLight() {
 		return false
 	}
 	create, err := purego.Dlsym(purego.RTLD_DEFAULT, "pthread_create")
@@ -225,6 +227,14 @@ func tryLight() bool {
 	h := Head{Fn: uintptr(unsafe.Pointer(&_lightTest)), Handle: uintptr(os.Getpid()), N: uintptr(syscall.Gettid()), RC: -1}
 	how := Light(&h)
 	return (how == Upgraded || how == Late) && h.RC == 0
+}
+
+// hosted reports whether this is a library of Go in another program, which may have signals of its own.
+func hosted() bool {
+	info, _ := debug.ReadBuildInfo()
+	return info != nil && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-buildmode" && s.Value != "exe" && s.Value != "pie"
+	})
 }
 
 // tested reports whether light calls were tested with a release of Go.
