@@ -44,6 +44,7 @@ TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	SUBQ  $callStack_r13, SP
 	MOVQ  DI, BX
 	MOVQ  R14, R13
+
 #include "block_amd64.h"
 
 done:
@@ -97,9 +98,9 @@ thrown:  // DX: the exception
 // the callee-saved registers of C and calls cgocallback(entry, frame, 0), whose
 // arguments callbackStack begins with.
 TEXT tvmffi_callback(SB), NOSPLIT|NOFRAME, $0
-	CMPQ    ·unusual(SB), $0
-	JNE     special
-	JMP     tvmffi_enterGo(SB)
+	CMPQ ·unusual(SB), $0
+	JNE  special
+	JMP  tvmffi_enterGo(SB)
 
 special:
 	CMPL ·unusual+unusualState_forked(SB), $0

@@ -5,23 +5,23 @@
 
 // MARK puts the address of the place for the mark of a g0 into m. It changes AX.
 #define MARK(g0, m) \
-	MOVQ  g0, AX; \
-	SHRQ  $const_markDrop, AX; \
-	IMULL $const_markHash, AX; \
-	SHRL  $const_markRest, AX; \
+	MOVQ  g0, AX;               \
+	SHRQ  $const_markDrop, AX;  \
+	IMULL $const_markHash, AX;  \
+	SHRL  $const_markRest, AX;  \
 	SHLQ  $const_markShift, AX; \
-	LEAQ  ·marks(SB), m; \
+	LEAQ  ·marks(SB), m;        \
 	ADDQ  AX, m
 
 // SETG makes g the g of the thread. It changes AX.
 #define SETG(g) \
-	MOVQ TLS, AX; \
+	MOVQ TLS, AX;        \
 	MOVQ g, 0(AX)(TLS*1)
 
 // CLOCK writes the time into the mark at R15. It changes AX, CX, DI, SI and R11.
 #define CLOCK \
-	MOVL $const_clockMonotonic, DI; \
-	LEAQ mark_seconds(R15), SI; \
+	MOVL $const_clockMonotonic, DI;  \
+	LEAQ mark_seconds(R15), SI;      \
 	MOVL $const_sysClockGettime, AX; \
 	SYSCALL
 
@@ -29,23 +29,23 @@
 // R14. It is cgocall, without a word to the scheduler, and callBlock in one.
 // R15: the mark.
 TEXT tvmffi_lightBlock(SB), NOSPLIT|NOFRAME, $0
-	MOVQ  AX, BX
-	MOVQ  R14, R13
-	MOVQ  const_gM(R13), CX
-	MOVQ  (CX), DX
+	MOVQ   AX, BX
+	MOVQ   R14, R13
+	MOVQ   const_gM(R13), CX
+	MOVQ   (CX), DX
 	MARK(DX, R15)
-	CMPQ  mark_g0(R15), DX
-	JNE   unmarked
-	MOVQ  SP, const_schedSP(R13)
-	MOVQ  BP, const_schedBP(R13)
+	CMPQ   mark_g0(R15), DX
+	JNE    unmarked
+	MOVQ   SP, const_schedSP(R13)
+	MOVQ   BP, const_schedBP(R13)
 	SETG(DX)
-	MOVQ  const_schedSP(DX), SP
-	ANDQ  $const_stackAlign, SP
-	SUBQ  $unwindStack__size, SP
-	MOVUPS X15, (SP)                  // here the unwinder ends
-	MOVQ  SP, BP
-	SUBQ  $callStack__size, SP
-	MOVQ  R13, mark_g(R15)
+	MOVQ   const_schedSP(DX), SP
+	ANDQ   $const_stackAlign, SP
+	SUBQ   $unwindStack__size, SP
+	MOVUPS X15, (SP)              // here the unwinder ends
+	MOVQ   SP, BP
+	SUBQ   $callStack__size, SP
+	MOVQ   R13, mark_g(R15)
 
 #include "block_amd64.h"
 
@@ -63,18 +63,18 @@ done:
 	RET
 
 ordinary:
-	MOVQ  const_gM(R13), AX
-	MOVB  $0, const_mInCgo(AX)
-	DECL  const_mNCgo(AX)
-	MOVQ  mark_seconds(R15), R12
-	MOVQ  mark_nanoseconds(R15), BX
+	MOVQ   const_gM(R13), AX
+	MOVB   $0, const_mInCgo(AX)
+	DECL   const_mNCgo(AX)
+	MOVQ   mark_seconds(R15), R12
+	MOVQ   mark_nanoseconds(R15), BX
 	CLOCK
-	SUBQ  mark_seconds(R15), R12
-	SUBQ  mark_nanoseconds(R15), BX
+	SUBQ   mark_seconds(R15), R12
+	SUBQ   mark_nanoseconds(R15), BX
 	IMUL3Q $const_second, R12, R12
-	ADDQ  R12, BX
-	MOVQ  R13, R14
-	JMP   tvmffi_lightExit(SB)
+	ADDQ   R12, BX
+	MOVQ   R13, R14
+	JMP    tvmffi_lightExit(SB)
 
 unmarked:
 	MOVL $const_Unmarked, AX
@@ -103,31 +103,31 @@ late:
 // R12: the g0. R13: the g. R15: the mark. CX: the end of the free part of the system stack. It
 // keeps these but CX, BP, and no other register.
 TEXT tvmffi_upgrade(SB), NOSPLIT|NOFRAME, $0
-	MOVQ SP, mark_sp(R15)
-	MOVQ BP, mark_link(R15)
-	MOVQ const_schedSP(R12), AX
-	MOVQ AX, mark_base(R15)
-	SUBQ $const_redZone, CX
-	ANDQ $const_stackAlign, CX
-	MOVQ CX, const_schedSP(R12)
-	MOVQ const_schedBP(R13), BP
-	MOVQ const_schedSP(R13), SP
+	MOVQ  SP, mark_sp(R15)
+	MOVQ  BP, mark_link(R15)
+	MOVQ  const_schedSP(R12), AX
+	MOVQ  AX, mark_base(R15)
+	SUBQ  $const_redZone, CX
+	ANDQ  $const_stackAlign, CX
+	MOVQ  CX, const_schedSP(R12)
+	MOVQ  const_schedBP(R13), BP
+	MOVQ  const_schedSP(R13), SP
 	SETG(R13)
-	MOVQ R13, R14
+	MOVQ  R13, R14
 	XORPS X15, X15
-	JMP  tvmffi_lightEnter(SB)
+	JMP   tvmffi_lightEnter(SB)
 
 TEXT tvmffi_lightEntered(SB), NOSPLIT|NOFRAME, $0
-	MOVQ (TLS), R13
-	MOVQ const_gM(R13), CX
-	MOVB $1, const_mInCgo(CX)
-	INCL const_mNCgo(CX)
-	MOVQ (CX), R12
+	MOVQ  (TLS), R13
+	MOVQ  const_gM(R13), CX
+	MOVB  $1, const_mInCgo(CX)
+	INCL  const_mNCgo(CX)
+	MOVQ  (CX), R12
 	MARK(R12, R15)
-	MOVQ mark_base(R15), AX
-	MOVQ AX, const_schedSP(R12)
+	MOVQ  mark_base(R15), AX
+	MOVQ  AX, const_schedSP(R12)
 	SETG(R12)
-	MOVQ mark_sp(R15), SP
+	MOVQ  mark_sp(R15), SP
 	XCHGQ BP, mark_link(R15)
 	RET
 
@@ -146,7 +146,7 @@ TEXT tvmffi_urgent(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  ·goHandler(SB), AX
 	CALL  AX
 	MOVQ  ·nextHandler(SB), AX
-	CMPQ  AX, $1                      // SIG_DFL and SIG_IGN are 0 and 1
+	CMPQ  AX, $1               // SIG_DFL and SIG_IGN are 0 and 1
 	JLS   handled
 	MOVL  R12, DI
 	MOVQ  R13, SI
@@ -171,7 +171,7 @@ handled:
 	JLO   out
 	MOVQ  const_ucontextSP(BX), CX
 	CMPQ  CX, const_stackHigh(R12)
-	JHI   out                         // on a stack of its own
+	JHI   out                          // on a stack of its own
 	MOVQ  CX, AX
 	SUBQ  $const_reserve, AX
 	CMPQ  AX, const_stackLow(R12)
@@ -218,13 +218,13 @@ TEXT tvmffi_lightCallback(SB), NOSPLIT|NOFRAME, $0
 	TESTL $const_upgraded, R13
 	JNE   entered
 	XORL  R13, R13
-	XCHGQ R13, mark_g(R15)            // from here on the signal leaves the call alone
+	XCHGQ R13, mark_g(R15)          // from here on the signal leaves the call alone
 	TESTL $const_upgraded, R13
 	JNE   entered
 	MOVQ  SP, CX
 	CALL  tvmffi_upgrade(SB)
 	ORQ   $const_upgraded, R13
-	MOVQ  $0, mark_seconds(R15)       // long ago
+	MOVQ  $0, mark_seconds(R15)     // long ago
 
 entered:
 	MOVQ $0, mark_g(R15)
@@ -268,17 +268,17 @@ TEXT tvmffi_lightWatch(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ R12
 	PUSHQ R13
 	PUSHQ R14
-	SUBQ $watchStack__size, SP
-	MOVQ DI, BX
-	MOVQ $~0, AX
-	MOVQ AX, watchStack_action(SP)
-	MOVL $const_sigSetmask, DI
-	LEAQ watchStack_action(SP), SI
-	XORL DX, DX
-	MOVL $const_word, R10
-	MOVL $const_sysSigprocmask, AX
+	SUBQ  $watchStack__size, SP
+	MOVQ  DI, BX
+	MOVQ  $~0, AX
+	MOVQ  AX, watchStack_action(SP)
+	MOVL  $const_sigSetmask, DI
+	LEAQ  watchStack_action(SP), SI
+	XORL  DX, DX
+	MOVL  $const_word, R10
+	MOVL  $const_sysSigprocmask, AX
 	SYSCALL
-	MOVL $const_lastTicks, R12
+	MOVL  $const_lastTicks, R12
 
 tick:
 	LEAQ ·watchTick(SB), DI

@@ -6,19 +6,19 @@
 // MARK puts the address of the place for the mark of a g0 into m, and the g0 of that mark into
 // R1. It changes R2.
 #define MARK(g0, m) \
-	LSR  $const_markDrop, g0, R1; \
-	MOVD $const_markHash, R2; \
-	MULW R2, R1, R1; \
-	LSRW $const_markRest, R1; \
+	LSR  $const_markDrop, g0, R1;  \
+	MOVD $const_markHash, R2;      \
+	MULW R2, R1, R1;               \
+	LSRW $const_markRest, R1;      \
 	LSL  $const_markShift, R1, R1; \
-	MOVD $·marks(SB), m; \
-	ADD  R1, m, m; \
+	MOVD $·marks(SB), m;           \
+	ADD  R1, m, m;                 \
 	MOVD mark_g0(m), R1
 
 // CLOCK writes the time into the mark m. It changes R0, R1 and R8.
 #define CLOCK(m) \
-	MOVD $const_clockMonotonic, R0; \
-	ADD  $mark_seconds, m, R1; \
+	MOVD $const_clockMonotonic, R0;  \
+	ADD  $mark_seconds, m, R1;       \
 	MOVD $const_sysClockGettime, R8; \
 	SVC
 
@@ -28,8 +28,8 @@
 	STP   (R21, R22), (at+registers_r21)(RSP); \
 	STP   (R23, R24), (at+registers_r23)(RSP); \
 	STP   (R25, R26), (at+registers_r25)(RSP); \
-	STP   (R27, g), (at+registers_r27)(RSP); \
-	FSTPD (F8, F9), (at+registers_f8)(RSP); \
+	STP   (R27, g), (at+registers_r27)(RSP);   \
+	FSTPD (F8, F9), (at+registers_f8)(RSP);    \
 	FSTPD (F10, F11), (at+registers_f10)(RSP); \
 	FSTPD (F12, F13), (at+registers_f12)(RSP); \
 	FSTPD (F14, F15), (at+registers_f14)(RSP)
@@ -39,8 +39,8 @@
 	LDP   (at+registers_r21)(RSP), (R21, R22); \
 	LDP   (at+registers_r23)(RSP), (R23, R24); \
 	LDP   (at+registers_r25)(RSP), (R25, R26); \
-	LDP   (at+registers_r27)(RSP), (R27, g); \
-	FLDPD (at+registers_f8)(RSP), (F8, F9); \
+	LDP   (at+registers_r27)(RSP), (R27, g);   \
+	FLDPD (at+registers_f8)(RSP), (F8, F9);    \
 	FLDPD (at+registers_f10)(RSP), (F10, F11); \
 	FLDPD (at+registers_f12)(RSP), (F12, F13); \
 	FLDPD (at+registers_f14)(RSP), (F14, F15)
@@ -66,7 +66,7 @@ TEXT tvmffi_lightBlock(SB), NOSPLIT|NOFRAME, $0
 	AND    $const_stackAlign, R1, R1
 	SUB    $callStack__size, R1, R1
 	MOVD   R1, RSP
-	MOVD   ZR, callStack_r30(RSP)           // here the unwinder ends
+	MOVD   ZR, callStack_r30(RSP)    // here the unwinder ends
 	MOVD   R23, mark_g(R24)
 
 #include "block_arm64.h"
@@ -132,22 +132,22 @@ late:
 // R20: the g0. R21: the g. R22: the mark. R0: the end of the free part of the system stack. It
 // keeps the first three, and no other register.
 TEXT tvmffi_upgrade(SB), NOSPLIT|NOFRAME, $0
-	MOVD RSP, R1
-	MOVD R1, mark_sp(R22)
-	MOVD R30, mark_link(R22)
-	MOVD const_schedSP(R20), R1
-	MOVD R1, mark_base(R22)
-	SUB  $const_redZone, R0, R0
-	AND  $const_stackAlign, R0, R0
-	MOVD R0, const_schedSP(R20)
-	MOVD R21, g
-	BL   runtime·save_g(SB)
-	MOVD R29, R0                            // C has it in its frame
-	MOVD const_schedSP(g), R1
-	MOVD R1, RSP
-	MOVD -const_word(RSP), R29
+	MOVD   RSP, R1
+	MOVD   R1, mark_sp(R22)
+	MOVD   R30, mark_link(R22)
+	MOVD   const_schedSP(R20), R1
+	MOVD   R1, mark_base(R22)
+	SUB    $const_redZone, R0, R0
+	AND    $const_stackAlign, R0, R0
+	MOVD   R0, const_schedSP(R20)
+	MOVD   R21, g
+	BL     runtime·save_g(SB)
+	MOVD   R29, R0                   // C has it in its frame
+	MOVD   const_schedSP(g), R1
+	MOVD   R1, RSP
+	MOVD   -const_word(RSP), R29
 	MOVD.P goFrame__size(RSP), R30
-	B    tvmffi_lightEnter(SB)
+	B      tvmffi_lightEnter(SB)
 
 TEXT tvmffi_lightEntered(SB), NOSPLIT|NOFRAME, $0
 	MOVD g, R21
@@ -209,7 +209,7 @@ handled:
 	MOVD const_ucontextSP(R19), R0
 	MOVD const_stackHigh(R20), R1
 	CMP  R1, R0
-	BHI  out                                  // on a stack of its own
+	BHI  out                          // on a stack of its own
 	SUB  $const_reserve, R0, R1
 	MOVD const_stackLow(R20), R2
 	CMP  R2, R1
@@ -245,20 +245,20 @@ TEXT tvmffi_lightCallback(SB), NOSPLIT|NOFRAME, $0
 take:
 	LDXR  (R1), R21
 	TBNZ  $const_upgradedBit, R21, entered
-	STXR  ZR, (R1), R2                          // from here on the signal leaves the call alone
+	STXR  ZR, (R1), R2                     // from here on the signal leaves the call alone
 	CBNZW R2, take
 	MOVD  RSP, R0
 	BL    tvmffi_upgrade(SB)
 	ORR   $const_upgraded, R21, R21
-	MOVD  ZR, mark_seconds(R22)                 // long ago
+	MOVD  ZR, mark_seconds(R22)            // long ago
 
 entered:
-	MOVD ZR, mark_g(R22)
-	MOVD RSP, R29
-	LDP  lightStack_handle(RSP), (R0, R1)
-	LDP  lightStack_n(RSP), (R2, R3)
-	BL   tvmffi_enterGo(SB)
-	MOVD R21, mark_g(R22)
+	MOVD  ZR, mark_g(R22)
+	MOVD  RSP, R29
+	LDP   lightStack_handle(RSP), (R0, R1)
+	LDP   lightStack_n(RSP), (R2, R3)
+	BL    tvmffi_enterGo(SB)
+	MOVD  R21, mark_g(R22)
 	RESTORE(lightStack_c)
 	LDP.P lightStack__size(RSP), (R29, R30)
 	RET
