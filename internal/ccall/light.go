@@ -29,11 +29,12 @@ import (
 
 //lint:file-ignore U1000 read by the assembly
 
-// Offsets in g and m of the Go runtime, which probeLight compares: g.m, g.sched.sp, g.sched.bp,
+// Offsets in g and m of the Go runtime, which probeLight compares: g.m, g.sched.sp, with the pc behind it, g.sched.bp,
 // m.procid, m.incgo and m.ncgo. m.g0 is the first word.
 const (
 	gM      = 48
 	schedSP = 56
+	schedPC = 64
 	schedBP = 96
 	mProcid = 64
 	mInCgo  = 280
@@ -136,6 +137,7 @@ var (
 func init() {
 	lightLow = uintptr(unsafe.Pointer(&_lightBlock))
 	lightSize = uintptr(size(lightLow))
+	lightCallback = uintptr(unsafe.Pointer(&_lightCallback))
 	trampolines = append(trampolines, trampoline{&_lightBlock, trampolines[0].rules})
 }
 
@@ -207,7 +209,6 @@ var StartLight = sync.OnceValue(func() bool {
 	if setUrgent(&urgentAction, nil) != 0 {
 		return false
 	}
-	lightCallback = uintptr(unsafe.Pointer(&_lightCallback))
 	atomic.StoreUint32(&unusual.light, 1)
 	atomic.StoreUintptr(&lightEntry, lightLow)
 	thread := new(uintptr)
@@ -216,8 +217,20 @@ var StartLight = sync.OnceValue(func() bool {
 	} else if rc, _, _ := purego.SyscallN(create, uintptr(unsafe.Pointer(thread)), 0, uintptr(unsafe.Pointer(&_lightWatch)), uintptr(os.Getpid())); rc != 0 {
 		atomic.StoreUintptr(&lightEntry, uintptr(unsafe.Pointer(&_lightOff)))
 	}
+	if lightStopped.Load() {
+		StopLight()
+	}
 	return LightCalls()
 })
+
+var lightStopped atomic.Bool
+
+// StopLight ends light calls for good. It is for a program in which C calls Go by other callbacks
+// than Callback, which do not know of light calls.
+func StopLight() {
+	lightStopped.Store(true)
+	atomic.StoreUintptr(&lightEntry, uintptr(unsafe.Pointer(&_lightOff)))
+}
 
 // tryLight makes a light call that asks for its own upgrade, and reports whether that came.
 func tryLight() bool {

@@ -28,5 +28,11 @@ const (
 	sysTgkill       = 234
 )
 
+// firstStack holds the arguments of a handler.
+type firstStack struct{ signal, info, context uintptr }
+
+// callSize is the size of a CALL.
+const callSize = 5
+
 // watchStack holds a struct sigaction.
 type watchStack struct{ action sigaction }

@@ -117,8 +117,14 @@ TEXT tvmffi_upgrade(SB), NOSPLIT|NOFRAME, $0
 	XORPS X15, X15
 	JMP   tvmffi_lightEnter(SB)
 
+// lightEntered is the rest of upgrade. The scheduler may have used the place of the g's registers:
+// they are those of lightEnter again, for a traceback, and for lightBlock.
 TEXT tvmffi_lightEntered(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  (TLS), R13
+	MOVQ  SP, const_schedSP(R13)
+	MOVQ  BP, const_schedBP(R13)
+	LEAQ  tvmffi_lightEnter+const_callSize(SB), AX
+	MOVQ  AX, const_schedPC(R13)
 	MOVQ  const_gM(R13), CX
 	MOVB  $1, const_mInCgo(CX)
 	INCL  const_mNCgo(CX)
@@ -145,15 +151,6 @@ TEXT tvmffi_urgent(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  DX, BX
 	MOVQ  ·goHandler(SB), AX
 	CALL  AX
-	MOVQ  ·nextHandler(SB), AX
-	CMPQ  AX, $1               // SIG_DFL and SIG_IGN are 0 and 1
-	JLS   handled
-	MOVL  R12, DI
-	MOVQ  R13, SI
-	MOVQ  BX, DX
-	CALL  AX
-
-handled:
 	MOVQ  (TLS), R12
 	TESTQ R12, R12
 	JEQ   out
@@ -188,6 +185,26 @@ out:
 	POPQ R12
 	POPQ BX
 	POPQ BP
+	RET
+
+// void urgentFirst(int, siginfo_t*, ucontext_t*): urgent, and then the handler in whose place it is.
+// That one may call urgent.
+TEXT tvmffi_urgentFirst(SB), NOSPLIT|NOFRAME, $0
+	SUBQ $firstStack__size, SP
+	MOVQ DI, firstStack_signal(SP)
+	MOVQ SI, firstStack_info(SP)
+	MOVQ DX, firstStack_context(SP)
+	CALL tvmffi_urgent(SB)
+	MOVQ ·nextHandler(SB), AX
+	CMPQ AX, $1                     // SIG_DFL and SIG_IGN are 0 and 1
+	JLS  alone
+	MOVQ firstStack_signal(SP), DI
+	MOVQ firstStack_info(SP), SI
+	MOVQ firstStack_context(SP), DX
+	CALL AX
+
+alone:
+	ADDQ $firstStack__size, SP
 	RET
 
 // int lightCallback(void* handle, const Any* args, int32_t n, Any* result): callback of a thread
@@ -294,15 +311,14 @@ tick:
 	MOVQ watchStack_action(SP), CX
 	LEAQ tvmffi_urgent(SB), DX
 	LEAQ tvmffi_lightOff(SB), AX
-	CMPQ CX, DX
-	JNE  replaced
 	CMPQ AX, ·lightEntry(SB)
-	JNE  tick
-	JMP  last
-
-replaced:
+	JEQ  last
+	CMPQ CX, DX
+	JEQ  tick
 	MOVQ CX, ·nextHandler(SB)
 	MOVQ AX, ·lightEntry(SB)
+	LEAQ tvmffi_urgentFirst(SB), DX
+	MOVQ DX, ·urgentAction+sigaction_handler(SB)
 	MOVL $const_sigurg, DI
 	LEAQ ·urgentAction(SB), SI
 	XORL DX, DX
@@ -321,6 +337,8 @@ next:
 	TESTL $const_upgraded, AX
 	JNE   skip
 	MOVQ  const_gM(AX), AX
+	TESTQ AX, AX
+	JEQ   skip                  // it has ended its call, and waits
 	MOVL  BX, DI
 	MOVL  const_mProcid(AX), SI
 	MOVL  $const_sigurg, DX

@@ -27,6 +27,9 @@ type (
 	}
 )
 
+// firstStack holds the registers and the arguments of a handler.
+type firstStack struct{ bp, pc, signal, info, context, _ uintptr }
+
 // watchStack holds a struct sigaction.
 type watchStack struct{ action sigaction }
 

@@ -149,7 +149,13 @@ TEXT tvmffi_upgrade(SB), NOSPLIT|NOFRAME, $0
 	MOVD.P goFrame__size(RSP), R30
 	B      tvmffi_lightEnter(SB)
 
+// lightEntered is the rest of upgrade. The scheduler may have used the place of the g's registers:
+// they are those of lightEnter again, for a traceback, and for lightBlock.
 TEXT tvmffi_lightEntered(SB), NOSPLIT|NOFRAME, $0
+	MOVD RSP, R1
+	MOVD R1, const_schedSP(g)
+	MOVD R29, const_schedBP(g)
+	MOVD R30, const_schedPC(g)
 	MOVD g, R21
 	MOVD const_gM(g), R3
 	MOVD (R3), R20
@@ -178,50 +184,59 @@ TEXT tvmffi_urgent(SB), NOSPLIT|NOFRAME, $0
 	MOVD  $·goHandler(SB), R9
 	MOVD  (R9), R9
 	BL    (R9)
-	MOVD  $·nextHandler(SB), R9
-	MOVD  (R9), R9
-	CMP   $1, R9                              // SIG_DFL and SIG_IGN are 0 and 1
-	BLS   handled
-	MOVW  R20, R0
-	MOVD  R21, R1
-	MOVD  R19, R2
-	BL    (R9)
-
-handled:
-	MOVD ZR, g
-	BL   runtime·load_g(SB)
-	CBZ  g, out
-	MOVD g, R20
+	MOVD  ZR, g
+	BL    runtime·load_g(SB)
+	CBZ   g, out
+	MOVD  g, R20
 	MARK(R20, R22)
-	CMP  R1, R20
-	BNE  out
-	MOVD mark_g(R22), R21
-	CBZ  R21, out
-	TBNZ $const_upgradedBit, R21, out
-	MOVD const_ucontextPC(R19), R1
-	MOVD $·lightLow(SB), R2
-	MOVD (R2), R2
-	SUB  R2, R1, R1
-	MOVD $·lightSize(SB), R2
-	MOVD (R2), R2
-	CMP  R2, R1
-	BLO  out
-	MOVD const_ucontextSP(R19), R0
-	MOVD const_stackHigh(R20), R1
-	CMP  R1, R0
-	BHI  out                          // on a stack of its own
-	SUB  $const_reserve, R0, R1
-	MOVD const_stackLow(R20), R2
-	CMP  R2, R1
-	BLO  out
-	BL   tvmffi_upgrade(SB)
-	ORR  $const_upgraded, R21, R21
-	MOVD R21, mark_g(R22)
+	CMP   R1, R20
+	BNE   out
+	MOVD  mark_g(R22), R21
+	CBZ   R21, out
+	TBNZ  $const_upgradedBit, R21, out
+	MOVD  const_ucontextPC(R19), R1
+	MOVD  $·lightLow(SB), R2
+	MOVD  (R2), R2
+	SUB   R2, R1, R1
+	MOVD  $·lightSize(SB), R2
+	MOVD  (R2), R2
+	CMP   R2, R1
+	BLO   out
+	MOVD  const_ucontextSP(R19), R0
+	MOVD  const_stackHigh(R20), R1
+	CMP   R1, R0
+	BHI   out                                 // on a stack of its own
+	SUB   $const_reserve, R0, R1
+	MOVD  const_stackLow(R20), R2
+	CMP   R2, R1
+	BLO   out
+	BL    tvmffi_upgrade(SB)
+	ORR   $const_upgraded, R21, R21
+	MOVD  R21, mark_g(R22)
 	CLOCK(R22)
 
 out:
 	RESTORE(urgentStack_c)
 	LDP.P urgentStack__size(RSP), (R29, R30)
+	RET
+
+// void urgentFirst(int, siginfo_t*, ucontext_t*): urgent, and then the handler in whose place it is.
+// That one may call urgent.
+TEXT tvmffi_urgentFirst(SB), NOSPLIT|NOFRAME, $0
+	STP.W (R29, R30), -firstStack__size(RSP)
+	STP   (R0, R1), firstStack_signal(RSP)
+	MOVD  R2, firstStack_context(RSP)
+	BL    tvmffi_urgent(SB)
+	MOVD  $·nextHandler(SB), R9
+	MOVD  (R9), R9
+	CMP   $1, R9                             // SIG_DFL and SIG_IGN are 0 and 1
+	BLS   alone
+	LDP   firstStack_signal(RSP), (R0, R1)
+	MOVD  firstStack_context(RSP), R2
+	BL    (R9)
+
+alone:
+	LDP.P firstStack__size(RSP), (R29, R30)
 	RET
 
 // int lightCallback(void* handle, const Any* args, int32_t n, Any* result): callback of a thread
@@ -315,19 +330,18 @@ tick:
 	MOVD $tvmffi_urgent(SB), R5
 	MOVD $tvmffi_lightOff(SB), R6
 	MOVD $·lightEntry(SB), R7
+	MOVD (R7), R3
+	CMP  R3, R6
+	BEQ  last
 	CMP  R5, R4
-	BNE  replaced
-	MOVD (R7), R5
-	CMP  R5, R6
-	BNE  tick
-	B    last
-
-replaced:
+	BEQ  tick
 	MOVD $·nextHandler(SB), R5
 	MOVD R4, (R5)
 	MOVD R6, (R7)
+	MOVD $tvmffi_urgentFirst(SB), R5
 	MOVD $const_sigurg, R0
 	MOVD $·urgentAction(SB), R1
+	MOVD R5, sigaction_handler(R1)
 	MOVD ZR, R2
 	MOVD $const_word, R3
 	MOVD $const_sysSigaction, R8
@@ -343,6 +357,7 @@ next:
 	CBZ  R4, skip
 	TBNZ $const_upgradedBit, R4, skip
 	MOVD const_gM(R4), R4
+	CBZ  R4, skip                     // it has ended its call, and waits
 	MOVD R9, R0
 	MOVD const_mProcid(R4), R1
 	MOVD $const_sigurg, R2

@@ -5,6 +5,9 @@ package ccall
 // StartLight reports that there are no light calls here.
 func StartLight() bool { return false }
 
+// StopLight does nothing.
+func StopLight() {}
+
 // LightCalls reports whether Light may be called.
 func LightCalls() bool { return false }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"testing/synctest"
 )
 
 // TestStartLight: there are light calls where they were tested. Without this the tests of light
@@ -14,6 +15,19 @@ func TestStartLight(t *testing.T) {
 	if want := tested(runtime.Version()) && os.Getenv("GODEBUG") == ""; !StartLight() && want {
 		t.Error("no light calls")
 	}
+}
+
+// TestBubble: a goroutine in a bubble of testing/synctest changes its status on the system stack,
+// which takes the place of its registers.
+func TestBubble(t *testing.T) {
+	if !StartLight() {
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if !tryLight() {
+			t.Error("the call was not upgraded")
+		}
+	})
 }
 
 func TestTested(t *testing.T) {

@@ -37,6 +37,7 @@ var heirs struct {
 // any thread and inside any call. Our own deleters never enter Go. Objects that need
 // deleteHeir are few, and already have a Go value.
 var deleteHeir = sync.OnceValue(func() uintptr {
+	ccall.StopLight()
 	return purego.NewCallback(func(object, flags uintptr) uintptr {
 		heirs.Lock()
 		defer heirs.Unlock()
