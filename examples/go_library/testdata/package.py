@@ -156,6 +156,7 @@ def plain(g):
                     kwargs = dict(zip(chosen, given))
                     assert outcome(f, *args, **kwargs) == outcome(of_python(f), *args, **kwargs), (f, args, kwargs)
     assert g.join(*range(40)) == " ".join(map(str, range(40))) and g.repeat("ab", 2) == "ab, ab"
+    assert all(hash(r) == hash(tuple(r)) for r in (g.div_mod(17, 5), point.corners()))
     assert all(type(g.greet("x" * n)) is str for n in (1, 100))
 
     assert [type(x) for x in g.word_count(["long enough", "b"])] == [str] * 3 and g.sorted({}) == {} and g.sorted({"long key": [], "k": [[2, 1, 3]]}) == {"long key": [], "k": [[1, 2, 3]]}

@@ -69,6 +69,7 @@ typedef int (*visitor)(object*, void*);
   X(int, PyCallable_Check, (object*))                               \
   X(object*, PyErr_Occurred, (void))                                \
   X(void, PyErr_Clear, (void))                                      \
+  X(int, PyErr_ExceptionMatches, (object*))                         \
   X(void, PyErr_SetObject, (object*, object*))                      \
   X(int, PyException_SetTraceback, (object*, object*))              \
   X(void, PyErr_SetString, (object*, const char*))                  \
@@ -82,7 +83,7 @@ typedef int (*visitor)(object*, void*);
 #define VALUES(X)                                                                                  \
   X(PyLong_Type) X(PyBool_Type) X(PyFloat_Type) X(PyUnicode_Type) X(PyBytes_Type) X(PyList_Type)   \
   X(PyTuple_Type) X(PyDict_Type) X(_Py_NoneStruct) X(_Py_TrueStruct)
-#define ERRORS(X) X(PyExc_SystemError) X(PyExc_TypeError) X(PyExc_RuntimeError) X(PyExc_BaseException)
+#define ERRORS(X) X(PyExc_SystemError) X(PyExc_TypeError) X(PyExc_RuntimeError) X(PyExc_Exception) X(PyExc_BaseException)
 #define NAME(type, name, params) #name,
 #define FUNCTION_OF(type, name, params) type(*name) params;
 #define NAME_ONLY(name) #name,
@@ -126,6 +127,7 @@ static struct { TVM(FUNCTION_OF) } tvm;
 static struct { void *map, *size, *iterate; } maps; // functions of libtvm_ffi
 static object* (*vectorcall)(object*, object* const*, size_t, object*); // NULL before Python 3.11
 static int release;                                                     // the GIL, during a call
+static int tuples_keep_hash;                                            // since Python 3.14
 static object* object_class;                                            // of all objects of tvm_ffi
 static struct { object *class, *new, *kinds, *attribute, *traceback; } errors; // classes, and what tvm_ffi knows of errors
 
@@ -178,28 +180,33 @@ static object* with_pending(object* f, any v) {
 static object* traceback(function* f, const text* trace) {
   char* s = NULL;
   ssize n = 0;
+  object *frames = f->frames, *old = NULL, *others = NULL, *tb = NULL;
   if (f->trace == NULL || py.PyBytes_AsStringAndSize(f->trace, &s, &n) != 0 || (size_t)n != trace->size || memcmp(s, trace->data, trace->size) != 0) {
     object* bytes = py.PyBytes_FromStringAndSize(trace->data, (ssize)trace->size);
-    object* frames = bytes == NULL ? NULL : py.PyObject_CallFunctionObjArgs(f->failed, bytes, NULL);
-    object *old = f->trace, *others = f->frames;
+    frames = bytes == NULL ? NULL : py.PyObject_CallFunctionObjArgs(f->failed, bytes, NULL);
+    if (frames == NULL) {
+      if (bytes != NULL) py.Py_DecRef(bytes);
+      return NULL;
+    }
+    old = f->trace, others = f->frames;
     f->trace = bytes, f->frames = frames;
-    if (old != NULL) py.Py_DecRef(old);
-    if (others != NULL) py.Py_DecRef(others);
-    if (frames == NULL) return NULL;
   }
-  object* tb = NULL;
-  n = py.PyTuple_Size(f->frames);
+  py.Py_IncRef(frames); // an error of a call within may replace those of f
+  if (old != NULL) py.Py_DecRef(old);
+  if (others != NULL) py.Py_DecRef(others);
+  n = py.PyTuple_Size(frames);
   for (ssize i = 0; i < n; i++) {
-    object *frame = py.PyTuple_GetItem(f->frames, i), *next = tb == NULL ? py._Py_NoneStruct : tb;
+    object *frame = py.PyTuple_GetItem(frames, i), *next = tb == NULL ? py._Py_NoneStruct : tb;
     object* outer = py.PyObject_CallFunctionObjArgs(errors.traceback, next, py.PyTuple_GetItem(frame, 0), py.PyTuple_GetItem(frame, 1), py.PyTuple_GetItem(frame, 2), NULL);
     if (tb != NULL) py.Py_DecRef(tb);
-    if ((tb = outer) == NULL) return NULL;
+    if ((tb = outer) == NULL) break;
   }
+  py.Py_DecRef(frames);
   return tb;
 }
 
 // raise sets the exception for an error of Go, as tvm_ffi makes it, and returns 0 without an
-// exception if that has to do it.
+// exception if that has to do it. A KeyboardInterrupt that comes meanwhile stays instead.
 static int raise(function* f, header* e) {
   text *kind = (text*)(e + 1), *message = kind + 1, *trace = kind + 2;
   object* name = py.PyUnicode_DecodeUTF8(kind->data, (ssize)kind->size, NULL);
@@ -217,6 +224,7 @@ static int raise(function* f, header* e) {
     if (tb != NULL) py.Py_DecRef(tb);
   }
   if (ok) py.PyErr_SetObject(x->type, x);
+  else if (py.PyErr_Occurred() && !py.PyErr_ExceptionMatches(*py.PyExc_Exception)) ok = 1;
   else py.PyErr_Clear();
   object* all[] = {name, said, x, error};
   for (int i = 0; i < 4; i++) {
@@ -451,10 +459,17 @@ static object* result(function* f, const char* shape, const any* v) {
   return with_pending(f->taken, other);
 }
 
+// new_tuple makes a tuple of a class, whose elements are to be set.
+static object* new_tuple(object* class, ssize n) {
+  object* o = py.PyType_GenericAlloc(class, n);
+  if (o != NULL && tuples_keep_hash) ((ssize*)o)[3] = -1; // behind the size: not known yet
+  return o;
+}
+
 // named makes a tuple of a class of the elements of a tuple.
 static object* named(object* class, object* tuple) {
   ssize n = py.PyTuple_Size(tuple);
-  object* o = py.PyType_GenericAlloc(class, n);
+  object* o = new_tuple(class, n);
   for (ssize i = 0; o != NULL && i < n; i++) {
     object* x = py.PyTuple_GetItem(tuple, i);
     py.Py_IncRef(x);
@@ -485,7 +500,7 @@ static object* flat(function* f, const any** next, const char* bytes, object* cl
   if (v->type != FLAT_LIST && v->type != FLAT_TUPLE) return result(f, "v", v);
   ssize n = (ssize)v->integer;
   int list = v->type == FLAT_LIST;
-  object* o = list ? py.PyList_New(n) : class != NULL ? py.PyType_GenericAlloc(class, n) : py.PyTuple_New(n);
+  object* o = list ? py.PyList_New(n) : class != NULL ? new_tuple(class, n) : py.PyTuple_New(n);
   int ok = o != NULL;
   for (ssize i = 0; ok && i < n; i++) {
     object* x = flat(f, next, bytes, NULL);
@@ -612,7 +627,7 @@ typedef struct {
 } callback;
 
 // left is the result, or the exception, of the callback that end ends.
-static __thread struct { object *result, *type, *value, *traceback; } left;
+static __thread struct outcome { object *result, *type, *value, *traceback; } left;
 
 static object* function_left(object* self, object* none) {
   (void)self, (void)none;
@@ -638,14 +653,22 @@ static void raise_here(void) {
 
 // end_callback ends a call with a result that C does not know, or with an exception.
 static int end_callback(callback* c, object* o, any* result) {
+  struct outcome this = {.result = o};
+  if (o == NULL) py.PyErr_Fetch(&this.type, &this.value, &this.traceback);
+  if (c->end == NULL) {
+    object* end = py.PyObject_CallFunctionObjArgs(c->f->ended, NULL);
+    if (c->end == NULL) c->end = end;
+    else if (end != NULL) py.Py_DecRef(end); // another call has made one
+    else py.PyErr_Clear();
+  }
+  struct outcome outer = left;
   int code = -1;
-  left.result = o;
-  if (o == NULL) py.PyErr_Fetch(&left.type, &left.value, &left.traceback);
-  if (c->end == NULL) c->end = py.PyObject_CallFunctionObjArgs(c->f->ended, NULL);
+  left = this;
   if (c->end != NULL) code = tvm.TVMFFIFunctionCall(handle(c->end), NULL, 0, result);
   else raise_here();
   if ((o = function_left(NULL, NULL)) != NULL) py.Py_DecRef(o); // if it was not taken
   py.PyErr_Clear();
+  left = outer;
   return code;
 }
 
@@ -653,6 +676,7 @@ static int end_callback(callback* c, object* o, any* result) {
 static int callback_call(void* self, const void* args, int32_t n, void* result_) {
   callback* c = self;
   int state = py.PyGILState_Ensure(), i = 0;
+  tvm.TVMFFIObjectIncRef(c); // the callback may drop the last other reference
   object *few[ARGUMENTS + 1], **given = n <= ARGUMENTS ? few : malloc((size_t)(n + 1) * sizeof(object*)), *o = NULL;
   int ok = given != NULL && python_of((object*)c->f) != NULL;
   for (; ok && i < n; i += ok) {
@@ -682,6 +706,7 @@ static int callback_call(void* self, const void* args, int32_t n, void* result_)
     code = end_callback(c, o, &r);
   }
   *(any*)result_ = r;
+  tvm.TVMFFIObjectDecRef(c);
   py.PyGILState_Release(state);
   return code;
 }
@@ -762,7 +787,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   for (ssize j = init; j < i; j++) drop(&a[j]);
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
-  if (r.type == ROOM) r.type = NONE;
+  if (r.type == ROOM) r = (any){.type = NONE};
   if (r.type == FLAT) return flat_result(f, &r, room);
   if (init) return construct(f, given[0], r);
   object* with = f->shape == NULL ? f->convert : f->make;
@@ -928,6 +953,11 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
     text name = {names[i], strlen(names[i])};
     if (*functions[i] == NULL && tvm.TVMFFIFunctionGetGlobal(&name, functions[i]) != 0) return (object*)(intptr_t)no();
   }
+  object* size = py.PyObject_GetAttrString(py.PyTuple_Type, "__basicsize__");
+  if (size == NULL) return NULL;
+  int overflow;
+  tuples_keep_hash = py.PyLong_AsLongLongAndOverflow(size, &overflow) == 4 * sizeof(ssize);
+  py.Py_DecRef(size);
   void* p = find(process, "PyObject_Vectorcall");
   memcpy(&vectorcall, &p, sizeof p);
   release = gil;
