@@ -94,16 +94,16 @@ func encodeSlice(p reflect.Value, outer *Nest) (values.AnyView, error) {
 		return EncodeArray(*s, outer)
 	}
 	v := p.Elem()
-	t, inner := v.Type(), outer
+	t, n, inner := v.Type(), v.Len(), outer
 	if t.Kind() == reflect.Slice {
 		var err error
-		if inner, err = outer.Enter(t, v.UnsafePointer(), v.Len()); err != nil {
+		if inner, err = outer.Enter(t, v.UnsafePointer(), n); err != nil {
 			return values.AnyView{}, err
 		}
 	}
 	item := Of(t.Elem())
-	return PackedIn(inner, &NewArray, v.Len(), func(args *calls.Pack) error {
-		for i := range v.Len() {
+	return PackedIn(inner, &NewArray, n, func(args *calls.Pack) error {
+		for i := range n {
 			if err := Pack(args, item, v.Index(i).Addr().UnsafePointer(), inner); err != nil {
 				return failure.Annotate("element "+Itoa(i), err)
 			}

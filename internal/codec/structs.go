@@ -90,22 +90,16 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 		absent := func(f taggedField) bool {
 			return f.optional && reflect.NewAt(f.kind, unsafe.Add(p, f.offset)).Elem().IsZero()
 		}
-		n := len(fields)
-		for _, f := range fields {
-			if absent(f) {
-				n--
-			}
+		present := fields
+		if slices.ContainsFunc(fields, absent) {
+			present = slices.DeleteFunc(slices.Clone(fields), absent)
 		}
-		return PackedIn(outer, &Maps.Create, 2*n, func(args *calls.Pack) error {
-			for _, f := range fields {
-				at := unsafe.Add(p, f.offset)
-				if absent(f) {
-					continue
-				}
+		return PackedIn(outer, &Maps.Create, 2*len(present), func(args *calls.Pack) error {
+			for _, f := range present {
 				if err := args.String(f.name); err != nil {
 					return err
 				}
-				if err := Pack(args, Of(f.kind), at, outer); err != nil {
+				if err := Pack(args, Of(f.kind), unsafe.Add(p, f.offset), outer); err != nil {
 					return failure.Annotate("field "+f.name, err)
 				}
 			}
