@@ -15,7 +15,6 @@ type row struct {
 var items = []row{
 	{"floor", "empty crossing"},
 	{"int", "int -> int"},
-	{"batch64", "int -> int in batches of 64, per call"},
 	{"objects3", "3 objects in"},
 	{"tensors3", "3 tensors in"},
 	{"string32", "string of 32 bytes in and out"},
@@ -104,7 +103,6 @@ var goals = []goal{
 	{"int", "purego", "floor", 1.45},
 	{"int", "cgo", "int.expert", 0.95},
 	{"int", "python", "int", 0.35},
-	{"batch64", "ours", "int", 0.4},
 	{"objects3", "purego", "floor", 1.9},
 	{"tensors3", "purego", "floor", 1.9},
 	{"string32", "cpp", "string32", 2},
@@ -141,6 +139,6 @@ var rivals = []string{"cgo", "purego", "python"}
 
 // allocations are the most that an operation of ours may make.
 var allocations = map[string]float64{
-	"int": 0, "batch64": 0, "objects3": 0, "tensors3": 0, "string32": 1, "string5": 1,
+	"int": 0, "objects3": 0, "tensors3": 0, "string32": 1, "string5": 1,
 	"field_int": 0, "field_float": 0, "field_found": 0, "field_name": 0, "opaque": 1, "create": 1, "callback": 0, "callback_make": 2,
 }

@@ -49,7 +49,6 @@
 //	runtime/structural  structural equality and hashes; walking, rewriting and copying of objects
 //	runtime/jsongraph   the JSON graph format, which keeps types and sharing
 //	runtime/env         what native code asks for: allocator, current stream, signals
-//	runtime/batch       many calls in one crossing into C
 //	runtime/memstat     reference counts, leaked handles, memory behind tensors
 //	runtime/leaktest    a check that fails a test that leaks handles
 //	reflection          types, fields and functions by name, without generated code

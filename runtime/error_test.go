@@ -16,7 +16,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/runtime/batch"
 )
 
 func TestErrorsOfTheLibrary(t *testing.T) {
@@ -196,9 +195,6 @@ func TestErrorLevels(t *testing.T) {
 		"fmt.Errorf": func(n int64, err error) error { return fmt.Errorf("%s: %w", level(n), err) },
 		"WrapError":  func(n int64, err error) error { return tvmffi.WrapError("ValueError", level(n), err) },
 		"panic":      func(n int64, err error) error { panic(fmt.Errorf("%s: %w", level(n), err)) },
-		"Batch": func(n int64, err error) error {
-			return &batch.Error{Call: int(n), Err: fmt.Errorf("%s: %w", level(n), err)}
-		},
 	} {
 		var f *tvmffi.Function
 		left := int64(0)

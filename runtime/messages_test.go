@@ -17,7 +17,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/english"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 	"github.com/tvmffi-go/tvmffi/runtime/structural"
@@ -161,7 +160,6 @@ func receivers(t *testing.T) (live []func() any, released []any) {
 		func() any { return ok(tvmffi.FuncOf(func(*tvmffi.Tensor, []int64, map[string]int8) {})) },
 		func() any { return ok(tvmffi.SystemLib("")) },
 		func() any { return ok(tvmffi.NewOpaque(1)) },
-		func() any { return new(batch.Batch) },
 		func() any { return new(tvmffi.Scope) },
 		func() any { d := tvmffi.Float32; return &d },
 		func() any { d := tvmffi.Complex64; return &d },
@@ -312,7 +310,6 @@ func publicFunctions() map[string][]any {
 		"Upcast": {tvmffi.Upcast[*tvmffi.Tensor]}, "VariantAs": {tvmffi.VariantAs[int8]}, "VariantOf": {tvmffi.VariantOf[int8]}, "Version": {tvmffi.Version},
 		"WithDir": {tvmffi.WithDir}, "WithFile": {tvmffi.WithFile}, "WithLibrary": {tvmffi.WithLibrary}, "WithLightCalls": {tvmffi.WithLightCalls}, "WrapError": {tvmffi.WrapError},
 		"env":        {env.CurrentStream, env.WithStream, env.WithAllocator, env.GoAllocator, env.EnvTensor, func() error { _, err := env.SetAllocator(nil); return err }, env.CheckSignals},
-		"batch":      {batchResult, batch.Result[int8]},
 		"structural": {func(x, y any) (bool, error) { return structural.Equal(x, y) }},
 		"jsongraph": {func(x any) ([]byte, error) { return jsongraph.Marshal(x, nil) },
 			func(text string) (tvmffi.Any, error) { return jsongraph.Unmarshal[tvmffi.Any]([]byte(text)) }},
@@ -325,15 +322,6 @@ func newDict(key, value any) (*tvmffi.Dict[any, any], error) {
 
 func newMap(key, value any) (*tvmffi.Map[any, any], error) {
 	return tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: key, Value: value}))
-}
-
-func batchResult(f *tvmffi.Function, x any) error {
-	var b batch.Batch
-	p := b.Add(f, x)
-	_, early := batch.Result[int64](p)
-	done := b.Do()
-	_, late := batch.Result[int64](p)
-	return errors.Join(early, done, late)
 }
 
 // exportedFunctions returns the names of the exported functions of the package.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
@@ -59,7 +58,7 @@ func TestMethodsOfNothing(t *testing.T) {
 	zero := []any{
 		tvmffi.Object{}, tvmffi.Any{}, tvmffi.Array[int64]{}, tvmffi.Array[string]{}, tvmffi.List[any]{}, tvmffi.Map[string, int64]{}, tvmffi.Map[any, any]{}, tvmffi.Dict[string, int64]{},
 		tvmffi.Shape{}, tvmffi.Tensor{}, tvmffi.Function{}, tvmffi.Module{}, tvmffi.Opaque{}, define.Instance[linked]{}, tvmffi.Moved{}, tvmffi.Variant{}, tvmffi.Tuple2[any, int64]{},
-		tvmffi.Error{}, batch.Error{}, structural.Interrupted{}, tvmffi.Frame{}, memstat.Handle{}, batch.Batch{}, tvmffi.Scope{}, tvmffi.Elements[float32]{}, tvmffi.DataType{}, tvmffi.Device{}, tvmffi.Pointer{},
+		tvmffi.Error{}, structural.Interrupted{}, tvmffi.Frame{}, memstat.Handle{}, tvmffi.Scope{}, tvmffi.Elements[float32]{}, tvmffi.DataType{}, tvmffi.Device{}, tvmffi.Pointer{},
 		structural.AccessPath{}, structural.AccessStep{}, structural.AccessKind(99), structural.Mismatch{}, structural.Order(99), structural.DefRegion(99), structural.Key{}, structural.Kind(99), structural.Option(255),
 		structural.Visitor{}, structural.Mutator{}, tvmffi.ModuleProperties(-1), env.TensorSpec{}, tvmffi.BF16(0),
 	}

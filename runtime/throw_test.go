@@ -4,9 +4,7 @@ package tvmffi_test
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"unsafe"
@@ -16,7 +14,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 
 	"github.com/ebitengine/purego"
@@ -88,34 +85,6 @@ func TestThrownThroughCallbacks(t *testing.T) {
 		return err
 	}, 1)
 	wantThrown(t, err, "int")
-}
-
-// A batch stops at the call that threw, and says which it was.
-func TestThrownInBatch(t *testing.T) {
-	runtimetest.Load(t)
-	runtimetest.Balanced(t)
-	throw, add := runtimetest.Lookup(t, "calls.throw_value"), runtimetest.Lookup(t, "calls.add")
-	nothing := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() {}))
-	defer nothing.Release()
-	for _, n := range []int{0, 1, 70} {
-		var queue batch.Batch
-		var sums []batch.Pending
-		for i := range n {
-			sums = append(sums, queue.Add(add, i, 1))
-		}
-		queue.Add(throw, "text", nothing)
-		queue.Add(add, 1, 1)
-		err := queue.Do()
-		wantThrown(t, err, "text")
-		if want := fmt.Sprintf("call %d", n); !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %q", want, err)
-		}
-		for i, p := range sums {
-			if sum := runtimetest.Must[int64](t)(batch.Result[int64](p)); sum != int64(i+1) {
-				t.Errorf("call %d: %d", i, sum)
-			}
-		}
-	}
 }
 
 // Exceptions of many threads at once.

@@ -13,7 +13,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/bench/perf"
 	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-	"github.com/tvmffi-go/tvmffi/runtime/batch"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
@@ -52,7 +51,6 @@ func addOne(n int) {
 
 func calls() {
 	item("int", addOne)
-	batches()
 	arguments()
 	item("threads2", func(n int) { // per call, over both threads
 		var both sync.WaitGroup
@@ -68,24 +66,6 @@ func calls() {
 			})
 		}
 		both.Wait()
-	})
-}
-
-func batches() {
-	addOneFunction := must(tvmffi.Lookup("perf.add_one"))
-	var queue batch.Batch
-	item("batch64", func(n int) { // per call
-		var pending [64]batch.Pending
-		for left := n; left > 0; left -= len(pending) {
-			these := pending[:min(left, len(pending))]
-			for j := range these {
-				these[j] = queue.Call(addOneFunction).Int(int64(j))
-			}
-			check(queue.Do())
-			for _, p := range these {
-				intSink += must(batch.Result[int64](p))
-			}
-		}
 	})
 }
 

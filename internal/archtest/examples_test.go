@@ -49,7 +49,7 @@ func TestExamples(t *testing.T) {
 	if n := number["runtime"]; n < 40 {
 		t.Errorf("package runtime has %d examples, want 40 at least", n)
 	}
-	for _, dir := range strings.Fields(`reflection schema gen native cuda cuda/spec/check runtime/batch runtime/define
+	for _, dir := range strings.Fields(`reflection schema gen native cuda cuda/spec/check runtime/define
 		runtime/env runtime/jsongraph runtime/leaktest runtime/memstat runtime/structural generated/xgrammar xgrammar`) {
 		if number[dir] == 0 {
 			t.Errorf("package %s has no example", dir)

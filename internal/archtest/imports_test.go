@@ -69,7 +69,6 @@ var rooms = []room{
 	{dir: "runtime/define", own: machine("runtime/structural", "internal/fieldtag", "runtime", "schema")},
 	{dir: "runtime/structural", own: machine("runtime")},
 	{dir: "runtime/jsongraph", own: machine("runtime")},
-	{dir: "runtime/batch", own: machine("runtime")},
 	{dir: "runtime/env", own: machine("runtime")},
 	{dir: "runtime/memstat", own: machine("runtime")},
 	{dir: "runtime/leaktest", own: []string{"internal/objects", "runtime/memstat"}},

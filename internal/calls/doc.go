@@ -1,7 +1,7 @@
 // Package calls holds calls of Go into native code: functions, frames with their arguments,
-// results, and batches that cross once for many calls. It is the top of the machine below
-// package codec, which converts Go values, and it knows none of the public types of package
-// tvmffi. It stands on package fields. A file uses only those above it:
+// and results. It is the top of the machine below package codec, which converts Go values, and
+// it knows none of the public types of package tvmffi. It stands on package fields. A file uses
+// only those above it:
 //
 //	func.go      functions of bindings, found on first use
 //	call.go      the head of a frame, the packing of arguments, the call
@@ -9,6 +9,5 @@
 //	result.go    results by type
 //	calln.go     calls with up to 128 arguments, and constructors
 //	sequence.go  calls with any number of arguments
-//	batch.go     many calls in one crossing
 //	check.go     all items of bindings against the loaded library
 package calls

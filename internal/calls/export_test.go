@@ -1,22 +1,5 @@
 package calls
 
-// Lose does what two goroutines do that count at the same time.
-func (v *Batch) Lose(what string) {
-	switch what {
-	case "an argument":
-		v.start--
-		v.used--
-	case "a call":
-		v.serial--
-	case "the limit":
-		for v.serial <= v.limit {
-			v.serial++
-			v.used++
-		}
-		v.start = v.used - v.width
-	}
-}
-
 // IsLight reports whether calls of f are light.
 func IsLight(f *Func) bool { return f.way.state.Load() >= light }
 

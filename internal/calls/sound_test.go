@@ -11,7 +11,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -387,30 +386,4 @@ func TestUnderGCStress(t *testing.T) {
 	close(stop)
 	<-done
 	runtimetest.Collect(t, "boxes", func() bool { return live(t) <= boxes })
-}
-
-// Two goroutines that count at the same time lose a count. Do must not pass what is not there
-// to C.
-func TestBatch_lostCounts(t *testing.T) {
-	load(t)
-	fn := objects.Own(callbacks.New(func(*callbacks.Args) error { return nil }))
-	defer fn.Release()
-	for _, lost := range []string{"", "an argument", "a call", "the limit"} {
-		var v calls.Batch
-		for range 3 {
-			v.Add(v.Begin(fn), abi.Any{TypeIndex: abi.TypeInt})
-		}
-		v.Lose(lost)
-		func() {
-			defer func() {
-				err, _ := recover().(error)
-				if lost != "" && (err == nil || !strings.Contains(err.Error(), "two goroutines use the batch at once")) || lost == "" && err != nil {
-					t.Errorf("%s: %v", lost, err)
-				}
-			}()
-			if _, _, err := v.Do(); err != nil {
-				t.Error(err)
-			}
-		}()
-	}
 }

@@ -443,7 +443,6 @@ var machinery = []string{
 	"github.com/tvmffi-go/tvmffi/internal/calls.",
 	"github.com/tvmffi-go/tvmffi/internal/codec.",
 	"github.com/tvmffi-go/tvmffi/runtime.",
-	"github.com/tvmffi-go/tvmffi/runtime/batch.",
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt.",
 	"github.com/tvmffi-go/tvmffi/runtime/define.",
 	"github.com/tvmffi-go/tvmffi/runtime/env.",

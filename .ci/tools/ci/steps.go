@@ -48,7 +48,7 @@ var (
 	// Packages of which a build without assembly compiles other files.
 	portable = append(slices.Clone(loads), "./cuda/kernelrt", "./cuda/spec/check", "./tvm/disco")
 	headers  = append(slices.Clone(loads), "./native") // what reads headers of TVM-FFI
-	alive    = words{"./runtime", "./runtime/batch", "./runtime/define", "./runtime/env", "./runtime/jsongraph", "./runtime/structural",
+	alive    = words{"./runtime", "./runtime/define", "./runtime/env", "./runtime/jsongraph", "./runtime/structural",
 		"./reflection", "./cuda", "./cuda/kernelrt", "./cuda/spec/check"} // what has a TestLiveness
 	engines = words{"./generated/tvm/...", "./tvm/...", "./cuda/spec/check", "./examples/tvm_disco", "./examples/tvm_rpc", "./examples/tvm_vm"}
 	arm64   = needs{"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu libc6-arm64-cross libstdc++6-arm64-cross"}
