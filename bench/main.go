@@ -23,6 +23,7 @@ type options struct {
 	library string
 	gen     bool
 	engines bool
+	scale   bool
 	launch  bool
 	pack    string
 }
@@ -38,6 +39,7 @@ func main() {
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
 	flag.BoolVar(&o.gen, "gen", false, "measure the generator instead; fails if a target is missed")
 	flag.BoolVar(&o.engines, "engines", false, "measure XGrammar, the Relax VM, RPC and Disco instead; fails if a target is missed")
+	flag.BoolVar(&o.scale, "scale", false, "measure calls, callbacks, containers and releases by 1 to 8 goroutines instead, and the bytes of a value")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed")
 	flag.StringVar(&o.pack, "pack", "", "make a folder with tests for a machine with a GPU and do nothing else; bench/gpu -pack does this")
 	flag.Parse()
@@ -74,6 +76,8 @@ func run(ctx context.Context, o options) error {
 		return t.generatorOnly(ctx, o.runs)
 	case o.engines:
 		return t.engines(ctx, o)
+	case o.scale:
+		return t.scale(ctx)
 	case o.pack != "":
 		return t.pack(ctx, o.pack)
 	}
@@ -90,6 +94,26 @@ func (t *tree) copyLibrary(ctx context.Context, to string) error {
 		return err
 	}
 	return os.WriteFile(to, data, 0o755)
+}
+
+// scale prints what several goroutines do at once, with ordinary and with light calls.
+func (t *tree) scale(ctx context.Context) error {
+	library, err := t.library(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"ours", "light"} {
+		program, err := t.build(ctx, name)
+		if err != nil {
+			return err
+		}
+		text, err := command(ctx, "", nil, append(program, t.wheel.Library(), library, "scale")...)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: %s\n", name, text)
+	}
+	return nil
 }
 
 // full measures everything and writes the results.

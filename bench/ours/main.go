@@ -1,6 +1,6 @@
 // Command ours is the benchmark of this module: the generated package perf and
 // the runtime, as a user of them calls them. Its first argument is "ours" or, for calls that are
-// light, "light".
+// light, "light". With a last argument "scale" it prints what several goroutines do at once.
 package main
 
 import (
@@ -32,6 +32,10 @@ func main() {
 		options = append(options, tvmffi.WithLightCalls())
 	}
 	check(perf.Load(options...))
+	if len(os.Args) > 4 {
+		scale()
+		return
+	}
 	if calls(); !light {
 		objects()
 		defined()
