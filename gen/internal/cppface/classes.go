@@ -18,15 +18,15 @@ var referenceMembers = []string{
 var hidden = map[string]bool{"get": true, "unique": true, "use_count": true, "begin": true, "end": true, "size": true, "hash": true, "as": true}
 
 // object is the C++ struct of the objects of a class.
-func (w *writer) object(c *face.Class) string { return "detail::" + w.classes[c] + "Obj" }
+func (w *writer) object(c *face.Class) string { return "detail::" + w.names[c] + "Obj" }
 
 // objects writes the structs of objects, which name types in the type table.
 func (w *writer) objects() {
 	for _, c := range w.lib.Classes {
-		name := w.classes[c] + "Obj"
+		name := w.names[c] + "Obj"
 		parent, depth := "ffi::Object", "ffi::Object::_type_depth"
 		if c.Parent != nil {
-			parent = w.classes[c.Parent] + "Obj"
+			parent = w.names[c.Parent] + "Obj"
 			depth = parent + "::_type_depth"
 		}
 		w.p("struct %s : public %s {\n", name, parent)
@@ -61,13 +61,13 @@ func (w *writer) classOf(c *face.Class) *class {
 	if k := w.written[c]; k != nil {
 		return k
 	}
-	k := &class{Class: c, name: w.classes[c], base: "ffi::ObjectRef", object: w.object(c)}
+	k := &class{Class: c, name: w.names[c], base: "ffi::ObjectRef", object: w.object(c)}
 	if c.Parent != nil {
-		k.base = w.own(w.classes[c.Parent])
+		k.base = w.own(w.names[c.Parent])
 	}
 	s := newScope(append(slices.Clone(referenceMembers), k.name)...)
 	for _, f := range c.Fields {
-		k.fields = append(k.fields, s.claim(f.Name))
+		k.fields = append(k.fields, s.Claim(f.Name))
 	}
 	for _, f := range c.Properties {
 		k.properties = append(k.properties, w.function(f, s, c.Name))
@@ -75,8 +75,8 @@ func (w *writer) classOf(c *face.Class) *class {
 	for _, f := range c.Methods {
 		id := identifier(f.Name)
 		required := len(f.Params) > 0 && f.Params[0].Default == nil && !f.Params[0].Variadic
-		if hidden[id] && required && s.taken[id] {
-			delete(s.taken, id)
+		if hidden[id] && required && s.Taken[id] {
+			delete(s.Taken, id)
 			if id != "begin" && id != "end" && id != "size" && id != "hash" {
 				k.using = append(k.using, id)
 			}
@@ -88,12 +88,12 @@ func (w *writer) classOf(c *face.Class) *class {
 			k.setters = append(k.setters, "")
 			continue
 		}
-		k.setters = append(k.setters, s.claim("set_"+c.Fields[i].Name))
+		k.setters = append(k.setters, s.Claim("set_"+c.Fields[i].Name))
 	}
 	if f := w.constructorOf(c); f != nil {
 		k.constructor = f
 		if copies(f, c) {
-			k.maker = s.claim("make")
+			k.maker = s.Claim("make")
 		}
 	}
 	w.written[c] = k
@@ -107,7 +107,7 @@ func (w *writer) constructorOf(c *face.Class) *function {
 		g := &function{Function: c.Constructor}
 		s := newScope(w.ns)
 		for _, p := range c.Constructor.Params {
-			g.params = append(g.params, param{Param: p, name: s.claim(p.Name)})
+			g.params = append(g.params, param{Param: p, name: s.Claim(p.Name)})
 		}
 		return g
 	}
@@ -127,7 +127,7 @@ func (w *writer) constructorOf(c *face.Class) *function {
 			if f.NoInit || f.HasDefault && f.Default == nil {
 				continue
 			}
-			p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.claim(f.Name)}
+			p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.Claim(f.Name)}
 			// The fields of a parent of another library are not known, so places are not.
 			if f.KwOnly || k.KwOnly || foreign {
 				p.keyword = f.Name
@@ -331,7 +331,7 @@ func (w *writer) hashes() {
 		if !c.Hash {
 			continue
 		}
-		w.p("template <>\nstruct std::hash<%[1]s> {\n  std::size_t operator()(const %[1]s& x) const {\n    static const ::%[2]s::detail::Entry entry = ::%[2]s::detail::Global(\"ffi.RecursiveHash\");\n    return static_cast<std::size_t>(::%[2]s::detail::Invoke<int64_t>(entry, x));\n  }\n};\n\n", w.own(w.classes[c]), w.ns)
+		w.p("template <>\nstruct std::hash<%[1]s> {\n  std::size_t operator()(const %[1]s& x) const {\n    static const ::%[2]s::detail::Entry entry = ::%[2]s::detail::Global(\"ffi.RecursiveHash\");\n    return static_cast<std::size_t>(::%[2]s::detail::Invoke<int64_t>(entry, x));\n  }\n};\n\n", w.own(w.names[c]), w.ns)
 	}
 }
 

@@ -60,12 +60,9 @@ type writer struct {
 	out strings.Builder
 	// ns is the namespace.
 	ns string
-	// names holds the names at namespace scope.
-	names   *scope
-	classes map[*face.Class]string
-	enums   map[*face.Enum]string
-	records map[*face.Record]string
-	errors  map[*face.Error]string
+	// scope holds the names at namespace scope, and names those of *face.Class, *face.Enum, *face.Error and *face.Record.
+	scope face.Scope
+	names map[any]string
 	// recordFields holds the C++ names of the fields of records.
 	recordFields map[*face.Record][]string
 	// order holds the records, those that others contain first. cyclic holds those that
@@ -83,24 +80,19 @@ type writer struct {
 
 func newWriter(l *face.Library, c Config) *writer {
 	w := &writer{
-		lib: l, Config: c, ns: namespace(l.Name),
-		classes: map[*face.Class]string{}, enums: map[*face.Enum]string{},
-		records: map[*face.Record]string{}, errors: map[*face.Error]string{},
-		recordFields: map[*face.Record][]string{}, written: map[*face.Class]*class{},
+		lib: l, Config: c, ns: namespace(l.Name), recordFields: map[*face.Record][]string{}, written: map[*face.Class]*class{},
 	}
-	w.names = newScope(w.ns, "detail", "ffi", "std", "tvm", "load", "loaded")
-	for _, x := range l.Classes {
-		w.classes[x] = w.names.claim(x.Name)
+	w.scope = newScope(w.ns, "detail", "ffi", "std", "tvm", "load", "loaded")
+	w.names = w.scope.Types(l)
+	w.order, w.cyclic = l.Records()
+	for _, r := range w.order {
+		s := newScope(w.names[r])
+		for _, f := range r.Fields {
+			w.recordFields[r] = append(w.recordFields[r], s.Claim(f.Name))
+		}
 	}
-	for _, x := range l.Enums {
-		w.enums[x] = w.names.claim(x.Name)
-	}
-	for _, x := range l.Errors {
-		w.errors[x] = w.names.claim(x.Name)
-	}
-	w.findRecords()
 	for _, f := range l.Functions {
-		w.functions = append(w.functions, w.function(f, w.names, ""))
+		w.functions = append(w.functions, w.function(f, w.scope, ""))
 		w.entries = append(w.entries, f.Symbol)
 	}
 	for _, c := range l.Classes {
@@ -274,10 +266,10 @@ func (w *writer) close() {
 func (w *writer) declarations() {
 	w.p("namespace ffi = ::tvm::ffi;\n\n")
 	for _, c := range w.lib.Classes {
-		w.p("class %s;\n", w.classes[c])
+		w.p("class %s;\n", w.names[c])
 	}
 	for _, r := range w.order {
-		w.p("struct %s;\n", w.records[r])
+		w.p("struct %s;\n", w.names[r])
 	}
 	for _, f := range w.all() {
 		if f.structName != "" {

@@ -78,7 +78,7 @@ func TestIdentifier(t *testing.T) {
 		}
 	}
 	s := newScope("load")
-	if got := []string{s.claim("load"), s.claim("load"), s.claim("Load"), s.claim("class"), s.claim("class_")}; !slices.Equal(got, []string{"load_", "load__", "Load", "class_", "class__"}) {
+	if got := []string{s.Claim("load"), s.Claim("load"), s.Claim("Load"), s.Claim("class"), s.Claim("class_")}; !slices.Equal(got, []string{"load_", "load__", "Load", "class_", "class__"}) {
 		t.Error(got)
 	}
 }

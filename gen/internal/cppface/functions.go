@@ -1,6 +1,7 @@
 package cppface
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,14 +33,14 @@ type param struct {
 
 // function names what f consists of; its own name is taken in s. Results with names get a
 // struct, before whose name owner stands.
-func (w *writer) function(f *face.Function, s *scope, owner string) *function {
-	g := &function{Function: f, name: s.claim(f.Name)}
+func (w *writer) function(f *face.Function, s face.Scope, owner string) *function {
+	g := &function{Function: f, name: s.Claim(f.Name)}
 	if f.Context {
-		g.async = s.claim(f.Name + "_async")
+		g.async = s.Claim(f.Name + "_async")
 	}
 	names := newScope("Rest", "rest", "This", "this", w.ns)
 	for _, p := range f.Params {
-		g.params = append(g.params, param{Param: p, name: names.claim(p.Name)})
+		g.params = append(g.params, param{Param: p, name: names.Claim(p.Name)})
 	}
 	g.result = w.results(g, owner)
 	return g
@@ -47,33 +48,19 @@ func (w *writer) function(f *face.Function, s *scope, owner string) *function {
 
 // results returns the type of the results of f.
 func (w *writer) results(f *function, owner string) string {
-	switch len(f.Results) {
-	case 0:
-		return "void"
-	case 1:
-		return w.result(f.Results[0].Type)
+	if len(f.Results) < 2 || f.Results[0].Name == "" {
+		return w.result(f.Result())
 	}
-	if f.Results[0].Name == "" {
-		return w.tuple(f)
-	}
-	f.structName = w.names.claim(owner + f.GoName + "Result")
+	f.structName = w.scope.Claim(owner + f.GoName + "Result")
 	s := newScope("tvmffi_tuple", f.structName)
 	for i, r := range f.Results {
 		name := r.Name
 		if name == "" {
 			name = fmt.Sprintf("result%d", i)
 		}
-		f.structFields = append(f.structFields, s.claim(name))
+		f.structFields = append(f.structFields, s.Claim(name))
 	}
 	return w.own(f.structName)
-}
-
-func (w *writer) tuple(f *function) string {
-	elems := make([]string, len(f.Results))
-	for i, r := range f.Results {
-		elems[i] = w.result(r.Type)
-	}
-	return "std::tuple<" + strings.Join(elems, ", ") + ">"
 }
 
 // resultStruct writes the struct of the results of f, if they have names.
@@ -81,7 +68,7 @@ func (w *writer) resultStruct(f *function) {
 	if f.structName == "" {
 		return
 	}
-	w.p("/// The results of %s.\nstruct %s {\n  using tvmffi_tuple = %s;\n", f.name, f.structName, w.tuple(f))
+	w.p("/// The results of %s.\nstruct %s {\n  using tvmffi_tuple = %s;\n", f.name, f.structName, w.result(f.Result()))
 	for i, r := range f.Results {
 		w.p("  %s %s;\n", w.result(r.Type), f.structFields[i])
 	}
@@ -181,23 +168,13 @@ func (w *writer) forms(f *function, call, start string, self ...string) []form {
 // pack returns the template of a function with variadic arguments of type t, the code that
 // passes them on, and the code after the list of them.
 func (w *writer) pack(t *face.Type) (template, pass, element string) {
-	const unchecked = "template <typename... Rest>"
-	value := w.value(t)
-	enabled := func(condition string) string {
-		return "template <typename... Rest, typename = std::enable_if_t<(" + condition + " && ...)>>"
+	if t.Kind == face.KindAny {
+		return "template <typename... Rest>", "rest...", ""
 	}
-	switch t.Kind {
-	case face.KindAny:
-		return unchecked, "rest...", ""
-	case face.KindInt:
-		// The range is checked in Go, so the number is not cut here.
-		return enabled("std::is_integral_v<std::decay_t<Rest>>"), "rest...", ".values()"
-	case face.KindFloat, face.KindBool:
-		return enabled("std::is_arithmetic_v<std::decay_t<Rest>>"), "static_cast<" + value + ">(rest)...", ".values()"
-	case face.KindString:
-		return enabled("std::is_convertible_v<Rest, detail::Text>"), "detail::Text(rest)...", ".values()"
-	}
-	return enabled("std::is_convertible_v<Rest, " + value + ">"), "ffi::Any(" + value + "(std::forward<Rest>(rest)))...", ".values()"
+	k := kindOf(t)
+	condition := w.expand(t, cmp.Or(k.restIf, "std::is_convertible_v<Rest, $value>"))
+	return "template <typename... Rest, typename = std::enable_if_t<(" + condition + " && ...)>>",
+		w.expand(t, cmp.Or(k.rest, "ffi::Any($value(std::forward<Rest>(rest)))...")), ".values()"
 }
 
 // about is the doc of f.

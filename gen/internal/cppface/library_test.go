@@ -56,7 +56,7 @@ func kindsLibrary() *face.Library {
 		"dtype": typ(face.KindDataType), "device": typ(face.KindDevice), "pointer": typ(face.KindPointer),
 		"optional": typ(face.KindOptional, int64Type), "optional_text": typ(face.KindOptional, stringType), "optional_bytes": typ(face.KindOptional, typ(face.KindBytes)),
 		"optional_record": typ(face.KindOptional, treeType), "optional_class": typ(face.KindOptional, counter), "optional_any": typ(face.KindOptional, typ(face.KindAny)),
-		"union": typ(face.KindUnion, int64Type, stringType), "tuple": typ(face.KindTuple, int64Type, stringType),
+		"tuple":    typ(face.KindTuple, int64Type, stringType),
 		"sequence": typ(face.KindSequence, stringType), "sequence_of_records": typ(face.KindSequence, treeType), "sequence_of_modes": typ(face.KindSequence, &face.Type{Kind: face.KindEnum, Enum: mode}),
 		"mapping": typ(face.KindMapping, stringType, typ(face.KindSequence, int64Type)), "record": {Kind: face.KindRecord, Record: record}, "tree": treeType,
 		"array": typ(face.KindArray, counter), "array_of_any": typ(face.KindArray), "list": typ(face.KindList, int64Type),

@@ -89,19 +89,4 @@ func everywhere(c rune) bool {
 // stdint matches the macros of <cstdint>, such as INT8_MAX.
 var stdint = regexp.MustCompile(`^U?INT(_FAST|_LEAST)?(8|16|32|64|MAX|PTR)?_(MAX|MIN|C)$`)
 
-// scope holds the names that are taken.
-type scope struct{ taken map[string]bool }
-
-func newScope(taken ...string) *scope {
-	s := &scope{map[string]bool{}}
-	for _, name := range taken {
-		s.taken[name] = true
-	}
-	return s
-}
-
-// claim returns the name for a Go name, which nothing else in the scope has: if it is
-// taken, underscores follow.
-func (s *scope) claim(name string) string {
-	return face.Claim(s.taken, identifier(name))
-}
+func newScope(taken ...string) face.Scope { return face.NewScope(identifier, taken...) }

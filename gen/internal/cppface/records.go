@@ -13,23 +13,11 @@ const (
 	errorFields = "_error_fields"
 )
 
-// findRecords names the structs that cross as maps, and their fields.
-func (w *writer) findRecords() {
-	w.order, w.cyclic = w.lib.Records()
-	for _, r := range w.order {
-		w.records[r] = w.names.claim(r.Name)
-		s := newScope(w.records[r])
-		for _, f := range r.Fields {
-			w.recordFields[r] = append(w.recordFields[r], s.claim(f.Name))
-		}
-	}
-}
-
 // recordField returns the type of a field of a record. A record that contains itself does
 // not exist yet there: an Any holds it.
 func (w *writer) recordField(r *face.Record, t *face.Type) string {
 	direct := t
-	for direct.Kind == face.KindOptional || direct.Kind == face.KindUnion || direct.Kind == face.KindTuple {
+	for direct.Kind == face.KindOptional || direct.Kind == face.KindTuple {
 		direct = direct.Elems[0]
 	}
 	if direct.Record != nil && w.cyclic[direct.Record] && slices.Index(w.order, direct.Record) >= slices.Index(w.order, r) {
@@ -40,18 +28,14 @@ func (w *writer) recordField(r *face.Record, t *face.Type) string {
 
 // record writes a struct that crosses as a map.
 func (w *writer) record(r *face.Record) {
-	w.p("%sstruct %s {\n", comment("", doc(r.Doc)), w.records[r])
+	w.p("%sstruct %s {\n", comment("", doc(r.Doc)), w.names[r])
 	for i, f := range r.Fields {
 		w.p("%s  %s %s", comment("  ", doc(f.Doc)), w.recordField(r, f.Type), w.recordFields[r][i])
 		switch {
 		case f.Default != nil && f.Default.Kind != face.KindNone:
 			w.p(" = %s", w.literal(f.Default, f.Type))
-		case f.Type.Kind == face.KindClass:
-			w.p(" = nullptr")
-		case f.Type.Kind == face.KindErrorValue:
-			w.p(" = ffi::Error(\"RuntimeError\", \"\", \"\")")
 		default:
-			w.p("{}")
+			w.p("%s", kindOf(f.Type).zero)
 		}
 		w.p(";\n")
 	}
@@ -63,17 +47,17 @@ func (w *writer) record(r *face.Record) {
 func (w *writer) traits() {
 	w.p("namespace tvm {\nnamespace ffi {\n\n")
 	for _, c := range w.lib.Classes {
-		name := w.own(w.classes[c])
+		name := w.own(w.names[c])
 		w.p("template <>\ninline constexpr bool use_default_type_traits_v<%s> = false;\n", name)
-		w.p("template <>\nstruct TypeTraits<%s> : ::%s::detail::ReferenceTraits<%s, ::%s::detail::%sObj> {};\n\n", name, w.ns, name, w.ns, w.classes[c])
+		w.p("template <>\nstruct TypeTraits<%s> : ::%s::detail::ReferenceTraits<%s, ::%s::detail::%sObj> {};\n\n", name, w.ns, name, w.ns, w.names[c])
 	}
 	for _, e := range w.lib.Enums {
 		if e.Kind == face.KindString {
-			w.p("template <>\nstruct TypeTraits<%[1]s> : ::%[2]s::detail::StringEnumTraits<%[1]s> {};\n\n", w.own(w.enums[e]), w.ns)
+			w.p("template <>\nstruct TypeTraits<%[1]s> : ::%[2]s::detail::StringEnumTraits<%[1]s> {};\n\n", w.own(w.names[e]), w.ns)
 		}
 	}
 	for _, r := range w.order {
-		w.p("%s", strings.ReplaceAll(recordTraits, "RECORD", w.own(w.records[r])))
+		w.p("%s", strings.ReplaceAll(recordTraits, "RECORD", w.own(w.names[r])))
 	}
 	w.p("}  // namespace ffi\n}  // namespace tvm\n\n")
 }
@@ -102,7 +86,7 @@ func (w *writer) recordConversions() {
 	}
 	w.p("namespace tvm {\nnamespace ffi {\n\n")
 	for _, r := range w.order {
-		name := w.own(w.records[r])
+		name := w.own(w.names[r])
 		traits := "TypeTraits<" + name + ">"
 		w.p("inline void %s::MoveToAny(%s from, TVMFFIAny* to) {\n  Map<String, Any> map;\n", traits, name)
 		for i, f := range r.Fields {
@@ -128,7 +112,7 @@ func (w *writer) recordConversions() {
 
 // intEnum writes an enum of integers.
 func (w *writer) intEnum(e *face.Enum) {
-	w.p("\n%senum class %s : int64_t {\n", comment("", doc(e.Doc)), w.enums[e])
+	w.p("\n%senum class %s : int64_t {\n", comment("", doc(e.Doc)), w.names[e])
 	names := memberNames(e)
 	for i, m := range e.Members {
 		value := integer(m.Value.Text, false)
@@ -147,7 +131,7 @@ func (w *writer) stringEnums() {
 		if e.Kind != face.KindString {
 			continue
 		}
-		name := w.enums[e]
+		name := w.names[e]
 		w.p("%sclass %s {\n public:\n", comment("", doc(e.Doc)), name)
 		names := memberNames(e)
 		for i, m := range e.Members {
@@ -184,14 +168,14 @@ var errorMembers = []string{
 
 // errorClass writes the exception of an error type.
 func (w *writer) errorClass(e *face.Error) {
-	name := w.errors[e]
+	name := w.names[e]
 	w.p("%sclass %s : public ffi::Error {\n public:\n", comment("", join(doc(e.Doc), "Its kind is "+doc(e.Kind)+".")), name)
 	w.p("  static constexpr const char* tvmffi_kind = %s;\n", quote(e.Kind))
 	w.p("  /// The exception for an error of this kind.\n  explicit %s(const ffi::Error& error)\n      : ffi::Error(error), fields_(detail::Invoke<detail::Fields>(%s, error)) {}\n", name, w.entry(errorFields))
 	var params, pairs []string
 	s := newScope("fields_")
 	for _, f := range orderedFields(e.Fields) {
-		p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.claim(f.Name)}
+		p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.Claim(f.Name)}
 		params = append(params, w.declared(p, true))
 		pairs = append(pairs, "{"+quote(f.Name)+", detail::Owned("+w.arg(f.Type, p.name)+")}")
 	}
@@ -202,9 +186,9 @@ func (w *writer) errorClass(e *face.Error) {
 	w.p("  /// Makes the error of Go, whose text is the message.\n  %s%s(%s)\n", explicit, name, strings.Join(params, ", "))
 	w.p("      : %s(detail::Invoke<ffi::Error>(%s, tvmffi_kind, ffi::Map<ffi::String, ffi::Any>{%s}, nullptr)) {}\n", name, w.entry(errorNew), strings.Join(pairs, ", "))
 	members := newScope(append(slices.Clone(referenceMembers), errorMembers...)...)
-	members.taken[name] = true
+	members.Taken[name] = true
 	for _, f := range e.Fields {
-		w.p("%[1]s  %[2]s %[3]s() const { return fields_.Get<%[2]s>(%[4]s); }\n", comment("  ", doc(f.Doc)), w.result(f.Type), members.claim(f.Name), quote(f.Name))
+		w.p("%[1]s  %[2]s %[3]s() const { return fields_.Get<%[2]s>(%[4]s); }\n", comment("  ", doc(f.Doc)), w.result(f.Type), members.Claim(f.Name), quote(f.Name))
 	}
 	w.p("\n private:\n  detail::Fields fields_;\n};\n\n")
 }
@@ -216,7 +200,7 @@ func (w *writer) throw() {
 		w.p("  const std::string kind = error.kind();\n")
 	}
 	for _, e := range w.lib.Errors {
-		w.p("  if (kind == %s) throw %s(error);\n", quote(e.Kind), w.own(w.errors[e]))
+		w.p("  if (kind == %s) throw %s(error);\n", quote(e.Kind), w.own(w.names[e]))
 	}
 	w.p("  throw error;\n}\n\n}  // namespace detail\n\n")
 }

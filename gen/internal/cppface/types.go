@@ -1,209 +1,198 @@
 package cppface
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
-// values are the types of the kinds that have one type, as results and in containers.
-var values = map[face.Kind]string{
-	face.KindNone: "void", face.KindAny: "ffi::Any", face.KindBool: "bool", face.KindBigInt: "detail::BigInt",
-	face.KindString: "ffi::String", face.KindBytes: "ffi::Bytes", face.KindDataType: "DLDataType", face.KindDevice: "DLDevice",
-	face.KindPointer: "void*", face.KindShape: "ffi::Shape", face.KindTensor: "ffi::Tensor", face.KindModule: "ffi::Module",
-	face.KindObject: "ffi::ObjectRef", face.KindErrorValue: "ffi::Error", face.KindFunction: "ffi::Function",
-	// Only a result of a function is an iterator that C++ knows.
-	face.KindIterator: "ffi::Function",
+// kind says how the values of a kind of type cross. Words with $ are those that word knows.
+type kind struct {
+	value    string // the type of a field, or of an element
+	result   string // the type of a result of Go; it defaults to value
+	param    string // the type of a parameter; it defaults to const $value&
+	optional string // the type of a parameter that may be null; it defaults to const ffi::Optional<$value>&
+	arg      string // what a parameter is in a call; it defaults to $name
+	zero     string // what a field of a record begins with; it defaults to {}
+	// restIf says which types a variadic argument may have, and rest makes arguments of several. By default they are what
+	// converts to $value.
+	restIf, rest string
 }
 
-// containers are the templates of the kinds that have elements.
-var containers = map[face.Kind]string{
-	face.KindOptional: "ffi::Optional", face.KindUnion: "ffi::Variant", face.KindTuple: "ffi::Tuple",
-	face.KindSequence: "ffi::Array", face.KindArray: "ffi::Array", face.KindList: "ffi::List",
-	face.KindMapping: "ffi::Map", face.KindMap: "ffi::Map", face.KindDict: "ffi::Dict",
+const number = "std::is_arithmetic_v<std::decay_t<Rest>>"
+
+// Kinds is the table of the kinds. A record becomes a map, which an Any holds during the call.
+var Kinds = face.Table[kind]{
+	face.KindNone:     {value: "void"},
+	face.KindAny:      {value: "ffi::Any", param: "ffi::AnyView", optional: "ffi::AnyView"},
+	face.KindBool:     {value: "bool", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
+	face.KindInt:      {value: "$int", param: "$value", restIf: "std::is_integral_v<std::decay_t<Rest>>", rest: "rest..."}, // Go checks the range
+	face.KindFloat:    {value: "$float", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
+	face.KindBigInt:   {value: "detail::BigInt"},
+	face.KindString:   {value: "ffi::String", param: "const detail::Text&", optional: "const detail::OptionalText&", restIf: "std::is_convertible_v<Rest, detail::Text>", rest: "detail::Text(rest)..."},
+	face.KindBytes:    {value: "ffi::Bytes", param: "const detail::Data&", optional: "const detail::OptionalData&"},
+	face.KindDataType: {value: "DLDataType", param: "$value"},
+	face.KindDevice:   {value: "DLDevice", param: "$value"},
+	face.KindPointer:  {value: "void*", param: "$value"},
+
+	face.KindOptional: {value: "$optional", param: "$optionalParam"},
+	face.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$results>", param: "const std::tuple<$values>&", arg: "detail::ArrayOf($name)"},
+	face.KindSequence: {value: "ffi::Array<$value0>", param: "const detail::Sequence<$value0>&"},
+	face.KindMapping:  {value: "ffi::Map<$value0, $value1>", param: "const detail::Mapping<$value0, $value1>&"},
+	face.KindRecord:   {value: "$own", arg: "ffi::Any($name)"},
+	face.KindArray:    {value: "ffi::Array<$value0>"},
+	face.KindList:     {value: "ffi::List<$value0>"},
+	face.KindMap:      {value: "ffi::Map<$value0, $value1>"},
+	face.KindDict:     {value: "ffi::Dict<$value0, $value1>"},
+
+	face.KindShape:      {value: "ffi::Shape"},
+	face.KindTensor:     {value: "ffi::Tensor", param: "const detail::TensorArgument&"},
+	face.KindModule:     {value: "ffi::Module"},
+	face.KindObject:     {value: "ffi::ObjectRef"},
+	face.KindClass:      {value: "$own", zero: " = nullptr"},
+	face.KindEnum:       {value: "$own", param: "$value"},
+	face.KindErrorValue: {value: "ffi::Error", zero: ` = ffi::Error("RuntimeError", "", "")`},
+	face.KindCallable:   {value: "ffi::TypedFunction<$value0($params)>"},
+	face.KindFunction:   {value: "ffi::Function"},
+	face.KindIterator:   {value: "ffi::Function", result: "detail::Iterator<$result0>"},
 }
 
-// value returns the type of a result, a field or an element.
-func (w *writer) value(t *face.Type) string {
-	if text := values[t.Kind]; text != "" {
-		return text
+func kindOf(t *face.Type) kind {
+	k := Kinds.Row(t.Kind)
+	switch {
+	case t.Lent:
+		k.param = "const detail::Slice<$value0>&"
+	case t.Kind == face.KindEnum && t.Enum.Kind == face.KindString:
+		k.param = ""
 	}
-	switch t.Kind {
-	case face.KindInt:
-		if t.Unsigned {
-			return fmt.Sprintf("uint%d_t", t.Bits)
+	k.result, k.param, k.arg, k.zero = cmp.Or(k.result, k.value), cmp.Or(k.param, "const $value&"), cmp.Or(k.arg, "$name"), cmp.Or(k.zero, "{}")
+	k.optional = cmp.Or(k.optional, "const ffi::Optional<$value>&")
+	return k
+}
+
+// word returns the text of a word in Kinds. A digit at its end means an element, which is any value if Go does not name it.
+func (w *writer) word(t *face.Type, word string) string {
+	if name := strings.TrimRight(word, "01"); name != word {
+		switch i := int(word[len(name)] - '0'); {
+		case i >= len(t.Elems):
+			return "ffi::Any"
+		case name == "result":
+			return w.result(t.Elems[i])
+		default:
+			return w.value(t.Elems[i])
 		}
-		return fmt.Sprintf("int%d_t", t.Bits)
-	case face.KindFloat:
-		if t.Bits == 32 {
-			return "float"
-		}
-		return "double"
-	case face.KindRecord:
-		return w.own(w.records[t.Record])
-	case face.KindClass:
-		return w.own(w.classes[t.Class])
-	case face.KindEnum:
-		return w.own(w.enums[t.Enum])
-	case face.KindCallable:
-		return w.callable(t)
 	}
-	template := containers[t.Kind]
-	if template == "" {
-		panic(fmt.Sprintf("cppface: no type for kind %d", t.Kind))
+	switch word {
+	case "value":
+		return w.value(t)
+	case "values":
+		return w.list(t.Elems, w.value)
+	case "results":
+		return w.list(t.Elems, w.result)
+	case "params":
+		return w.list(t.Elems[1:], w.callbackParam)
+	case "own":
+		return w.own(w.names[t.Record] + w.names[t.Class] + w.names[t.Enum]) // one of them is there
+	case "int":
+		return map[bool]string{true: "u"}[t.Unsigned] + fmt.Sprintf("int%d_t", t.Bits)
+	case "float":
+		return map[bool]string{true: "float", false: "double"}[t.Bits == 32]
+	case "optionalParam":
+		return w.expand(t.Elems[0], kindOf(t.Elems[0]).optional)
 	}
-	if len(t.Elems) == 0 {
-		if t.Kind == face.KindMap || t.Kind == face.KindMapping || t.Kind == face.KindDict {
-			return template + "<ffi::Any, ffi::Any>"
-		}
-		return template + "<ffi::Any>"
-	}
-	if t.Kind == face.KindOptional && t.Elems[0].Kind == face.KindAny {
+	if t.Elems[0].Kind == face.KindAny { // which has a null
 		return "ffi::Any"
 	}
-	elems := make([]string, len(t.Elems))
-	for i, e := range t.Elems {
-		elems[i] = w.value(e)
-	}
-	return template + "<" + strings.Join(elems, ", ") + ">"
+	return "ffi::Optional<" + w.value(t.Elems[0]) + ">"
 }
 
-// own qualifies a name of the library, which a parameter or a member could hide.
-func (w *writer) own(name string) string { return "::" + w.ns + "::" + name }
+func (w *writer) expand(t *face.Type, text string) string {
+	return os.Expand(text, func(word string) string { return w.word(t, word) })
+}
 
-// callable returns the type of a function. A record is a map among the parameters of a
-// function that C++ calls: the call of ffi::TypedFunction could not release a map that it
-// makes.
-func (w *writer) callable(t *face.Type) string {
-	var params []string
-	for _, e := range t.Elems[1:] {
-		p := w.value(e)
-		if w.callbackResult && e.Kind == face.KindRecord {
-			p = "ffi::Map<ffi::String, ffi::Any>"
-		}
-		params = append(params, p)
+func (w *writer) list(types []*face.Type, f func(*face.Type) string) string {
+	var texts []string
+	for _, t := range types {
+		texts = append(texts, f(t))
 	}
-	return "ffi::TypedFunction<" + w.value(t.Elems[0]) + "(" + strings.Join(params, ", ") + ")>"
+	return strings.Join(texts, ", ")
+}
+
+// value returns the type of a field or an element.
+func (w *writer) value(t *face.Type) string { return w.expand(t, kindOf(t).value) }
+
+// param returns the type of a parameter.
+func (w *writer) param(t *face.Type) string { return w.expand(t, kindOf(t).param) }
+
+// arg returns the argument that a parameter becomes.
+func (w *writer) arg(t *face.Type, name string) string {
+	if bare := t.Bare(); bare.Kind == face.KindRecord {
+		t = bare
+	}
+	return strings.ReplaceAll(kindOf(t).arg, "$name", name)
 }
 
 // result returns the type of a result of a function of Go.
 func (w *writer) result(t *face.Type) string {
 	w.callbackResult = true
 	defer func() { w.callbackResult = false }()
-	switch t.Kind {
-	case face.KindIterator:
-		return "detail::Iterator<" + w.result(t.Elems[0]) + ">"
-	case face.KindTuple:
-		elems := make([]string, len(t.Elems))
-		for i, e := range t.Elems {
-			elems[i] = w.value(e)
-		}
-		return "std::tuple<" + strings.Join(elems, ", ") + ">"
+	return w.expand(t, kindOf(t).result)
+}
+
+// callbackParam returns the type of a parameter of a callback. A record is a map among those of a
+// function that C++ calls: the call of ffi::TypedFunction could not release a map that it makes.
+func (w *writer) callbackParam(t *face.Type) string {
+	if w.callbackResult && t.Kind == face.KindRecord {
+		return "ffi::Map<ffi::String, ffi::Any>"
 	}
 	return w.value(t)
 }
 
-// param returns the type of a parameter.
-func (w *writer) param(t *face.Type) string {
-	switch t.Kind {
-	case face.KindAny:
-		return "ffi::AnyView"
-	case face.KindBool, face.KindInt, face.KindFloat, face.KindDataType, face.KindDevice, face.KindPointer:
-		return w.value(t)
-	case face.KindEnum:
-		if t.Enum.Kind == face.KindInt {
-			return w.value(t)
-		}
-	case face.KindString:
-		return "const detail::Text&"
-	case face.KindBytes:
-		return "const detail::Data&"
-	case face.KindTensor:
-		if t.Lent {
-			return "const detail::Slice<" + w.value(t.Elems[0]) + ">&"
-		}
-		return "const detail::TensorArgument&"
-	case face.KindTuple:
-		return "const " + w.result(t) + "&"
-	case face.KindSequence:
-		return "const detail::Sequence<" + w.value(t.Elems[0]) + ">&"
-	case face.KindMapping:
-		return "const detail::Mapping<" + w.value(t.Elems[0]) + ", " + w.value(t.Elems[1]) + ">&"
-	case face.KindOptional:
-		switch t.Elems[0].Kind {
-		case face.KindString:
-			return "const detail::OptionalText&"
-		case face.KindBytes:
-			return "const detail::OptionalData&"
-		case face.KindAny: // which has a null
-			return w.param(t.Elems[0])
-		}
-	}
-	return "const " + w.value(t) + "&"
-}
-
-// arg returns the argument that a parameter becomes. A record becomes a map, which the Any
-// holds during the call.
-func (w *writer) arg(t *face.Type, name string) string {
-	if t.Kind == face.KindRecord || t.Kind == face.KindOptional && t.Elems[0].Kind == face.KindRecord {
-		return "ffi::Any(" + name + ")"
-	}
-	if t.Kind == face.KindTuple {
-		return "detail::ArrayOf(" + name + ")"
-	}
-	return name
-}
+// own qualifies a name of the library, which a parameter or a member could hide.
+func (w *writer) own(name string) string { return "::" + w.ns + "::" + name }
 
 // literal returns a default as an expression of the type of a parameter.
 func (w *writer) literal(v *face.Value, t *face.Type) string {
-	if v.Kind == face.KindNone {
-		switch t.Kind {
-		case face.KindOptional:
-			if t.Elems[0].Kind == face.KindAny {
-				return "nullptr"
-			}
-			return "std::nullopt"
-		}
+	bare := t.Bare()
+	switch {
+	case v.Kind == face.KindNone && t.Kind == face.KindOptional && bare.Kind != face.KindAny:
+		return "std::nullopt"
+	case v.Kind == face.KindNone:
 		return "nullptr"
-	}
-	for t.Kind == face.KindOptional {
-		t = t.Elems[0]
+	case bare.Kind == face.KindEnum:
+		return w.member(bare.Enum, v)
 	}
 	switch v.Kind {
 	case face.KindBool:
 		return v.Text
 	case face.KindInt:
-		if t.Kind == face.KindEnum {
-			return w.member(t.Enum, v)
-		}
-		return w.value(t) + "{" + integer(v.Text, t.Unsigned) + "}"
+		return w.value(bare) + "{" + integer(v.Text, bare.Unsigned) + "}"
 	case face.KindFloat:
-		return w.float(v.Text, t)
+		return w.float(v.Text, bare)
 	case face.KindDataType:
 		return "ffi::StringToDLDataType(" + quote(v.Text) + ")"
 	case face.KindString:
-		if t.Kind == face.KindEnum {
-			return w.member(t.Enum, v)
-		}
 		return quoteView(v.Text)
 	}
-	panic(fmt.Sprintf("cppface: no default of kind %d", v.Kind))
+	panic(fmt.Sprintf("cppface: no default of the kind %v", v.Kind))
 }
 
 // member returns the member of an enum with a value, or the value as the enum.
 func (w *writer) member(e *face.Enum, v *face.Value) string {
 	for i, m := range e.Members {
 		if m.Value.Text == v.Text {
-			return w.own(w.enums[e]) + "::" + memberNames(e)[i]
+			return w.own(w.names[e]) + "::" + memberNames(e)[i]
 		}
 	}
 	if e.Kind == face.KindString {
-		return w.own(w.enums[e]) + "(" + quote(v.Text) + ")"
+		return w.own(w.names[e]) + "(" + quote(v.Text) + ")"
 	}
-	return "static_cast<" + w.own(w.enums[e]) + ">(" + integer(v.Text, false) + ")"
+	return "static_cast<" + w.own(w.names[e]) + ">(" + integer(v.Text, false) + ")"
 }
 
 // memberNames returns the names of the members of an enum.
@@ -214,7 +203,7 @@ func memberNames(e *face.Enum) []string {
 	}
 	names := make([]string, len(e.Members))
 	for i, m := range e.Members {
-		names[i] = s.claim(m.Name)
+		names[i] = s.Claim(m.Name)
 	}
 	return names
 }

@@ -1,8 +1,7 @@
 // Package face describes what a Go package exports in terms that belong to no language.
 // The writers of the faces for Python, C++ and Rust read it; they do not see go/types.
 //
-// Of makes the description. A writer must handle every Kind; the test of each writer
-// checks that with Kinds.
+// Of makes the description. A writer has a Table with a row for each Kind.
 package face
 
 // Library is everything that a Go package offers to other languages.
@@ -176,6 +175,7 @@ type Kind int
 const (
 	// KindNone is None, void or (): there is no value. Only results have this kind.
 	KindNone Kind = iota
+	// KindAny is a value of any type. A union of Go is one: it does not list its types.
 	KindAny
 	KindBool
 	// KindInt is an integer of Bits bits, which is signed unless Unsigned is set.
@@ -192,8 +192,6 @@ const (
 	KindPointer
 	// KindOptional is Elems[0] or None.
 	KindOptional
-	// KindUnion is one of Elems.
-	KindUnion
 	// KindTuple has the types Elems.
 	KindTuple
 	// KindSequence is a slice or an array of Go: a copied Array of Elems[0]. Any sequence

@@ -165,6 +165,14 @@ func (b *builder) pointer(u *types.Pointer) *Type {
 	return optional(d)
 }
 
+// Bare returns t, or the type inside if t is optional.
+func (t *Type) Bare() *Type {
+	for t.Kind == KindOptional {
+		t = t.Elems[0]
+	}
+	return t
+}
+
 func optional(t *Type) *Type { return &Type{Kind: KindOptional, Elems: []*Type{t}} }
 
 func (b *builder) callable(s *types.Signature) *Type {

@@ -61,3 +61,18 @@ func (l *Library) Records() (list []*Record, cyclic map[*Record]bool) {
 	l.Each(visit)
 	return list, cyclic
 }
+
+// Result returns the type of what f returns: a tuple of several results.
+func (f *Function) Result() *Type {
+	switch {
+	case len(f.Results) == 1:
+		return f.Results[0].Type
+	case len(f.Results) > 1:
+		t := &Type{Kind: KindTuple}
+		for _, r := range f.Results {
+			t.Elems = append(t.Elems, r.Type)
+		}
+		return t
+	}
+	return &Type{Kind: KindNone}
+}

@@ -1,6 +1,9 @@
 package face
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // A File is a file of a face. Path is relative to the folder of the face, with forward slashes.
 type File struct {
@@ -8,13 +11,48 @@ type File struct {
 	Content []byte
 }
 
-// Claim returns a name that is not in taken, and adds it there: underscores follow a name that is.
-func Claim(taken map[string]bool, name string) string {
-	for taken[name] {
+// A Scope gives out names that differ.
+type Scope struct {
+	Taken map[string]bool
+	spell func(string) string
+}
+
+// NewScope returns a scope of a language that spells names by spell, in which some are taken.
+func NewScope(spell func(string) string, taken ...string) Scope {
+	s := Scope{map[string]bool{}, spell}
+	for _, name := range taken {
+		s.Taken[name] = true
+	}
+	return s
+}
+
+// Claim returns the name of something in the language. Underscores follow a name that is taken.
+func (s Scope) Claim(name string) string {
+	name = s.spell(name)
+	for s.Taken[name] {
 		name += "_"
 	}
-	taken[name] = true
+	s.Taken[name] = true
 	return name
+}
+
+// Types returns the names of the classes, enums, errors and records of l.
+func (s Scope) Types(l *Library) map[any]string {
+	names := map[any]string{}
+	for _, c := range l.Classes {
+		names[c] = s.Claim(c.Name)
+	}
+	for _, e := range l.Enums {
+		names[e] = s.Claim(e.Name)
+	}
+	for _, e := range l.Errors {
+		names[e] = s.Claim(e.Name)
+	}
+	records, _ := l.Records()
+	for _, r := range records {
+		names[r] = s.Claim(r.Name)
+	}
+	return names
 }
 
 // Words returns the words of a text as a set.
@@ -24,4 +62,26 @@ func Words(text string) map[string]bool {
 		set[word] = true
 	}
 	return set
+}
+
+// names are those of the kinds.
+var names = strings.Fields(`None Any Bool Int Float BigInt String Bytes DataType Device Pointer Optional Tuple Sequence Mapping Record
+	Array List Map Dict Shape Tensor Module Object Class Enum ErrorValue Callable Function Iterator`)
+
+// String returns the name of a kind, such as Int.
+func (k Kind) String() string { return names[k] }
+
+// A Table has what a language needs to know about each kind.
+type Table[Row any] map[Kind]Row
+
+// Has reports whether the table has a row for k.
+func (t Table[Row]) Has(k Kind) bool { _, ok := t[k]; return ok }
+
+// Row returns the row of k.
+func (t Table[Row]) Row(k Kind) Row {
+	row, ok := t[k]
+	if !ok {
+		panic(fmt.Sprintf("%T has no row for the kind %v", t, k))
+	}
+	return row
 }

@@ -16,7 +16,7 @@ type classWriter struct {
 	*writer
 	*face.Class
 	name string
-	used map[string]bool
+	used face.Scope
 	// members are the names of the methods and properties in Python.
 	members map[string]string
 	// targets are the variables of the functions of the library, by the name of the member.
@@ -27,10 +27,7 @@ type classWriter struct {
 
 // class writes a class of objects.
 func (w *writer) class(class *face.Class) {
-	c := &classWriter{writer: w, Class: class, name: w.names[class], used: map[string]bool{}, members: map[string]string{}, targets: map[string]string{}, setters: map[string]string{}}
-	for _, name := range reserved {
-		c.used[name] = true
-	}
+	c := &classWriter{writer: w, Class: class, name: w.names[class], used: face.NewScope(inClass, reserved...), members: map[string]string{}, targets: map[string]string{}, setters: map[string]string{}}
 	w.export(c.name)
 	converters := c.prepare()
 	base, stubBase := w.private+".Object, metaclass="+w.private+".Meta", w.tvm("Object")
@@ -84,7 +81,7 @@ func (c *classWriter) prepare() map[any]string {
 func (c *classWriter) attributes(converters map[any]string) (aliases [][2]string) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		name := face.Claim(c.used, inClass(f.Name))
+		name := c.used.Claim(f.Name)
 		convert := converters[f]
 		if convert == "" && name != f.Name {
 			aliases = append(aliases, [2]string{f.Name, name})
@@ -123,7 +120,7 @@ func (c *classWriter) constructor() []parameter {
 		classes = append(classes, class)
 	}
 	slices.Reverse(classes)
-	used := map[string]bool{"self": true}
+	used := face.NewScope(inClass, "self")
 	var groups [4][]parameter
 	for _, class := range classes {
 		for i := range class.Fields {
@@ -132,7 +129,7 @@ func (c *classWriter) constructor() []parameter {
 				continue
 			}
 			p := parameter{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, key: f.Name, doc: f.Doc, kwOnly: f.KwOnly || class.KwOnly}
-			p.name = face.Claim(used, inClass(f.Name))
+			p.name = used.Claim(f.Name)
 			p.unknown = f.HasDefault && f.Default == nil
 			group := 0
 			if f.HasDefault {
@@ -207,7 +204,7 @@ func (c *classWriter) init(params []parameter) {
 // member writes a method or a property.
 func (c *classWriter) member(f *face.Function, convert string, property bool) {
 	d := def{indent: "    ", method: true, call: c.targets[f.Name] + "(%s)", convert: convert}
-	d.name = face.Claim(c.used, inClass(f.Name))
+	d.name = c.used.Claim(f.Name)
 	d.label = c.name + "." + d.name
 	c.members[f.Name] = d.name
 	if c.overrides(f.Name) {
@@ -221,7 +218,7 @@ func (c *classWriter) member(f *face.Function, convert string, property bool) {
 		c.called = append(c.called, fmt.Sprintf("%s_face.method(%s, %s, %s, %s)\n", c.private, c.name, quote(d.name), c.targets[f.Name], args))
 	}
 	if f.Context && !property {
-		d.name = face.Claim(c.used, d.name+"_async")
+		d.name = c.used.Claim(d.name + "_async")
 		d.call, d.async = c.private+".wait("+quote(c.Key+"."+f.Name)+"%s)", true
 		c.def(f, d)
 	}

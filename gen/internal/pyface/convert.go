@@ -1,6 +1,7 @@
 package pyface
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,44 +11,33 @@ import (
 
 // converter returns a function that converts a result of type t, or "" if it stays as it is.
 func (w *writer) converter(t *face.Type) string {
-	helper := func(name string, args ...string) string {
-		return w.pooled(w.private + "." + name + "(" + strings.Join(args, ", ") + ")")
-	}
-	switch t.Kind {
-	case face.KindEnum:
-		return helper("to_enum", w.names[t.Enum])
-	case face.KindOptional:
-		if c := w.converter(t.Elems[0]); c != "" {
-			return helper("to_optional", c)
-		}
-	case face.KindTuple:
-		return helper("to_tuple", w.convertersOf(t.Elems)...)
-	case face.KindSequence:
-		return helper("to_list", w.convertersOf(t.Elems)...)
-	case face.KindMapping:
-		return helper("to_dict", w.convertersOf(t.Elems)...)
-	case face.KindIterator:
-		return helper("to_iterator", w.convertersOf(t.Elems)...)
-	case face.KindRecord:
+	to := Kinds.Row(t.Kind).to
+	switch {
+	case to == "":
+		return ""
+	case t.Record != nil:
 		return w.recordConverter(t.Record)
+	case t.Enum != nil:
+		return w.pooled(to, w.names[t.Enum])
 	}
-	return ""
+	args := w.convertersOf(t.Elems)
+	if t.Kind == face.KindOptional && args[0] == "None" {
+		return ""
+	}
+	return w.pooled(to, args...)
 }
 
 func (w *writer) convertersOf(types []*face.Type) []string {
 	var all []string
 	for _, t := range types {
-		c := w.converter(t)
-		if c == "" {
-			c = "None"
-		}
-		all = append(all, c)
+		all = append(all, cmp.Or(w.converter(t), "None"))
 	}
 	return all
 }
 
-// pooled returns a variable of the module with the value of an expression.
-func (w *writer) pooled(text string) string {
+// pooled returns a variable of the module with what a function of _tvmffi returns.
+func (w *writer) pooled(helper string, args ...string) string {
+	text := w.private + "." + helper + "(" + strings.Join(args, ", ") + ")"
 	name := w.converters[text]
 	if name == "" {
 		name = w.fresh(fmt.Sprintf("to%d", len(w.converters)+1))
@@ -76,7 +66,7 @@ func (w *writer) recordConverter(r *face.Record) string {
 	after := w.py.String()
 	w.py = before
 	if len(fields) == 0 {
-		w.converted[r] = w.pooled(w.private + ".to_dict(None, None)")
+		w.converted[r] = w.pooled("to_dict", "None", "None")
 		return w.converted[r]
 	}
 	inC := "True"
@@ -88,36 +78,21 @@ func (w *writer) recordConverter(r *face.Record) string {
 }
 
 // flat reports whether C makes the value of Python of a result of type t in flat form, which has
-// lists, tuples and dicts. An enum and an iterator need their class. outer are the records around t.
+// lists, tuples and dicts. outer are the records around t.
 func flat(t *face.Type, outer []*face.Record) bool {
-	switch t.Kind {
-	case face.KindEnum, face.KindIterator:
-		return false
-	case face.KindRecord:
+	if t.Record != nil {
 		return slices.Contains(outer, t.Record) || !slices.ContainsFunc(t.Record.Fields, func(f face.Field) bool {
 			return !flat(f.Type, append(outer, t.Record))
 		})
-	case face.KindOptional, face.KindTuple, face.KindSequence, face.KindMapping:
-		return !slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return !flat(e, outer) })
 	}
-	return true
+	k := Kinds.Row(t.Kind)
+	return k.to == "" || !k.class && !slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return !flat(e, outer) })
 }
 
 // resultConverter returns the converter of the results of f, or "".
 func (w *writer) resultConverter(f *face.Function) string {
-	if len(f.Results) == 0 {
-		return ""
-	}
-	if len(f.Results) == 1 {
-		return w.converter(f.Results[0].Type)
-	}
-	var types []*face.Type
-	for _, r := range f.Results {
-		types = append(types, r.Type)
-	}
-	args, helper := w.convertersOf(types), "to_tuple"
 	if name := w.resultClass(f); name != "" {
-		args, helper = append([]string{name}, args...), "to_named"
+		return w.pooled("to_named", append([]string{name}, w.convertersOf(f.Result().Elems)...)...)
 	}
-	return w.pooled(w.private + "." + helper + "(" + strings.Join(args, ", ") + ")")
+	return w.converter(f.Result())
 }

@@ -2,7 +2,6 @@ package pyface
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -56,47 +55,27 @@ func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
 func forC(object string, params []parameter, fields bool) string {
 	letters, required := object, len(object)
 	for _, p := range params {
-		switch t := p.Type; {
-		case p.kwOnly && (p.Default != nil || p.unknown):
+		letter := Kinds.Row(p.Type.Bare().Kind).c
+		switch {
+		case p.kwOnly && p.optional():
 			continue
-		case p.kwOnly || !passes(t):
+		case p.kwOnly || letter == "":
 			return ""
-		case t.Kind == face.KindString && !fields:
-			letters += "s"
-		case t.Kind == face.KindClass || t.Kind == face.KindOptional && t.Elems[0].Kind == face.KindClass:
-			letters += "o"
-		case guarded(t) && !fields:
-			letters += "f"
-		default:
-			letters += "v"
+		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields:
+			letter = "v"
 		}
+		letters += letter
 		if p.Variadic {
 			letters += "*"
-		} else if p.Default == nil && !p.unknown {
+		} else if !p.optional() {
 			required++
 		}
 	}
 	return fmt.Sprintf("%s, %d", quote(letters), required)
 }
 
-// passes reports whether an argument of type t may be a number, a text, bytes, None, a list, tuple
-// or dict, or an object of the library.
-func passes(t *face.Type) bool {
-	switch t.Kind {
-	case face.KindAny, face.KindBool, face.KindInt, face.KindFloat, face.KindBigInt, face.KindString, face.KindBytes, face.KindEnum,
-		face.KindTuple, face.KindSequence, face.KindMapping, face.KindRecord, face.KindArray, face.KindMap, face.KindShape, face.KindClass,
-		face.KindCallable, face.KindFunction:
-		return true
-	case face.KindOptional, face.KindUnion:
-		return slices.ContainsFunc(t.Elems, passes)
-	}
-	return false
-}
-
 // guarded reports whether an argument of type t is a function that may raise exceptions of Python.
-func guarded(t *face.Type) bool {
-	return t.Kind == face.KindCallable || t.Kind == face.KindFunction || t.Kind == face.KindOptional && guarded(t.Elems[0])
-}
+func guarded(t *face.Type) bool { return Kinds.Row(t.Bare().Kind).c == "f" }
 
 // def says how a function or method is written.
 type def struct {
@@ -159,7 +138,7 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 		case guarded(p.Type):
 			fails = true
 			w.pyf("%s%s = %s_errors.guard(%s)\n", indent, p.name, w.private, p.name)
-		case p.Type.Kind == face.KindTensor || p.Type.Kind == face.KindOptional && p.Type.Elems[0].Kind == face.KindTensor:
+		case p.Type.Bare().Kind == face.KindTensor:
 			fails = true
 			tensors = append(tensors, fmt.Sprintf(", %s=%s", p.name, p.name))
 			if d.async {
@@ -179,7 +158,7 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	if d.convert != "" {
 		call = d.convert + "(" + call + ")"
 	}
-	if len(f.Results) > 0 || f.Packed {
+	if len(f.Results) > 0 {
 		call = "return " + call
 	}
 	if !fails {
@@ -211,18 +190,15 @@ func (w *writer) bounded(indent, label string, inC bool, p parameter) {
 
 // nests reports whether a value of type t may be nested to any depth, and whether it is a
 // container of Python.
-func nests(t *face.Type) (any, container bool) {
-	switch t.Kind {
-	case face.KindAny, face.KindRecord:
-		any = true
-	case face.KindTuple, face.KindSequence, face.KindMapping, face.KindArray, face.KindList, face.KindMap, face.KindDict, face.KindShape:
-		container = true
-	case face.KindCallable, face.KindIterator:
+func nests(t *face.Type) (deep, is bool) {
+	d := Kinds.Row(t.Kind).depth
+	if d == noDepth {
 		return false, false
 	}
+	deep, is = d == anyDepth, d == container
 	for _, e := range t.Elems {
-		a, c := nests(e)
-		any, container = any || a, container || c
+		a, b := nests(e)
+		deep, is = deep || a, is || b
 	}
-	return any, container
+	return deep, is
 }

@@ -2,6 +2,7 @@ package pyface
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,21 +34,10 @@ func inClass(name string) string {
 // name chooses the names of the module. Classes, enums and errors keep their names of Go;
 // what comes later and has the same name gets an underscore behind it.
 func (w *writer) name() {
-	module := map[string]bool{"annotations": true}
-	for _, c := range w.lib.Classes {
-		w.names[c] = face.Claim(module, plain(c.Name))
-	}
-	for _, e := range w.lib.Enums {
-		w.names[e] = face.Claim(module, plain(e.Name))
-	}
-	for _, e := range w.lib.Errors {
-		w.names[e] = face.Claim(module, plain(e.Name))
-	}
-	for _, r := range w.records {
-		w.names[r] = face.Claim(module, plain(r.Name))
-	}
+	module := face.NewScope(plain, "annotations")
+	w.names = module.Types(w.lib)
 	for _, f := range w.lib.Functions {
-		w.names[f] = face.Claim(module, plain(f.Name))
+		w.names[f] = module.Claim(f.Name)
 	}
 	w.eachFunction(func(c *face.Class, f *face.Function) {
 		if len(f.Results) < 2 || f.Results[0].Name == "" {
@@ -57,17 +47,15 @@ func (w *writer) name() {
 		if c != nil {
 			name = w.names[c] + name
 		}
-		w.named = append(w.named, namedTuple{f, face.Claim(module, name), f.Results})
+		w.named = append(w.named, namedTuple{f, module.Claim(name), f.Results})
 	})
 	for _, f := range w.lib.Functions {
 		if f.Context {
-			w.async[f] = face.Claim(module, f.Name+"_async")
+			w.async[f] = module.Claim(f.Name + "_async")
 		}
 	}
-	for name := range module {
-		w.taken[name] = true
-	}
-	users := []string{}
+	w.taken = maps.Clone(module.Taken)
+	users := slices.Collect(maps.Keys(module.Taken))
 	w.eachIdentifier(func(name string, member bool) {
 		users = append(users, name)
 		if member {
@@ -75,12 +63,10 @@ func (w *writer) name() {
 		}
 	})
 	w.private = "_ffi"
-	for slices.ContainsFunc(append(users, sorted(module)...), func(name string) bool { return strings.HasPrefix(name, w.private) }) {
+	for slices.ContainsFunc(users, func(name string) bool { return strings.HasPrefix(name, w.private) }) {
 		w.private += "_"
 	}
 }
-
-func sorted(m map[string]bool) []string { return slices.Sorted(keys(m)) }
 
 // eachFunction visits all functions, constructors, methods and properties.
 func (w *writer) eachFunction(visit func(*face.Class, *face.Function)) {
@@ -135,7 +121,7 @@ func (w *writer) eachIdentifier(visit func(name string, member bool)) {
 }
 
 // fresh returns a private name of the module.
-func (w *writer) fresh(name string) string { return face.Claim(w.used, w.private+"_"+name) }
+func (w *writer) fresh(name string) string { return w.used.Claim(w.private + "_" + name) }
 
 // quote writes a string.
 func quote(s string) string { return strconv.Quote(s) }
@@ -151,16 +137,18 @@ type parameter struct {
 	unknown bool
 }
 
+// optional reports whether a caller may leave p out.
+func (p parameter) optional() bool { return p.unknown || p.Default != nil }
+
 // parameters names the parameters of f. Those of a method come after self.
 func (w *writer) parameters(f *face.Function, method bool) []parameter {
-	used := map[string]bool{}
-	rename := plain
+	used := face.NewScope(plain)
 	if method {
-		used["self"], rename = true, inClass
+		used = face.NewScope(inClass, "self")
 	}
 	var params []parameter
 	for _, p := range f.Params {
-		params = append(params, parameter{Param: p, name: face.Claim(used, rename(p.Name)), key: p.Name})
+		params = append(params, parameter{Param: p, name: used.Claim(p.Name), key: p.Name})
 	}
 	if f.Packed {
 		anything := &face.Type{Kind: face.KindAny}
@@ -200,11 +188,8 @@ func (w *writer) signature(params []parameter, method, stub bool) string {
 
 // literal writes a default.
 func (w *writer) literal(v face.Value, t *face.Type, stub bool) string {
-	for t.Kind == face.KindOptional {
-		t = t.Elems[0]
-	}
 	text := value(v)
-	if t.Kind == face.KindEnum {
+	if t = t.Bare(); t.Kind == face.KindEnum {
 		for i, m := range members(t.Enum) {
 			if value(t.Enum.Members[i].Value) == text {
 				return w.names[t.Enum] + "." + m
@@ -222,10 +207,10 @@ func (w *writer) literal(v face.Value, t *face.Type, stub bool) string {
 
 // members returns the names of the members of an enum.
 func members(e *face.Enum) []string {
-	used := map[string]bool{"mro": true}
+	used := face.NewScope(inClass, "mro")
 	var names []string
 	for _, m := range e.Members {
-		names = append(names, face.Claim(used, inClass(m.Name)))
+		names = append(names, used.Claim(m.Name))
 	}
 	return names
 }
@@ -288,14 +273,14 @@ func (w *writer) tuples() {
 
 // resultNames returns the names of results. Those of a tuple cannot begin with an underscore.
 func resultNames(results []face.Result) []string {
-	used := map[string]bool{}
+	used := face.NewScope(plain)
 	var names []string
 	for i, r := range results {
 		name := strings.TrimLeft(r.Name, "_")
 		if name == "" {
 			name = fmt.Sprintf("result%d", i)
 		}
-		names = append(names, face.Claim(used, plain(name)))
+		names = append(names, used.Claim(name))
 	}
 	return names
 }

@@ -5,6 +5,7 @@ package pyface
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ type writer struct {
 	async map[*face.Function]string
 	// taken are the names of the module and of members, which hide those that annotations use.
 	taken map[string]bool
-	used  map[string]bool // private names
+	used  face.Scope // private names
 	// imports are the names for annotations, by module, in the form of an import statement.
 	imports map[string]map[string]bool
 	// dlpack is set if the stub needs the protocol of tensors, functions if the stub has one.
@@ -110,13 +111,13 @@ type namedTuple struct {
 
 func newWriter(l *face.Library, c Config) *writer {
 	w := &writer{
-		lib: l, c: c, names: map[any]string{}, async: map[*face.Function]string{}, taken: map[string]bool{}, used: map[string]bool{},
+		lib: l, c: c, async: map[*face.Function]string{}, used: face.NewScope(plain),
 		imports: map[string]map[string]bool{}, py: &strings.Builder{}, converters: map[string]string{}, converted: map[*face.Record]string{},
 	}
 	w.records, _ = l.Records()
 	w.name()
 	for _, name := range []string{"_checking", "_errors", "_face"} {
-		w.used[w.private+name] = true
+		w.used.Taken[w.private+name] = true
 	}
 	return w
 }
@@ -168,8 +169,8 @@ func (w *writer) exports() string {
 // importLines returns the imports of annotations.
 func (w *writer) importLines(indent string) string {
 	var b strings.Builder
-	for _, module := range slices.Sorted(keys(w.imports)) {
-		names := slices.Sorted(keys(w.imports[module]))
+	for _, module := range slices.Sorted(maps.Keys(w.imports)) {
+		names := slices.Sorted(maps.Keys(w.imports[module]))
 		if module == "" {
 			for _, name := range names {
 				fmt.Fprintf(&b, "%simport %s\n", indent, name)
@@ -179,16 +180,6 @@ func (w *writer) importLines(indent string) string {
 		fmt.Fprintf(&b, "%sfrom %s import %s\n", indent, module, strings.Join(names, ", "))
 	}
 	return b.String()
-}
-
-func keys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // export adds a name for users.

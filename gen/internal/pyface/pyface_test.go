@@ -47,7 +47,6 @@ func types() []*face.Type {
 		all[k] = of(k)
 	}
 	all[face.KindOptional] = of(face.KindOptional, integer)
-	all[face.KindUnion] = of(face.KindUnion, integer, of(face.KindOptional, text))
 	all[face.KindTuple] = of(face.KindTuple, integer, text)
 	for _, k := range []face.Kind{face.KindSequence, face.KindArray, face.KindList, face.KindIterator} {
 		all[k] = of(k, &face.Type{Kind: face.KindEnum, Enum: color})
@@ -68,8 +67,8 @@ var want = [face.Kinds][2]string{
 	face.KindFloat: {"float", "float"}, face.KindBigInt: {"int", "int"}, face.KindString: {"str", "str"},
 	face.KindBytes: {"bytes | bytearray", "bytes"}, face.KindDataType: {"tvm_ffi.dtype | str", "tvm_ffi.dtype"},
 	face.KindDevice: {"tvm_ffi.Device | str", "tvm_ffi.Device"}, face.KindPointer: {"ctypes.c_void_p | None", "ctypes.c_void_p | None"},
-	face.KindOptional: {"int | None", "int | None"}, face.KindUnion: {"int | str | None", "int | str | None"},
-	face.KindTuple: {"tuple[int, str]", "tuple[int, str]"}, face.KindSequence: {"Sequence[Color | int]", "list[Color]"},
+	face.KindOptional: {"int | None", "int | None"},
+	face.KindTuple:    {"tuple[int, str]", "tuple[int, str]"}, face.KindSequence: {"Sequence[Color | int]", "list[Color]"},
 	face.KindMapping: {"Mapping[str, Sequence[int]]", "dict[str, list[int]]"}, face.KindRecord: {"Limits", "Limits"},
 	face.KindArray: {"Sequence[Color | int]", "tvm_ffi.Array[int]"}, face.KindList: {"tvm_ffi.List[int]", "tvm_ffi.List[int]"},
 	face.KindMap: {"Mapping[str, Sequence[int]]", "tvm_ffi.Map[str, Sequence[int]]"}, face.KindDict: {"tvm_ffi.Dict[str, Sequence[int]]", "tvm_ffi.Dict[str, Sequence[int]]"},

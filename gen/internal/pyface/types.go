@@ -1,6 +1,7 @@
 package pyface
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -54,27 +55,58 @@ const (
 func (w *writer) in(t *face.Type) string  { return w.typeText(t, given) }
 func (w *writer) out(t *face.Type) string { return w.typeText(t, returned) }
 
-// texts are the types of the kinds as arguments, as results and as the library makes them; one that is missing is the
-// one before it. Words with $ are names of other modules, or words that word knows.
-var texts = map[face.Kind][]string{
-	face.KindNone: {"None"}, face.KindAny: {"$Any"}, face.KindBool: {"$bool"}, face.KindInt: {"$int"}, face.KindFloat: {"$float"},
-	face.KindBigInt: {"$int"}, face.KindString: {"$str"}, face.KindBytes: {"$bytes | $bytearray", "$bytes"},
-	face.KindDataType: {"$tvm_ffi.dtype | $str", "$tvm_ffi.dtype"}, face.KindDevice: {"$tvm_ffi.Device | $str", "$tvm_ffi.Device"},
-	face.KindPointer: {"$ctypes.c_void_p | None"},
+// kind says how the values of a kind of type cross.
+type kind struct {
+	// Types, as arguments, as results and as the library makes them; one that is missing is the one before it. Words with $
+	// are names of other modules, or words that word knows.
+	given, returned, raw string
+	// to is the function of _tvmffi that converts a result. class is set if C cannot do it, because the value has a class
+	// of Python.
+	to    string
+	class bool
+	// c is the letter for _face of an argument that C converts. It is empty if code of Python does.
+	c string
+	// depth says what may be inside an argument.
+	depth depth
+}
 
-	face.KindTuple:    {"$tuple[$elems]", "$tuple[$elems]", "$Sequence[$Any]"},
-	face.KindSequence: {"$Sequence[$elems]", "$list[$elems]", "$Sequence[$elems]"},
-	face.KindMapping:  {"$Mapping[$elems]", "$dict[$elems]", "$Mapping[$elems]"},
-	face.KindRecord:   {"$class", "$class", "$Mapping[$str, $Any]"},
+// depth says how deep a value may be.
+type depth int
 
-	// Containers of tvm_ffi cross by reference: their elements are not converted.
-	face.KindArray: {"$Sequence[$given0]", "$tvm_ffi.Array[$raw0]"}, face.KindList: {"$tvm_ffi.List[$raw0]"},
-	face.KindMap: {"$Mapping[$given0, $given1]", "$tvm_ffi.Map[$raw0, $raw1]"}, face.KindDict: {"$tvm_ffi.Dict[$raw0, $raw1]"},
+const (
+	byElems   depth = iota // as deep as its elements
+	container              // one level more than its elements
+	anyDepth
+	noDepth
+)
 
-	face.KindShape: {"$tvm_ffi.Shape"}, face.KindTensor: {"$tensor", "$tvm_ffi.Tensor"}, face.KindModule: {"$tvm_ffi.Module"},
-	face.KindObject: {"$tvm_ffi.Object"}, face.KindClass: {"$class"}, face.KindErrorValue: {"$Exception | $Error | None", "$Error | None"},
-	face.KindFunction: {"$Callable[..., $Any]"},
-	face.KindIterator: {"$Callable[[], $Any]", "$Generator[$elems, None, None]", "$Callable[[], $Any]"},
+// Kinds is the table of the kinds. Containers of tvm_ffi cross by reference: their elements are not converted.
+var Kinds = face.Table[kind]{
+	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", c: "v", depth: anyDepth},
+	face.KindBool: {given: "$bool", c: "v"}, face.KindInt: {given: "$int", c: "v"}, face.KindFloat: {given: "$float", c: "v"},
+	face.KindBigInt: {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},
+	face.KindBytes:    {given: "$bytes | $bytearray", returned: "$bytes", c: "v"},
+	face.KindDataType: {given: "$tvm_ffi.dtype | $str", returned: "$tvm_ffi.dtype"},
+	face.KindDevice:   {given: "$tvm_ffi.Device | $str", returned: "$tvm_ffi.Device"},
+	face.KindPointer:  {given: "$ctypes.c_void_p | None"},
+	face.KindOptional: {given: "$optional", to: "to_optional"},
+	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v", depth: container},
+	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "v", depth: container},
+	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", c: "v", depth: container},
+	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", c: "v", depth: anyDepth},
+	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", c: "v", depth: container},
+	face.KindList:     {given: "$tvm_ffi.List[$raw0]", depth: container},
+	face.KindMap:      {given: "$Mapping[$given0, $given1]", returned: "$tvm_ffi.Map[$raw0, $raw1]", c: "v", depth: container},
+	face.KindDict:     {given: "$tvm_ffi.Dict[$raw0, $raw1]", depth: container},
+	face.KindShape:    {given: "$tvm_ffi.Shape", c: "v", depth: container},
+	face.KindTensor:   {given: "$tensor", returned: "$tvm_ffi.Tensor"}, face.KindModule: {given: "$tvm_ffi.Module"},
+	face.KindObject: {given: "$tvm_ffi.Object"}, face.KindClass: {given: "$class", c: "o"},
+	face.KindEnum:       {given: "$enum", returned: "$class", raw: "$base", to: "to_enum", class: true, c: "v"},
+	face.KindErrorValue: {given: "$Exception | $Error | None", returned: "$Error | None"},
+	face.KindCallable:   {given: "$callable", c: "f", depth: noDepth}, face.KindFunction: {given: "$Callable[..., $Any]", c: "f"},
+	face.KindIterator: {
+		given: "$Callable[[], $Any]", returned: "$Generator[$elems, None, None]", raw: "$Callable[[], $Any]", to: "to_iterator", class: true, depth: noDepth,
+	},
 }
 
 // modules are those of the names in texts that are not builtins.
@@ -85,42 +117,29 @@ var modules = map[string]string{
 
 // typeText writes a type.
 func (w *writer) typeText(t *face.Type, d direction) string {
-	switch t.Kind {
-	case face.KindOptional, face.KindUnion:
-		all := w.elements(t, d)
-		if t.Kind == face.KindOptional {
-			all = append(all, "None")
-		}
-		return union(all)
-	case face.KindEnum:
-		return w.enumType(t.Enum, d)
-	case face.KindCallable:
-		return w.callable(t, d)
-	}
-	forms := texts[t.Kind]
-	return os.Expand(forms[min(int(d), len(forms)-1)], func(word string) string { return w.word(t, d, word) })
+	k := Kinds.Row(t.Kind)
+	text := [...]string{given: k.given, returned: cmp.Or(k.returned, k.given), raw: cmp.Or(k.raw, k.returned, k.given)}[d]
+	return os.Expand(text, func(word string) string { return w.word(t, d, word) })
 }
 
-func (w *writer) elements(t *face.Type, d direction) []string {
-	var all []string
-	for _, e := range t.Elems {
-		all = append(all, w.typeText(e, d))
-	}
-	return all
-}
-
-// word returns the text of a word in texts. Elements that Go does not name are any values.
+// word returns the text of a word in Kinds. Elements that Go does not name are any values.
 func (w *writer) word(t *face.Type, d direction, word string) string {
 	module, imported := modules[word]
 	switch name, i := word[:len(word)-1], int(word[len(word)-1]-'0'); {
 	case imported:
 		return w.ref(module, word)
 	case word == "elems":
-		return strings.Join(w.elements(t, d), ", ")
-	case word == "class" && t.Kind == face.KindRecord:
-		return w.names[t.Record]
+		return w.list(t.Elems, d)
 	case word == "class":
-		return w.names[t.Class]
+		return w.names[t.Record] + w.names[t.Class] + w.names[t.Enum] // one of them is there
+	case word == "base":
+		return w.typeText(&face.Type{Kind: t.Enum.Kind}, raw)
+	case word == "enum":
+		return w.enumType(t.Enum)
+	case word == "callable":
+		return w.callable(t, d)
+	case word == "optional":
+		return strings.TrimSuffix(w.typeText(t.Elems[0], d), " | None") + " | None"
 	case word == "tensor":
 		w.dlpack = true
 		return w.protocol()
@@ -134,33 +153,31 @@ func (w *writer) word(t *face.Type, d direction, word string) string {
 	return w.builtin(word)
 }
 
+func (w *writer) list(types []*face.Type, d direction) string {
+	var all []string
+	for _, t := range types {
+		all = append(all, w.typeText(t, d))
+	}
+	return strings.Join(all, ", ")
+}
+
 // callable writes the type of a function. The arguments of a callback are not converted.
 func (w *writer) callable(t *face.Type, d direction) string {
 	params, result := raw, given
 	if d != given {
 		params, result = given, raw
 	}
-	var all []string
-	for _, p := range t.Elems[1:] {
-		all = append(all, w.typeText(p, params))
-	}
 	text := w.typeText(t.Elems[0], result)
 	if d == given && t.Elems[0].Kind == face.KindNone {
 		text = w.builtin("object") // the result is ignored
 	}
-	return fmt.Sprintf("%s[[%s], %s]", w.ref("collections.abc", "Callable"), strings.Join(all, ", "), text)
+	return fmt.Sprintf("%s[[%s], %s]", w.ref("collections.abc", "Callable"), w.list(t.Elems[1:], params), text)
 }
 
-// enumType writes an enum. Its plain values are valid arguments.
-func (w *writer) enumType(e *face.Enum, d direction) string {
-	name, base := w.names[e], w.typeText(&face.Type{Kind: e.Kind}, d)
-	switch {
-	case d == raw:
-		return base
-	case d == returned:
-		return name
-	case e.Kind == face.KindInt:
-		return name + " | " + base
+// enumType writes an enum as an argument. Its plain values are valid ones.
+func (w *writer) enumType(e *face.Enum) string {
+	if e.Kind == face.KindInt {
+		return w.names[e] + " | " + w.builtin("int")
 	}
 	var values []string
 	for _, m := range e.Members {
@@ -168,44 +185,10 @@ func (w *writer) enumType(e *face.Enum, d direction) string {
 			values = append(values, text)
 		}
 	}
-	return name + " | " + w.ref("typing", "Literal") + "[" + strings.Join(values, ", ") + "]"
-}
-
-// union joins types, each once, with None at the end.
-func union(types []string) string {
-	var all []string
-	none := false
-	for _, t := range types {
-		if t == "None" || strings.HasSuffix(t, " | None") {
-			none = true
-			t = strings.TrimSuffix(strings.TrimSuffix(t, "None"), " | ")
-		}
-		if t != "" && !slices.Contains(all, t) {
-			all = append(all, t)
-		}
-	}
-	if none {
-		all = append(all, "None")
-	}
-	return strings.Join(all, " | ")
+	return w.names[e] + " | " + w.ref("typing", "Literal") + "[" + strings.Join(values, ", ") + "]"
 }
 
 // results writes the result of f.
 func (w *writer) results(f *face.Function) string {
-	switch {
-	case f.Packed && len(f.Results) == 0:
-		return w.ref("typing", "Any")
-	case len(f.Results) == 0:
-		return "None"
-	case len(f.Results) == 1:
-		return w.out(f.Results[0].Type)
-	}
-	if name := w.resultClass(f); name != "" {
-		return name
-	}
-	var all []string
-	for _, r := range f.Results {
-		all = append(all, w.out(r.Type))
-	}
-	return w.builtin("tuple") + "[" + strings.Join(all, ", ") + "]"
+	return cmp.Or(w.resultClass(f), w.out(f.Result()))
 }

@@ -18,7 +18,7 @@ type members struct {
 // properties and fields keep their names, and setters take what is left.
 func memberNames(c *face.Class, creates bool) members {
 	var m members
-	s := scope{}
+	s := newScope()
 	if creates {
 		m.create = s.take("new")
 	}
@@ -144,7 +144,7 @@ func allFields(c *face.Class) []face.Field {
 
 // construct writes the constructor of a class whose fields are the parameters.
 func (w *writer) construct(c *face.Class, name string) {
-	names, fields := scope{}, scope{}
+	names, fields := newScope(), newScope()
 	options := w.optionNames[c]
 	var params, pairs []string
 	variable := ""
@@ -180,7 +180,7 @@ func (w *writer) construct(c *face.Class, name string) {
 
 // classOptions returns the fields of c that its constructor has defaults for.
 func (w *writer) classOptions(c *face.Class) []option {
-	fields := scope{}
+	fields := newScope()
 	var list []option
 	for _, f := range allFields(c) {
 		if f.HasDefault || f.Default != nil {

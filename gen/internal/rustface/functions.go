@@ -33,12 +33,12 @@ type call struct {
 // prepare finds the forms of the parameters of f.
 func (w *writer) prepare(f *face.Function, receiver string) call {
 	var c call
-	names := scope{}
+	names := newScope()
 	if receiver != "" {
 		c.generics = append(c.generics, receiver)
 		c.args = append(c.args, "library::shared(self)")
 	}
-	fields := scope{} // of the struct of options
+	fields := newScope() // of the struct of options
 	options := ""
 	for _, p := range f.Params {
 		if p.Default != nil && !p.Variadic {
@@ -70,37 +70,13 @@ func (w *writer) prepare(f *face.Function, receiver string) call {
 	return c
 }
 
-// result returns the type of the results of f, and an expression that makes a Result of
-// them from e, a &Any.
-func (w *writer) result(f *face.Function, e string) (typ, expr string) {
-	t := resultType(f)
-	return w.value(t), w.from(t, e)
-}
-
-// resultType returns the type of the results of f, which is a tuple for several.
-func resultType(f *face.Function) *face.Type {
-	t := &face.Type{Kind: face.KindNone}
-	switch {
-	case f.Packed && len(f.Results) == 0:
-		t.Kind = face.KindAny
-	case len(f.Results) == 1:
-		t = f.Results[0].Type
-	case len(f.Results) > 1:
-		t.Kind = face.KindTuple
-		for _, r := range f.Results {
-			t.Elems = append(t.Elems, r.Type)
-		}
-	}
-	return t
-}
-
 // function writes f.
 func (w *writer) function(f *face.Function, at form) {
 	c := w.prepare(f, at.receiver)
 	if f.Packed {
 		c.generics = append(c.generics, "args: &[::tvm_ffi::AnyView<'_>]")
 	}
-	typ, expr := w.result(f, "&result")
+	typ, expr := w.value(f.Result()), w.from(f.Result(), "&result")
 	if at.class != nil {
 		typ, expr = "Self", "library::get::<Self>(&result)"
 	}
@@ -121,7 +97,7 @@ func (w *writer) function(f *face.Function, at form) {
 	if c.rest != "" {
 		rest = c.rest
 	}
-	w.line(at.indent + "    library::Async::start(FUNCTION.get()?, ::std::vec![" + strings.Join(c.args, ", ") + "], " + rest + ", " + w.mapper(resultType(f)) + ")")
+	w.line(at.indent + "    library::Async::start(FUNCTION.get()?, ::std::vec![" + strings.Join(c.args, ", ") + "], " + rest + ", " + w.mapper(f.Result()) + ")")
 	w.line(at.indent + "}")
 	w.line("")
 }

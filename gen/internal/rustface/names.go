@@ -20,11 +20,14 @@ var bare = face.Words("self Self super crate _")
 var crates = face.Words("test core std alloc proc_macro tvm_ffi library build deps examples incremental")
 
 // scope gives out names that differ.
-type scope map[string]bool
+type scope struct{ face.Scope }
+
+func newScope() scope { return scope{face.NewScope(spelt)} }
 
 // take returns a name of Rust for name, with _ after it if another item has it.
-func (s scope) take(name string) string {
-	name = face.Claim(s, spelt(name))
+func (s scope) take(name string) string { return raw(s.Claim(name)) }
+
+func raw(name string) string {
 	if keywords[name] {
 		return "r#" + name
 	}

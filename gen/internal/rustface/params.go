@@ -16,7 +16,7 @@ func (w *writer) param(t *face.Type, name string) (typ, expr string) {
 		return "&str", w.to(t, name)
 	case face.KindBytes:
 		return "&[u8]", w.to(t, name)
-	case face.KindAny, face.KindUnion:
+	case face.KindAny:
 		return "impl ::std::convert::Into<" + anyType + ">", "::std::convert::Into::into(" + name + ")"
 	case face.KindBigInt:
 		return "impl ::std::convert::Into<::tvm_ffi::BigInt>", anyType + "::from(::std::convert::Into::<::tvm_ffi::BigInt>::into(" + name + "))"

@@ -27,7 +27,7 @@ func everything() *face.Library {
 	types := []*face.Type{
 		{Kind: face.KindAny}, {Kind: face.KindBool}, integer, {Kind: face.KindInt, Bits: 8}, {Kind: face.KindInt, Bits: 64, Unsigned: true}, {Kind: face.KindInt, Bits: 16, Unsigned: true},
 		{Kind: face.KindFloat, Bits: 32}, {Kind: face.KindFloat, Bits: 64}, {Kind: face.KindBigInt}, text, {Kind: face.KindBytes}, {Kind: face.KindDataType}, {Kind: face.KindDevice},
-		{Kind: face.KindPointer}, {Kind: face.KindUnion, Elems: []*face.Type{integer, text}}, {Kind: face.KindTuple, Elems: []*face.Type{integer, text}},
+		{Kind: face.KindPointer}, {Kind: face.KindTuple, Elems: []*face.Type{integer, text}},
 		{Kind: face.KindRecord, Record: record}, {Kind: face.KindList, Elems: []*face.Type{integer}}, {Kind: face.KindDict, Elems: []*face.Type{text, integer}},
 		{Kind: face.KindArray, Elems: []*face.Type{text}}, {Kind: face.KindArray}, {Kind: face.KindMap, Elems: []*face.Type{text, {Kind: face.KindArray, Elems: []*face.Type{integer}}}}, {Kind: face.KindMap},
 		{Kind: face.KindShape}, {Kind: face.KindTensor}, {Kind: face.KindTensor, Lent: true, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 32}}}, {Kind: face.KindModule},
@@ -110,7 +110,7 @@ func options(name string, color, mode *face.Enum) *face.Function {
 // TestKinds checks that each Kind has a type and both conversions.
 func TestKinds(t *testing.T) {
 	l := everything()
-	w := &writer{lib: l, names: map[any]string{}, optionNames: map[any]string{}, types: scope{}}
+	w := &writer{lib: l, names: map[any]string{}, optionNames: map[any]string{}, types: newScope()}
 	seen := map[face.Kind]bool{face.KindNone: true}
 	var note func(*face.Type)
 	note = func(t *face.Type) {
@@ -173,7 +173,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("snake(%q) is %q, want %q", name, got, want)
 		}
 	}
-	s := scope{}
+	s := newScope()
 	if got := s.takeAll([]string{"Foo", "foo", "FOO", "type", "Self", "crate"}, snake); strings.Join(got, " ") != "foo_ foo foo__ r#type self_ crate_" {
 		t.Errorf("names %v", got)
 	}

@@ -32,10 +32,10 @@ type kind struct {
 
 const copied = anyType + "::from($owned)"
 
-var kinds = map[face.Kind]kind{
-	face.KindNone:  {value: "()", to: anyType + "::new()", from: "library::nothing($e)"},
-	face.KindAny:   {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)"},
-	face.KindUnion: {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)"},
+// Kinds is the table of the kinds.
+var Kinds = face.Table[kind]{
+	face.KindNone: {value: "()", to: anyType + "::new()", from: "library::nothing($e)"},
+	face.KindAny:  {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)"},
 
 	face.KindBool:     {value: "bool", ffi: "$value", to: copied, shows: true},
 	face.KindInt:      {value: "$number", ffi: "i64", to: copied, shows: true},
@@ -76,10 +76,8 @@ var kinds = map[face.Kind]kind{
 var textEnum = kind{value: "$name", ffi: "::tvm_ffi::String", to: "library::text($place.as_str())", from: "library::string($e).map($name::from)", shows: true, byRef: true}
 
 func kindOf(t *face.Type) kind {
-	k, known := kinds[t.Kind]
+	k := Kinds.Row(t.Kind)
 	switch {
-	case !known:
-		panic(fmt.Sprintf("rustface: kind %d", t.Kind)) // a Kind that the test would have found
 	case t.Kind == face.KindEnum && t.Enum.Kind == face.KindString:
 		return textEnum
 	case t.Kind == face.KindInt && number(t) != "i64":

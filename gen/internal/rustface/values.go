@@ -11,7 +11,7 @@ import (
 // enum writes a type that holds any value, also one that a newer library knows.
 func (w *writer) enum(e *face.Enum) {
 	name := w.names[e]
-	members := scope{}
+	members := newScope()
 	var wanted []string
 	for _, m := range e.Members {
 		wanted = append(wanted, m.Name)
@@ -57,7 +57,7 @@ func fieldsOf(fields []face.Field) []string {
 	for _, f := range fields {
 		names = append(names, f.Name)
 	}
-	return scope{}.takeAll(names, snake)
+	return newScope().takeAll(names, snake)
 }
 
 // fieldType returns the type of a field of a record, in a box if the record would hold
