@@ -63,7 +63,7 @@ assert b.color is Color.RED and b.from_ == "wall"
 b.color = 9
 assert b.color == 9 and "what it looks like" in inspect.getdoc(Drop.color)
 assert str(inspect.signature(Drop)) == "(weight: 'float', color: 'Color | int' = <Color.RED: 1>, from_: 'str' = '') -> 'None'"
-assert "color : Color | int, default Color.RED\n    what it looks like" in inspect.getdoc(Drop)
+assert "color\n    what it looks like" in inspect.getdoc(Drop)
 
 # Special methods.
 with Tin(["red", "blue"]) as t:

@@ -1,6 +1,7 @@
 package pyface
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,11 +41,9 @@ func (w *writer) class(class *face.Class) {
 	}
 	w.pyf("\n\n@%s.register(%s)\nclass %s(%s):\n", w.private, quote(c.Key), c.name, base)
 	w.pyif("\nclass %s(%s):\n", c.name, stubBase)
-	doc, params := w.text(c.Doc, c.Name, c.name), c.constructor()
-	if doc == "" {
-		doc = c.name + " is the Go type " + c.Name + "."
-	}
-	w.pyf("%s\n    __slots__ = ()\n", docstring("    ", doc+section("Parameters", w.parameterLines(params)...)))
+	params := c.constructor()
+	doc := cmp.Or(w.text(c.Doc, c.Name, c.name), c.name+" is the Go type "+c.Name+".")
+	w.pyf("%s\n    __slots__ = ()\n", docstring("    ", doc+parameterDocs(params)))
 	aliases := c.attributes(converters)
 	c.init(params)
 	for _, f := range c.Properties {

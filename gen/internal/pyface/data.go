@@ -1,6 +1,7 @@
 package pyface
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,16 +20,10 @@ func (w *writer) enums() {
 			base, stubBase = "str, "+w.private+".Enum", text+", "+w.ref("enum", "Enum")
 		}
 		names := members(e)
-		doc := w.text(e.Doc, e.Name, name)
-		if doc == "" {
-			doc = name + " is the Go type " + e.Name + "."
-		}
+		doc := cmp.Or(w.text(e.Doc, e.Name, name), name+" is the Go type "+e.Name+".")
 		var lines []string
 		for i, m := range e.Members {
-			lines = append(lines, names[i])
-			if m.Doc != "" {
-				lines = append(lines, "    "+strings.ReplaceAll(w.text(m.Doc, m.GoName, names[i]), "\n", "\n    "))
-			}
+			lines = append(lines, described(names[i], w.text(m.Doc, m.GoName, names[i]))...)
 		}
 		w.pyf("\n\nclass %s(%s):\n%s\n", name, base, docstring("    ", doc+section("Members", lines...)))
 		w.pyif("\nclass %s(%s):\n", name, stubBase)
@@ -48,11 +43,11 @@ func (w *writer) typedDicts() {
 	for _, r := range w.records {
 		name := w.names[r]
 		w.export(name)
-		doc := w.text(r.Doc, r.Name, name)
-		if doc == "" {
-			doc = name + " is a dict with the fields of the Go struct " + r.Name + "."
+		var lines []string
+		for _, f := range r.Fields {
+			lines = append(lines, described(f.Name, f.Doc)...)
 		}
-		doc += section("Keys", w.keyLines(r)...)
+		doc := cmp.Or(w.text(r.Doc, r.Name, name), name+" is a dict with the fields of the Go struct "+r.Name+".") + section("Keys", lines...)
 		var required, optional []face.Field
 		for _, f := range r.Fields {
 			if mayMiss(f) {
@@ -80,21 +75,6 @@ func (w *writer) typedDicts() {
 // mayMiss reports whether a record may lack a field. A default is for constructors of
 // classes: records need their fields, unless these are optional.
 func mayMiss(f face.Field) bool { return f.Default != nil && f.Default.Kind == face.KindNone }
-
-func (w *writer) keyLines(r *face.Record) []string {
-	var lines []string
-	for _, f := range r.Fields {
-		line := f.Name + " : " + w.in(f.Type)
-		if mayMiss(f) {
-			line += ", optional"
-		}
-		lines = append(lines, line)
-		if f.Doc != "" {
-			lines = append(lines, "    "+f.Doc)
-		}
-	}
-	return lines
-}
 
 // record writes a class of dicts. Without bases, it is a TypedDict.
 func (w *writer) record(name, doc string, bases []string, fields []face.Field, total bool) {
@@ -136,22 +116,13 @@ func (w *writer) part(r *face.Record, what string, fields []face.Field, total bo
 	return name
 }
 
-// bases are the exceptions that an error can derive from.
-const defaultBase = "RuntimeError"
-
 // errors writes the classes of exceptions.
 func (w *writer) errors() {
 	for _, e := range w.lib.Errors {
 		name := w.names[e]
 		w.export(name)
-		base := e.Base
-		if base == "" {
-			base = defaultBase
-		}
-		doc := w.text(e.Doc, e.Name, name)
-		if doc == "" {
-			doc = name + " is the Go error type " + e.Name + "."
-		}
+		base := cmp.Or(e.Base, "RuntimeError")
+		doc := cmp.Or(w.text(e.Doc, e.Name, name), name+" is the Go error type "+e.Name+".")
 		var fields, params, lines []string
 		for _, f := range e.Fields {
 			attribute := inClass(f.Name)

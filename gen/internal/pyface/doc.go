@@ -1,6 +1,7 @@
 package pyface
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -112,56 +113,38 @@ func section(title string, lines ...string) string {
 	return "\n\n" + title + "\n" + strings.Repeat("-", len(title)) + "\n" + strings.Join(lines, "\n")
 }
 
-// functionDoc returns the docstring of a function.
-func (w *writer) functionDoc(f *face.Function, d def, params []parameter, result string) string {
-	doc := w.text(f.Doc, f.GoName, d.name)
-	if doc == "" {
-		doc = d.name + " is the Go func " + f.GoName + "."
-	}
+// functionDoc returns the docstring of a function. It does not repeat the signature.
+func (w *writer) functionDoc(f *face.Function, d def, params []parameter) string {
+	doc := cmp.Or(w.text(f.Doc, f.GoName, d.name), d.name+" is the Go func "+f.GoName+".")
 	if d.async {
 		doc += "\n\nThis form is for asyncio. If the task is cancelled, the context of Go ends."
 	}
-	doc += section("Parameters", w.parameterLines(params)...)
-	switch names := resultNames(f.Results); {
-	case len(names) > 1 && f.Results[0].Name != "":
-		var lines []string
-		for i, name := range names {
-			lines = append(lines, name+" : "+w.out(f.Results[i].Type))
-		}
-		doc += section("Returns", lines...)
-	case len(names) == 1 && f.Results[0].Name != "":
-		doc += section("Returns", names[0]+" : "+result)
-	case len(names) > 0:
-		doc += section("Returns", result)
-	}
-	if f.Fails {
-		doc += section("Raises", "RuntimeError", "    If Go returns an ordinary error. An error with a kind raises the class of that name,", "    such as ValueError.")
+	doc += parameterDocs(params)
+	if len(f.Results) == 1 && f.Results[0].Name != "" {
+		doc += section("Returns", resultNames(f.Results)...)
 	}
 	return doc
 }
 
-// parameterLines describes parameters.
-func (w *writer) parameterLines(params []parameter) []string {
+// parameterDocs describes the parameters of which more is known than their types.
+func parameterDocs(params []parameter) string {
 	var lines []string
 	for _, p := range params {
-		line := p.name + " : " + w.in(p.Type)
-		switch {
-		case p.Variadic:
-			line = "*" + line
-		case p.unknown:
-			line += ", optional"
-		case p.Default != nil:
-			line += ", default " + strings.ReplaceAll(w.literal(*p.Default, p.Type, false), w.private+".", "")
-		}
-		lines = append(lines, line)
+		doc := p.doc
 		if p.Type.Lent {
-			lines = append(lines, "    one dimension, "+elementName(p.Type.Elems[0])+", without gaps; its memory is not copied")
+			doc = "one dimension, " + elementName(p.Type.Elems[0]) + ", without gaps; its memory is not copied"
 		}
-		if p.doc != "" {
-			lines = append(lines, "    "+p.doc)
-		}
+		lines = append(lines, described(p.name, doc)...)
 	}
-	return lines
+	return section("Parameters", lines...)
+}
+
+// described returns the lines of a section for something that has a doc.
+func described(name, doc string) []string {
+	if doc == "" {
+		return nil
+	}
+	return []string{name, "    " + strings.ReplaceAll(doc, "\n", "\n    ")}
 }
 
 // elementName returns the name of a type of elements of NumPy and others.

@@ -114,7 +114,7 @@ func (w *writer) def(f *face.Function, d def) {
 	}
 	w.pyf("%s%s%s(%s) -> %s:\n", d.indent, keyword, d.name, w.signature(params, d.method, false), result)
 	inner := d.indent + "    "
-	w.pyf("%s", docstring(inner, w.functionDoc(f, d, params, result)))
+	w.pyf("%s", docstring(inner, w.functionDoc(f, d, params)))
 	w.body(f, d, inner, params)
 }
 
