@@ -123,7 +123,7 @@ func fileContains(path string, texts ...string) bool {
 	}
 	defer f.Close()
 	const longest = 64
-	r := bufio.NewReaderSize(f, 1<<20)
+	r := bufio.NewReaderSize(f, 64<<10)
 	for {
 		part, err := r.Peek(r.Size())
 		for _, text := range texts {

@@ -39,16 +39,19 @@ type callRequest struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// childReply is one message of the child; one of the first five fields is set.
+// childReply is one message of the child; one of the first five fields is set. After the last
+// message comes the schema, if there is one.
 type childReply struct {
 	Doing  string          `json:"doing,omitempty"` // what comes next, such as "loading libgarden.so"
-	Schema json.RawMessage `json:"schema,omitempty"`
+	Read   bool            `json:"read,omitempty"`  // the schema follows
 	Result json.RawMessage `json:"result,omitempty"`
 	Thrown string          `json:"thrown,omitempty"` // the error of the called function
 	Error  string          `json:"error,omitempty"`  // why the request failed
 	// StandIns are the libraries that stand-ins replaced, and Lacks one that is missing.
 	StandIns []string `json:"stand_ins,omitempty"`
 	Lacks    string   `json:"lacks,omitempty"`
+
+	schema []byte
 }
 
 var errTimeout = errors.New("timeout")
@@ -98,8 +101,8 @@ func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Sche
 	if p.StandIns = reply.StandIns; len(p.StandIns) > 0 && !p.Examines {
 		p.Console.Notef("%s\n", p.Replaced())
 	}
-	p.lastKey, p.last = key, reply.Schema
-	return schema.Decode(reply.Schema)
+	p.lastKey, p.last = key, reply.schema
+	return schema.Decode(reply.schema)
 }
 
 // Replaced says which libraries stand-ins replaced when libraries were read last; "" if none.
@@ -190,7 +193,7 @@ func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply,
 		return reply, errors.New(reply.Error)
 	case err != nil:
 		return childReply{}, newDeath(doing, err, words)
-	case reply.Schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
+	case reply.schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
 		return childReply{}, newDeath(doing, errors.New("it ended without an answer"), words)
 	case readErr != nil:
 		return childReply{}, fmt.Errorf("the process that loads libraries sent an invalid answer while %s: %w", doing, readErr)
@@ -270,5 +273,9 @@ func readReplies(r io.Reader) (reply childReply, doing string, err error) {
 			continue
 		}
 		reply = next
+		if reply.Read {
+			reply.schema, err = io.ReadAll(io.MultiReader(d.Buffered(), r))
+			return reply, doing, err
+		}
 	}
 }

@@ -43,6 +43,9 @@ func Serve(ctx context.Context, in io.Reader, pipe string) error {
 	if err := out.Encode(reply); err != nil {
 		return fmt.Errorf("cannot answer: %w", err)
 	}
+	if _, err := w.Write(reply.schema); err != nil {
+		return fmt.Errorf("cannot answer: %w", err)
+	}
 	return nil
 }
 
@@ -68,5 +71,5 @@ func answer(ctx context.Context, request childRequest, announce func(doing strin
 		return childReply{Error: err.Error(), Lacks: found.lacks}, nil
 	}
 	data, err := schema.Encode(s)
-	return childReply{Schema: data, StandIns: found.standIns}, err
+	return childReply{Read: true, schema: data, StandIns: found.standIns}, err
 }
