@@ -3,7 +3,6 @@ package cppface
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -214,28 +213,20 @@ func integer(text string, unsigned bool) string {
 	if text == "-9223372036854775808" {
 		return "std::numeric_limits<int64_t>::min()"
 	}
-	if _, err := strconv.ParseInt(text, 0, 64); err != nil || unsigned {
+	if _, err := strconv.ParseInt(text, 10, 64); err != nil || unsigned {
 		return text + "u"
 	}
 	return text
 }
 
+// limits are the numbers that have no literal, of a type.
+var limits = map[string]string{
+	"NaN": "std::numeric_limits<%s>::quiet_NaN()", "+Inf": "std::numeric_limits<%s>::infinity()", "-Inf": "-std::numeric_limits<%s>::infinity()",
+}
+
 func (w *writer) float(text string, t *face.Type) string {
-	x, err := strconv.ParseFloat(text, 64)
-	typ := w.value(t)
-	switch {
-	case math.IsNaN(x):
-		return "std::numeric_limits<" + typ + ">::quiet_NaN()"
-	case math.IsInf(x, 1):
-		return "std::numeric_limits<" + typ + ">::infinity()"
-	case math.IsInf(x, -1):
-		return "-std::numeric_limits<" + typ + ">::infinity()"
-	case err != nil:
-		return "static_cast<" + typ + ">(" + text + ")"
-	}
-	text = strconv.FormatFloat(x, 'g', -1, 64)
-	if !strings.ContainsAny(text, ".e") {
-		text += ".0"
+	if limit := limits[text]; limit != "" {
+		return fmt.Sprintf(limit, w.value(t))
 	}
 	if t.Bits == 32 {
 		return "static_cast<float>(" + text + ")"

@@ -78,8 +78,8 @@ type Result struct {
 type Value struct {
 	// Kind is KindInt, KindFloat, KindBool, KindString, KindDataType, or KindNone.
 	Kind Kind
-	// Text is the value as Go's strconv writes it, or the string itself, unquoted.
-	// It is empty for KindNone.
+	// Text is a decimal number, a number with a point or an exponent, NaN, +Inf, -Inf, true, false, or the string itself,
+	// unquoted. It is empty for KindNone.
 	Text string
 }
 

@@ -31,7 +31,11 @@ type Mixed struct {
 	Out    int64  ` + "`ffi:\"-\"`" + `
 	Fixed  uint16 ` + "`ffi:\"fixed,readonly\" doc:\"does not change\"`" + `
 	Named  bool   ` + "`ffi:\"named,kwonly,default=true\"`" + `
-	Off    bool   ` + "`ffi:\"off,noinit,default=false\"`" + `
+	Off    bool   ` + "`ffi:\"off,noinit,default=F\"`" + `
+	Hex    uint64 ` + "`ffi:\"hex,default=0x7fff_ffff_ffff_ffff\"`" + `
+	Half   float32 ` + "`ffi:\"half,default=5e-1\"`" + `
+	Whole  float64 ` + "`ffi:\"whole,default=2\"`" + `
+	Least  float64 ` + "`ffi:\"least,default=-inf\"`" + `
 }
 `
 	if err := os.WriteFile(filepath.Join(dir, "shop.go"), []byte(text), 0o644); err != nil {
@@ -55,6 +59,10 @@ type Mixed struct {
 		`fixed Fixed 16 readonly=true kwonly=false noinit=false default="" doc="does not change"`,
 		`named Named 0 readonly=false kwonly=true noinit=false default="true" doc=""`,
 		`off Off 0 readonly=false kwonly=false noinit=true default="false" doc=""`,
+		`hex Hex 64 readonly=false kwonly=false noinit=false default="9223372036854775807" doc=""`,
+		`half Half 32 readonly=false kwonly=false noinit=false default="0.5" doc=""`,
+		`whole Whole 64 readonly=false kwonly=false noinit=false default="2.0" doc=""`,
+		`least Least 64 readonly=false kwonly=false noinit=false default="-Inf" doc=""`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)

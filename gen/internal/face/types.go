@@ -2,7 +2,8 @@ package face
 
 import (
 	"go/types"
-	"reflect"
+	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
@@ -216,28 +217,30 @@ func (b *builder) field(f *types.Var, tag fieldtag.Tag, doc string) Field {
 
 // defaultOf returns the default text of a value of type t, which source has checked.
 func defaultOf(text string, t *Type) *Value {
-	for t.Kind == KindOptional {
-		if text == "nil" {
-			return &Value{Kind: KindNone}
-		}
-		t = t.Elems[0]
+	if t.Kind == KindOptional && text == "nil" {
+		return &Value{Kind: KindNone}
 	}
+	t = t.Bare()
 	kind := t.Kind
 	if kind == KindEnum {
 		kind = t.Enum.Kind
 	}
 	switch kind {
 	case KindBool:
-		var v bool
-		set(text, &v)
-		if v {
-			return &Value{Kind: KindBool, Text: "true"}
+		on, _ := strconv.ParseBool(text)
+		text = strconv.FormatBool(on)
+	case KindInt:
+		if n, ok := new(big.Int).SetString(text, 0); ok {
+			text = n.String()
 		}
-		return &Value{Kind: KindBool, Text: "false"}
-	case KindInt, KindFloat, KindString, KindDataType:
-		return &Value{Kind: kind, Text: text}
+	case KindFloat:
+		x, _ := strconv.ParseFloat(text, t.Bits)
+		if text = strconv.FormatFloat(x, 'g', -1, t.Bits); !strings.ContainsAny(text, ".eIN") {
+			text += ".0"
+		}
+	case KindString, KindDataType:
+	default:
+		return nil
 	}
-	return nil
+	return &Value{Kind: kind, Text: text}
 }
-
-func set[T any](text string, to *T) { _, _ = fieldtag.SetDefault(text, reflect.ValueOf(to).Elem()) }

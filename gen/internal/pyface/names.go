@@ -221,25 +221,11 @@ func value(v face.Value) string {
 	case face.KindNone:
 		return "None"
 	case face.KindBool:
-		if v.Text == "true" {
-			return "True"
-		}
-		return "False"
+		return strings.ToUpper(v.Text[:1]) + v.Text[1:]
 	case face.KindInt:
-		if n, err := strconv.ParseInt(v.Text, 0, 64); err == nil {
-			return strconv.FormatInt(n, 10)
-		}
-		if n, err := strconv.ParseUint(v.Text, 0, 64); err == nil {
-			return strconv.FormatUint(n, 10)
-		}
+		return v.Text
 	case face.KindFloat:
-		if x, err := strconv.ParseFloat(v.Text, 64); err == nil {
-			text := strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(x, 'g', -1, 64), "+"))
-			if !strings.ContainsAny(text, ".en") {
-				text += ".0"
-			}
-			return text
-		}
+		return strings.ToLower(strings.TrimPrefix(v.Text, "+"))
 	}
 	return quote(v.Text)
 }

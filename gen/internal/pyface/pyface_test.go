@@ -27,7 +27,7 @@ var (
 	text    = of(face.KindString)
 	point   = &face.Class{Name: "Point", Key: "all.Point", Doc: "Point is a [Point] with \\ and \"\"\"."}
 	color   = &face.Enum{Name: "Color", Kind: face.KindInt, Members: []face.Member{
-		{GoName: "ColorRed", Name: "RED", Doc: "ColorRed is like blood.", Value: face.Value{Kind: face.KindInt, Text: "0x1"}},
+		{GoName: "ColorRed", Name: "RED", Doc: "ColorRed is like blood.", Value: face.Value{Kind: face.KindInt, Text: "1"}},
 		{GoName: "ColorBlue", Name: "BLUE", Value: face.Value{Kind: face.KindInt, Text: "-2"}},
 	}}
 	fruit = &face.Enum{Name: "Fruit", Doc: "Fruit grows.", Kind: face.KindString, Members: []face.Member{
@@ -170,7 +170,7 @@ func everything() *face.Library {
 			{Name: "Code", Kind: "all.Code", Fields: []face.Field{{Name: "value", Type: integer}}}},
 		Functions: []*face.Function{
 			{Name: "divmod", GoName: "DivMod", Symbol: "divmod", Global: "all.divmod", Doc: "DivMod divides.", Fails: true, Params: []face.Param{
-				{Name: "a", Type: integer}, {Name: "b", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "0x10"}}}, Results: []face.Result{{Name: "quot", Type: integer}, {Name: "_count", Type: of(face.KindSequence, integer)}}},
+				{Name: "a", Type: integer}, {Name: "b", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "16"}}}, Results: []face.Result{{Name: "quot", Type: integer}, {Name: "_count", Type: of(face.KindSequence, integer)}}},
 			{Name: "join", GoName: "Join", Symbol: "join", Packed: true, Results: []face.Result{{Type: of(face.KindAny)}}},
 			{Name: "lambda", GoName: "Lambda", Global: "all.lambda", Params: []face.Param{{Name: "class", Type: text, Default: &face.Value{Kind: face.KindString, Text: "a\"b\nπ"}},
 				{Name: "None", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "-Inf"}}, {Name: "print", Type: &face.Type{Kind: face.KindEnum, Enum: fruit}, Default: &face.Value{Kind: face.KindString, Text: "pear"}}}},
@@ -180,7 +180,7 @@ func everything() *face.Library {
 				Results: []face.Result{{Name: "total", Type: integer}}},
 			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(face.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}, {Name: "f", Type: of(face.KindOptional, of(face.KindFunction))}},
 				Results: []face.Result{{Type: of(face.KindSequence, &face.Type{Kind: face.KindRecord, Record: limits})}}},
-			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "3"}}, {Name: "xs", Type: integer, Variadic: true}}},
+			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "3.0"}}, {Name: "xs", Type: integer, Variadic: true}}},
 			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone), of(face.KindTuple, integer)))}},
 				Results: []face.Result{{Type: integer}, {Type: of(face.KindOptional, of(face.KindTuple, integer))}}},
 		},

@@ -2,7 +2,6 @@ package rustface
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -133,12 +132,13 @@ func (w *writer) literal(v *face.Value, t *face.Type) string {
 		if t.Enum.Kind == face.KindString {
 			return w.names[t.Enum] + "(::std::borrow::Cow::Borrowed(" + quoted(v.Text) + "))"
 		}
-		return w.names[t.Enum] + "(" + integer(v.Text) + ")"
-	case face.KindInt:
-		return integer(v.Text)
+		return w.names[t.Enum] + "(" + v.Text + ")"
 	case face.KindFloat:
-		return float(v.Text, number(t))
-	case face.KindBool:
+		if name := limits[v.Text]; name != "" {
+			return "::std::primitive::" + number(t) + "::" + name
+		}
+		return v.Text
+	case face.KindBool, face.KindInt:
 		return v.Text
 	case face.KindString:
 		return "::std::string::String::from(" + quoted(v.Text) + ")"
@@ -148,38 +148,5 @@ func (w *writer) literal(v *face.Value, t *face.Type) string {
 	panic(fmt.Sprintf("rustface: a default of kind %d", t.Kind)) // face.defaultOf makes no other
 }
 
-// integer writes a number of Go, such as 0x10, in the way of Rust.
-func integer(text string) string {
-	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
-		return strconv.FormatInt(n, 10)
-	}
-	if n, err := strconv.ParseUint(text, 0, 64); err == nil {
-		return strconv.FormatUint(n, 10)
-	}
-	return text
-}
-
-// float writes a number of Go in the way of Rust.
-func float(text, typ string) string {
-	f, err := strconv.ParseFloat(text, 64)
-	if typ == "f32" {
-		f = float64(float32(f))
-	}
-	switch s := strconv.FormatFloat(f, 'e', -1, 64); {
-	case err != nil:
-		return text
-	case f != f:
-		return "::std::primitive::" + typ + "::NAN"
-	case s == "+Inf":
-		return "::std::primitive::" + typ + "::INFINITY"
-	case s == "-Inf":
-		return "::std::primitive::" + typ + "::NEG_INFINITY"
-	}
-	if s := strconv.FormatFloat(f, 'f', -1, 64); len(s) < 16 {
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
-	}
-	return strconv.FormatFloat(f, 'e', -1, 64)
-}
+// limits are the numbers that have no literal.
+var limits = map[string]string{"NaN": "NAN", "+Inf": "INFINITY", "-Inf": "NEG_INFINITY"}

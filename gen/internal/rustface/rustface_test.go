@@ -17,7 +17,7 @@ func everything() *face.Library {
 	opaque := &face.Class{Name: "Self", Key: "all.Self", Opaque: true}
 	made := &face.Class{Name: "Vec", Key: "all.Vec", ParentKey: "other.Base"}
 	color := &face.Enum{Name: "Result", Kind: face.KindInt, Members: []face.Member{
-		{GoName: "ResultRed", Name: "RED", Doc: "Red is red.", Value: face.Value{Kind: face.KindInt, Text: "-0x10"}},
+		{GoName: "ResultRed", Name: "RED", Doc: "Red is red.", Value: face.Value{Kind: face.KindInt, Text: "-16"}},
 		{GoName: "Resultred", Name: "RED_", Value: face.Value{Kind: face.KindInt, Text: "2"}},
 	}}
 	mode := &face.Enum{Name: "Ok", Kind: face.KindString, Members: []face.Member{
@@ -69,7 +69,7 @@ func everything() *face.Library {
 	opaque.Close, opaque.Len, opaque.String, opaque.All = opaque.Methods[4], opaque.Methods[5], opaque.Methods[6], opaque.Methods[7]
 	opaque.Properties = []*face.Function{{Name: "len_", GoName: "Length", Results: []face.Result{{Type: integer}}}}
 	child.Fields = []face.Field{
-		{Name: "norm", Type: text, HasDefault: true}, {Name: "fn", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "0x10"}, HasDefault: true, Doc: "a `doc"},
+		{Name: "norm", Type: text, HasDefault: true}, {Name: "fn", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "16"}, HasDefault: true, Doc: "a `doc"},
 		{Name: "hidden", Type: integer, NoInit: true}, {Name: "set_x", Type: integer, ReadOnly: true}, {Name: "x", Type: integer},
 	}
 	child.Methods = []*face.Function{one("norm", text), one("Norm", text)}
@@ -93,7 +93,7 @@ func options(name string, color, mode *face.Enum) *face.Function {
 			{Name: "options", Type: text}, {Name: "FUNCTION", Type: integer}, {Name: "self", Type: integer}, {Name: "Self", Type: integer}, {Name: "Größe", Type: integer}, {Name: "Ω", Type: integer}, {Name: "ﬁ", Type: integer},
 			{Name: "type", Type: integer, Default: value(face.KindInt, "-9223372036854775808")},
 			{Name: "Type", Type: text, Default: value(face.KindString, "a \"quoted\"\n\u202e{}\\")},
-			{Name: "f", Type: &face.Type{Kind: face.KindFloat, Bits: 32}, Default: value(face.KindFloat, "1e300")},
+			{Name: "f", Type: &face.Type{Kind: face.KindFloat, Bits: 32}, Default: value(face.KindFloat, "+Inf")},
 			{Name: "inf", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: value(face.KindFloat, "-Inf")},
 			{Name: "nan", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: value(face.KindFloat, "NaN")},
 			{Name: "flag", Type: &face.Type{Kind: face.KindBool}, Default: value(face.KindBool, "true")},

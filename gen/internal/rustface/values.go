@@ -30,7 +30,7 @@ func (w *writer) enum(e *face.Enum) {
 	w.line("impl " + name + " {")
 	for i, m := range e.Members {
 		w.comment("    ", "///", m.Doc, "`"+m.GoName+"` in Go.")
-		value := integer(m.Value.Text)
+		value := m.Value.Text
 		if text {
 			value = "::std::borrow::Cow::Borrowed(" + quoted(m.Value.Text) + ")"
 		}
