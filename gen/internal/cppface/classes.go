@@ -114,26 +114,21 @@ func (w *writer) constructorOf(c *face.Class) *function {
 	if c.Opaque {
 		return nil
 	}
-	var chain []*face.Class
-	foreign := false
+	foreign := false // the fields of a parent of another library are not known, so places are not
 	for k := c; k != nil; k = k.Parent {
-		chain = append([]*face.Class{k}, chain...)
 		foreign = foreign || k.ParentKey != ""
 	}
 	g := &function{Function: &face.Function{Doc: "Makes an object of its fields."}}
 	s := newScope(w.ns)
-	for _, k := range chain {
-		for _, f := range k.Fields {
-			if f.NoInit || f.HasDefault && f.Default == nil {
-				continue
-			}
-			p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.Claim(f.Name)}
-			// The fields of a parent of another library are not known, so places are not.
-			if f.KwOnly || k.KwOnly || foreign {
-				p.keyword = f.Name
-			}
-			g.params = append(g.params, p)
+	for _, f := range c.Init() {
+		if f.HasDefault && f.Default == nil {
+			continue
 		}
+		p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.Claim(f.Name)}
+		if f.KwOnly || foreign {
+			p.keyword = f.Name
+		}
+		g.params = append(g.params, p)
 	}
 	return g
 }

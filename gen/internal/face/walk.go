@@ -1,34 +1,47 @@
 package face
 
-// Each calls f for the type of each parameter, result and field of the library.
-func (l *Library) Each(f func(*Type)) {
-	functions := func(list ...*Function) {
-		for _, g := range list {
-			for _, p := range g.Params {
-				f(p.Type)
-			}
-			for _, r := range g.Results {
-				f(r.Type)
-			}
-		}
+import "slices"
+
+// EachFunction calls f for each function, and for each constructor, property and method with its class.
+func (l *Library) EachFunction(f func(*Class, *Function)) {
+	for _, g := range l.Functions {
+		f(nil, g)
 	}
-	fields := func(list []Field) {
-		for _, d := range list {
-			f(d.Type)
-		}
-	}
-	functions(l.Functions...)
 	for _, c := range l.Classes {
 		if c.Constructor != nil {
-			functions(c.Constructor)
+			f(c, c.Constructor)
 		}
-		functions(c.Methods...)
-		functions(c.Properties...)
-		fields(c.Fields)
+		for _, g := range slices.Concat(c.Properties, c.Methods) {
+			f(c, g)
+		}
+	}
+}
+
+// EachField calls f for each field of a class or an error.
+func (l *Library) EachField(f func(Field)) {
+	for _, c := range l.Classes {
+		for _, d := range c.Fields {
+			f(d)
+		}
 	}
 	for _, e := range l.Errors {
-		fields(e.Fields)
+		for _, d := range e.Fields {
+			f(d)
+		}
 	}
+}
+
+// Each calls f for the type of each parameter, result and field of the library.
+func (l *Library) Each(f func(*Type)) {
+	l.EachFunction(func(_ *Class, g *Function) {
+		for _, p := range g.Params {
+			f(p.Type)
+		}
+		for _, r := range g.Results {
+			f(r.Type)
+		}
+	})
+	l.EachField(func(d Field) { f(d.Type) })
 }
 
 // Records returns the structs that cross as maps. A struct follows those that it contains, unless
@@ -75,4 +88,19 @@ func (f *Function) Result() *Type {
 		return t
 	}
 	return &Type{Kind: KindNone}
+}
+
+// Init returns the fields that the constructor of c takes if no func of Go makes objects, those of its parents first.
+func (c *Class) Init() []Field {
+	var fields []Field
+	if c.Parent != nil {
+		fields = c.Parent.Init()
+	}
+	for _, f := range c.Fields {
+		if !f.NoInit {
+			f.KwOnly = f.KwOnly || c.KwOnly
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }

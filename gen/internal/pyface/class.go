@@ -31,15 +31,15 @@ func (w *writer) class(class *face.Class) {
 	c := &classWriter{writer: w, Class: class, name: w.names[class], used: face.NewScope(inClass, reserved...), members: map[string]string{}, targets: map[string]string{}, setters: map[string]string{}}
 	w.export(c.name)
 	converters := c.prepare()
-	base, stubBase := w.private+".Object, metaclass="+w.private+".Meta", w.tvm("Object")
+	base, stubBase := private+".Object, metaclass="+private+".Meta", w.tvm("Object")
 	switch {
 	case c.Parent != nil:
 		base = w.names[c.Parent]
 		stubBase = base
 	case c.ParentKey != "":
-		base = w.private + ".parent(" + quote(c.ParentKey) + ")"
+		base = private + ".parent(" + quote(c.ParentKey) + ")"
 	}
-	w.pyf("\n\n@%s.register(%s)\nclass %s(%s):\n", w.private, quote(c.Key), c.name, base)
+	w.pyf("\n\n@%s.register(%s)\nclass %s(%s):\n", private, quote(c.Key), c.name, base)
 	w.pyif("\nclass %s(%s):\n", c.name, stubBase)
 	params := c.constructor()
 	doc := cmp.Or(w.text(c.Doc, c.Name, c.name), c.name+" is the Go type "+c.Name+".")
@@ -99,7 +99,7 @@ func (c *classWriter) attributes(converters map[any]string) (aliases [][2]string
 		}
 		c.fields = append(c.fields, f.Name)
 		c.pyf("\n    @%s.property\n    def %s(self) -> %s:\n%s        return %s(%s(self))\n",
-			c.private, name, result, docstring("        ", f.Doc), convert, c.targets[f.Name])
+			private, name, result, docstring("        ", f.Doc), convert, c.targets[f.Name])
 		if !f.ReadOnly && !c.Frozen {
 			c.pyf("\n    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None:\n        %[3]s(self, value)\n", name, c.in(f.Type), c.setters[f.Name])
 			c.pyif("    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None: ...\n", name, c.in(f.Type))
@@ -114,39 +114,31 @@ func (c *classWriter) constructor() []parameter {
 	if c.Constructor != nil {
 		return c.parameters(c.Constructor, true)
 	}
-	var classes []*face.Class
-	for class := c.Class; class != nil; class = class.Parent {
-		classes = append(classes, class)
-	}
-	slices.Reverse(classes)
 	used := face.NewScope(inClass, "self")
-	var groups [4][]parameter
-	for _, class := range classes {
-		for i := range class.Fields {
-			f := &class.Fields[i]
-			if f.NoInit {
-				continue
-			}
-			p := parameter{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, key: f.Name, doc: f.Doc, kwOnly: f.KwOnly || class.KwOnly}
-			p.name = used.Claim(f.Name)
-			p.unknown = f.HasDefault && f.Default == nil
-			group := 0
-			if f.HasDefault {
-				group++
-			}
-			if p.kwOnly {
-				group += 2
-			}
-			groups[group] = append(groups[group], p)
-		}
+	var params []parameter
+	for _, f := range c.Init() {
+		params = append(params, parameter{
+			Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: used.Claim(f.Name),
+			key: f.Name, doc: f.Doc, kwOnly: f.KwOnly, unknown: f.HasDefault && f.Default == nil,
+		})
 	}
-	return slices.Concat(groups[0], groups[1], groups[2], groups[3])
+	slices.SortStableFunc(params, func(a, b parameter) int { return a.place() - b.place() })
+	return params
+}
+
+// place is 0 for fields of objects that must be given by position or name, and more for those that come later.
+func (p parameter) place() int {
+	place := map[bool]int{true: 2}[p.kwOnly]
+	if p.optional() {
+		place++
+	}
+	return place
 }
 
 // init writes __init__.
 func (c *classWriter) init(params []parameter) {
 	if c.Opaque && c.Constructor == nil {
-		c.pyf("\n    def __init__(self, *args: NoReturn, **kwargs: NoReturn) -> None:\n        %s.not_constructed(self)\n", c.private)
+		c.pyf("\n    def __init__(self, *args: NoReturn, **kwargs: NoReturn) -> None:\n        %s.not_constructed(self)\n", private)
 		never := c.ref("typing", "NoReturn")
 		c.pyif("    def __init__(self, *args: %[1]s, **kwargs: %[1]s) -> None: ...\n", never)
 		return
@@ -158,11 +150,11 @@ func (c *classWriter) init(params []parameter) {
 		object = "-"
 	}
 	if args := forC(object, params, c.Constructor == nil); args != "" && (c.Constructor == nil || !c.Constructor.Context) {
-		c.called = append(c.called, fmt.Sprintf("%s_face.constructor(%s, %s)\n", c.private, c.name, args))
+		c.called = append(c.called, fmt.Sprintf("%s_face.constructor(%s, %s)\n", private, c.name, args))
 	}
 	call := "self.__ffi_init__("
 	if slices.ContainsFunc(params, func(p parameter) bool { return p.unknown }) {
-		call = c.private + ".construct(self, "
+		call = private + ".construct(self, "
 	}
 	var args, words []string
 	byName := false
@@ -183,21 +175,19 @@ func (c *classWriter) init(params []parameter) {
 		args = append(args, "**{"+strings.Join(words, ", ")+"}")
 	}
 	if f := c.Constructor; f != nil {
-		doc := c.text(f.Doc, f.GoName, c.name)
-		c.pyf("%s", docstring("        ", doc))
-		for _, p := range params {
-			c.bounded("        ", c.name, false, p)
-			if guarded(p.Type) {
-				c.pyf("        %[1]s = %[2]s_errors.guard(%[1]s)\n", p.name, c.private)
-			}
-		}
-		c.pyf("        try:\n            %s%s)\n        except:  # noqa: E722\n            %s_errors.reraise()\n", call, strings.Join(args, ", "), c.private)
-		return
+		c.pyf("%s", docstring("        ", c.text(f.Doc, f.GoName, c.name)))
 	}
 	for _, p := range params {
 		c.bounded("        ", c.name, false, p)
+		if c.Constructor != nil && guarded(p.Type) {
+			c.pyf("        %[1]s = %[2]s_errors.guard(%[1]s)\n", p.name, private)
+		}
 	}
-	c.pyf("        %s%s)\n", call, strings.Join(args, ", "))
+	call += strings.Join(args, ", ") + ")"
+	if c.Constructor != nil {
+		call = "try:\n            " + call + "\n        except:  # noqa: E722\n            " + private + "_errors.reraise()"
+	}
+	c.pyf("        %s\n", call)
 }
 
 // member writes a method or a property.
@@ -210,15 +200,15 @@ func (c *classWriter) member(f *face.Function, convert string, property bool) {
 		d.suffix = "  # type: ignore[override]"
 	}
 	if property {
-		d.decorator, d.stubDecorator = "@"+c.private+".property", "@"+c.builtin("property")
+		d.decorator, d.stubDecorator = "@"+private+".property", "@"+c.builtin("property")
 	}
 	c.def(f, d)
 	if args := c.argsInC(f, true, convert); args != "" {
-		c.called = append(c.called, fmt.Sprintf("%s_face.method(%s, %s, %s, %s)\n", c.private, c.name, quote(d.name), c.targets[f.Name], args))
+		c.called = append(c.called, fmt.Sprintf("%s_face.method(%s, %s, %s, %s)\n", private, c.name, quote(d.name), c.targets[f.Name], args))
 	}
 	if f.Context && !property {
 		d.name = c.used.Claim(d.name + "_async")
-		d.call, d.async = c.private+".wait("+quote(c.Key+"."+f.Name)+"%s)", true
+		d.call, d.async = private+".wait("+quote(c.Key+"."+f.Name)+"%s)", true
 		c.def(f, d)
 	}
 }
@@ -239,7 +229,7 @@ func (c *classWriter) overrides(name string) bool {
 func (c *classWriter) special() {
 	object, boolean := c.builtin("object"), c.builtin("bool")
 	set := func(name, helper, stub string) {
-		c.pyf("    %s = %s.%s\n", name, c.private, helper)
+		c.pyf("    %s = %s.%s\n", name, private, helper)
 		if stub != "" {
 			c.pyif("    def %s%s: ...\n", name, stub)
 		}
@@ -310,7 +300,7 @@ func (c *classWriter) connect(aliases [][2]string) {
 		c.pyf("\n%s\n", c.assignment("fields", c.fields, func(name string) string { return c.targets[name] + ", " + c.setters[name] }))
 	}
 	for _, a := range aliases {
-		c.pyf("\n%s.alias(%s, %s, %s)\n", c.private, c.name, quote(a[0]), quote(a[1]))
+		c.pyf("\n%s.alias(%s, %s, %s)\n", private, c.name, quote(a[0]), quote(a[1]))
 	}
 }
 
@@ -320,5 +310,5 @@ func (c *classWriter) assignment(helper string, names []string, variable func(st
 		left = append(left, variable(name))
 		right = append(right, quote(name))
 	}
-	return fmt.Sprintf("[%s] = %s.%s(%s, %s)", strings.Join(left, ", "), c.private, helper, c.name, strings.Join(right, ", "))
+	return fmt.Sprintf("[%s] = %s.%s(%s, %s)", strings.Join(left, ", "), private, helper, c.name, strings.Join(right, ", "))
 }

@@ -37,7 +37,7 @@ func (w *writer) convertersOf(types []*face.Type) []string {
 
 // pooled returns a variable of the module with what a function of _tvmffi returns.
 func (w *writer) pooled(helper string, args ...string) string {
-	text := w.private + "." + helper + "(" + strings.Join(args, ", ") + ")"
+	text := private + "." + helper + "(" + strings.Join(args, ", ") + ")"
 	name := w.converters[text]
 	if name == "" {
 		name = w.fresh(fmt.Sprintf("to%d", len(w.converters)+1))
@@ -73,7 +73,7 @@ func (w *writer) recordConverter(r *face.Record) string {
 	if !flat(&face.Type{Kind: face.KindRecord, Record: r}, nil) {
 		inC = "False"
 	}
-	w.pyf("\n%s = %s.to_record(lambda: {%s}, %s)\n%s", name, w.private, strings.Join(fields, ", "), inC, after)
+	w.pyf("\n%s = %s.to_record(lambda: {%s}, %s)\n%s", name, private, strings.Join(fields, ", "), inC, after)
 	return name
 }
 

@@ -14,10 +14,10 @@ func (w *writer) enums() {
 	for _, e := range w.lib.Enums {
 		name := w.names[e]
 		w.export(name)
-		base, stubBase := w.private+".IntEnum", w.ref("enum", "IntEnum")
+		base, stubBase := private+".IntEnum", w.ref("enum", "IntEnum")
 		if e.Kind == face.KindString {
 			text := w.builtin("str")
-			base, stubBase = "str, "+w.private+".Enum", text+", "+w.ref("enum", "Enum")
+			base, stubBase = "str, "+private+".Enum", text+", "+w.ref("enum", "Enum")
 		}
 		names := members(e)
 		doc := cmp.Or(w.text(e.Doc, e.Name, name), name+" is the Go type "+e.Name+".")
@@ -80,7 +80,7 @@ func mayMiss(f face.Field) bool { return f.Default != nil && f.Default.Kind == f
 func (w *writer) record(name, doc string, bases []string, fields []face.Field, total bool) {
 	base, stubBase := strings.Join(bases, ", "), strings.Join(bases, ", ")
 	if base == "" {
-		base, stubBase = w.private+".TypedDict", w.ref("typing", "TypedDict")
+		base, stubBase = private+".TypedDict", w.ref("typing", "TypedDict")
 	}
 	if !total {
 		base, stubBase = base+", total=False", stubBase+", total=False"
@@ -111,7 +111,7 @@ func (w *writer) part(r *face.Record, what string, fields []face.Field, total bo
 	if !total {
 		rest += ", total=False"
 	}
-	w.pyf("\n%s = %s.TypedDict(%s, %s)\n", name, w.private, quote(name), rest)
+	w.pyf("\n%s = %s.TypedDict(%s, %s)\n", name, private, quote(name), rest)
 	w.pyif("\n%s = %s(%s, %s)\n", name, w.ref("typing", "TypedDict"), quote(name), rest)
 	return name
 }
@@ -143,9 +143,9 @@ func (w *writer) errors() {
 		if len(fields) == 1 {
 			fields = append(fields, "")
 		}
-		w.pyf("\n\nclass %s(%s_errors.GoError, %s_errors.base(%s)):\n%s", name, w.private, w.private, quote(base), docstring("    ", doc+section("Attributes", lines...)))
+		w.pyf("\n\nclass %s(%s_errors.GoError, %s_errors.base(%s)):\n%s", name, private, private, quote(base), docstring("    ", doc+section("Attributes", lines...)))
 		w.pyf("\n    _kind = %s\n    _fields = (%s)\n", quote(e.Kind), strings.TrimRight(strings.Join(fields, ", "), " "))
-		w.pyf("\n\n%s_errors.register_error(%s, %s)\n", w.private, quote(e.Kind), name)
+		w.pyf("\n\n%s_errors.register_error(%s, %s)\n", private, quote(e.Kind), name)
 		w.pyif("\nclass %s(%s):\n", name, w.builtin(base))
 		for _, f := range e.Fields {
 			w.pyif("    %s: %s\n", inClass(f.Name), w.out(f.Type))

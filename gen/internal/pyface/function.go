@@ -16,11 +16,11 @@ func (w *writer) function(f *face.Function) {
 		w.pyi.WriteString("\n")
 	}
 	w.functions = true
-	w.pyf("\n%s = %s.function(%s, %s)\n", target, w.private, quote(f.Symbol), quote(f.Global))
+	w.pyf("\n%s = %s.function(%s, %s)\n", target, private, quote(f.Symbol), quote(f.Global))
 	w.def(f, def{name: name, call: target + "(%s)", convert: convert, decorator: w.inC(f, convert)})
 	if f.Context {
 		w.export(w.async[f])
-		w.def(f, def{name: w.async[f], call: w.private + ".wait(" + quote(f.Name) + "%s)", convert: convert, async: true})
+		w.def(f, def{name: w.async[f], call: private + ".wait(" + quote(f.Name) + "%s)", convert: convert, async: true})
 	}
 }
 
@@ -28,7 +28,7 @@ func (w *writer) function(f *face.Function) {
 // Python's own types, or "".
 func (w *writer) inC(f *face.Function, convert string) string {
 	if args := w.argsInC(f, false, convert); args != "" && f.Symbol != "" {
-		return fmt.Sprintf("@%s_face.function(%s, %s)", w.private, quote(f.Symbol), args)
+		return fmt.Sprintf("@%s_face.function(%s, %s)", private, quote(f.Symbol), args)
 	}
 	return ""
 }
@@ -137,12 +137,12 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 			arg = "*" + arg
 		case guarded(p.Type):
 			fails = true
-			w.pyf("%s%s = %s_errors.guard(%s)\n", indent, p.name, w.private, p.name)
+			w.pyf("%s%s = %s_errors.guard(%s)\n", indent, p.name, private, p.name)
 		case p.Type.Bare().Kind == face.KindTensor:
 			fails = true
 			tensors = append(tensors, fmt.Sprintf(", %s=%s", p.name, p.name))
 			if d.async {
-				arg = w.private + ".owned(" + arg + ")"
+				arg = private + ".owned(" + arg + ")"
 			}
 		}
 		args = append(args, arg)
@@ -169,7 +169,7 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	if len(tensors) > 0 {
 		reraise = quote(label) + strings.Join(tensors, "")
 	}
-	w.pyf("%[1]stry:\n%[1]s    %[2]s\n%[1]sexcept:  # noqa: E722\n%[1]s    %[3]s_errors.reraise(%[4]s)\n", indent, call, w.private, reraise)
+	w.pyf("%[1]stry:\n%[1]s    %[2]s\n%[1]sexcept:  # noqa: E722\n%[1]s    %[3]s_errors.reraise(%[4]s)\n", indent, call, private, reraise)
 }
 
 // bounded writes the check of an argument, which may be a container whatever its type is. A
@@ -180,11 +180,11 @@ func (w *writer) bounded(indent, label string, inC bool, p parameter) {
 	what := quote(label + "(" + p.name + "=...)")
 	switch {
 	case container && !any && !inC:
-		w.pyf("%s%s.bounded(%s, %s, True)\n", indent, w.private, what, p.name)
+		w.pyf("%s%s.bounded(%s, %s, True)\n", indent, private, what, p.name)
 	case p.Variadic:
-		w.pyf("%s%s.bounded(%s, %s)\n", indent, w.private, what, p.name)
+		w.pyf("%s%s.bounded(%s, %s)\n", indent, private, what, p.name)
 	default:
-		w.pyf("%[1]sif isinstance(%[2]s, %[3]s.CONTAINERS): %[3]s.bounded(%[4]s, %[2]s)\n", indent, p.name, w.private, what)
+		w.pyf("%[1]sif isinstance(%[2]s, %[3]s.CONTAINERS): %[3]s.bounded(%[4]s, %[2]s)\n", indent, p.name, private, what)
 	}
 }
 

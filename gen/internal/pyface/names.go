@@ -14,10 +14,16 @@ import (
 var keywords = strings.Fields(`False None True and as assert async await break class continue def del elif else except
 	finally for from global if import in is lambda nonlocal not or pass raise return try while with yield`)
 
-// plain returns a name that Python takes: a keyword gets an underscore behind it.
+// private begins the names of the package that are not for users.
+const private = "_ffi"
+
+// plain returns a name that Python takes: a keyword gets an underscore behind it. No name begins with private.
 func plain(name string) string {
 	if slices.Contains(keywords, name) {
 		return name + "_"
+	}
+	if strings.HasPrefix(name, private) {
+		return name[1:]
 	}
 	return name
 }
@@ -39,89 +45,42 @@ func (w *writer) name() {
 	for _, f := range w.lib.Functions {
 		w.names[f] = module.Claim(f.Name)
 	}
-	w.eachFunction(func(c *face.Class, f *face.Function) {
-		if len(f.Results) < 2 || f.Results[0].Name == "" {
+	take := func(name string) { w.taken[name] = true }
+	w.lib.EachFunction(func(c *face.Class, f *face.Function) {
+		if c != nil {
+			take(f.Name)
+		}
+		if len(f.Results) < 2 {
 			return
 		}
-		name := f.GoName + "Result"
-		if c != nil {
-			name = w.names[c] + name
+		for _, r := range f.Results {
+			take(r.Name)
 		}
-		w.named = append(w.named, namedTuple{f, module.Claim(name), f.Results})
+		if f.Results[0].Name != "" {
+			w.named = append(w.named, namedTuple{f, module.Claim(w.names[c] + f.GoName + "Result"), f.Results})
+		}
 	})
 	for _, f := range w.lib.Functions {
 		if f.Context {
 			w.async[f] = module.Claim(f.Name + "_async")
 		}
 	}
-	w.taken = maps.Clone(module.Taken)
-	users := slices.Collect(maps.Keys(module.Taken))
-	w.eachIdentifier(func(name string, member bool) {
-		users = append(users, name)
-		if member {
-			w.taken[name] = true
-		}
-	})
-	w.private = "_ffi"
-	for slices.ContainsFunc(users, func(name string) bool { return strings.HasPrefix(name, w.private) }) {
-		w.private += "_"
-	}
-}
-
-// eachFunction visits all functions, constructors, methods and properties.
-func (w *writer) eachFunction(visit func(*face.Class, *face.Function)) {
-	for _, c := range w.lib.Classes {
-		if c.Constructor != nil {
-			visit(c, c.Constructor)
-		}
-		for _, f := range c.Properties {
-			visit(c, f)
-		}
-		for _, f := range c.Methods {
-			visit(c, f)
-		}
-	}
-	for _, f := range w.lib.Functions {
-		visit(nil, f)
-	}
-}
-
-// eachIdentifier visits the names of parameters and members.
-func (w *writer) eachIdentifier(visit func(name string, member bool)) {
-	w.eachFunction(func(c *face.Class, f *face.Function) {
-		if c != nil {
-			visit(f.Name, true)
-		}
-		for _, p := range f.Params {
-			visit(p.Name, false)
-		}
-		for _, r := range f.Results {
-			visit(r.Name, len(f.Results) > 1)
-		}
-	})
-	fields := func(fields []face.Field) {
-		for _, f := range fields {
-			visit(f.Name, true)
-		}
-	}
-	for _, c := range w.lib.Classes {
-		fields(c.Fields)
-	}
-	for _, e := range w.lib.Errors {
-		fields(e.Fields)
-	}
+	maps.Copy(w.taken, module.Taken)
+	w.lib.EachField(func(f face.Field) { take(f.Name) })
 	for _, r := range w.records {
-		fields(r.Fields)
+		for _, f := range r.Fields {
+			take(f.Name)
+		}
 	}
 	for _, e := range w.lib.Enums {
 		for _, m := range e.Members {
-			visit(m.Name, true)
+			take(m.Name)
 		}
 	}
 }
 
 // fresh returns a private name of the module.
-func (w *writer) fresh(name string) string { return w.used.Claim(w.private + "_" + name) }
+func (w *writer) fresh(name string) string { return w.used.Claim("_" + name) }
 
 // quote writes a string.
 func quote(s string) string { return strconv.Quote(s) }
@@ -177,7 +136,7 @@ func (w *writer) signature(params []parameter, method, stub bool) string {
 		case p.unknown && stub:
 			text += " = ..."
 		case p.unknown:
-			text += " = " + w.private + ".DEFAULT"
+			text += " = " + private + ".DEFAULT"
 		case p.Default != nil:
 			text += " = " + w.literal(*p.Default, p.Type, stub)
 		}
@@ -200,7 +159,7 @@ func (w *writer) literal(v face.Value, t *face.Type, stub bool) string {
 		if stub {
 			return "..."
 		}
-		return strings.Replace(strings.Replace(text, "inf", w.private+".inf", 1), "nan", w.private+".nan", 1)
+		return strings.Replace(strings.Replace(text, "inf", private+".inf", 1), "nan", private+".nan", 1)
 	}
 	return text
 }
@@ -244,7 +203,7 @@ func (w *writer) resultClass(f *face.Function) string {
 func (w *writer) tuples() {
 	for _, n := range w.named {
 		w.export(n.name)
-		w.py.WriteString("\n\nclass " + n.name + "(" + w.private + ".NamedTuple):\n")
+		w.py.WriteString("\n\nclass " + n.name + "(" + private + ".NamedTuple):\n")
 		w.pyi.WriteString("\nclass " + n.name + "(" + w.ref("typing", "NamedTuple") + "):\n")
 		w.py.WriteString(docstring("    ", fmt.Sprintf("The results of %s.", w.pythonName(n.of))) + "\n")
 		for i, name := range resultNames(n.results) {

@@ -77,9 +77,6 @@ func (w *writer) support() string {
 type writer struct {
 	lib *face.Library
 	c   Config
-	// private begins the names of the package that are not for users. No other name begins
-	// with it.
-	private string
 	// names are the names of functions, classes, enums, errors, records and named tuples.
 	names map[any]string
 	// async are the names of the asynchronous forms.
@@ -111,14 +108,14 @@ type namedTuple struct {
 
 func newWriter(l *face.Library, c Config) *writer {
 	w := &writer{
-		lib: l, c: c, async: map[*face.Function]string{}, used: face.NewScope(plain),
+		lib: l, c: c, async: map[*face.Function]string{}, taken: map[string]bool{}, used: face.NewScope(func(name string) string { return private + name }),
 		imports: map[string]map[string]bool{}, py: &strings.Builder{}, converters: map[string]string{}, converted: map[*face.Record]string{},
 	}
 	w.records, _ = l.Records()
 	w.name()
-	for _, name := range []string{"_checking", "_errors", "_face"} {
-		w.used.Taken[w.private+name] = true
-	}
+	w.used.Claim("_checking")
+	w.used.Claim("_errors")
+	w.used.Claim("_face")
 	return w
 }
 
@@ -126,10 +123,10 @@ func newWriter(l *face.Library, c Config) *writer {
 func (w *writer) module() string {
 	var b strings.Builder
 	b.WriteString(docstring("", w.moduleDoc()))
-	b.WriteString("\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING as " + w.private + "_checking\n\n")
-	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _face as %[1]s_face, _tvmffi as %[1]s\n\n", w.private)
+	b.WriteString("\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING as " + private + "_checking\n\n")
+	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _face as %[1]s_face, _tvmffi as %[1]s\n\n", private)
 	if imports := w.importLines("    "); imports != "" {
-		fmt.Fprintf(&b, "if %s_checking:\n%s\n", w.private, imports)
+		fmt.Fprintf(&b, "if %s_checking:\n%s\n", private, imports)
 	}
 	b.WriteString(w.exports())
 	b.WriteString(w.py.String())

@@ -15,7 +15,7 @@ import (
 func (w *writer) ref(module, name string) string {
 	text := name
 	if w.taken[name] {
-		text = w.private + "_" + name
+		text = private + "_" + name
 		name += " as " + text
 	}
 	if w.imports[module] == nil {
@@ -40,7 +40,7 @@ func (w *writer) protocol() string {
 	if name := "_TensorLike"; !w.taken[name] {
 		return name
 	}
-	return w.private + "_TensorLike"
+	return private + "_TensorLike"
 }
 
 // direction says who makes a value.

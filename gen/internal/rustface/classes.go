@@ -128,20 +128,6 @@ func (w *writer) field(c *face.Class, f face.Field, get, set string) {
 	w.line("")
 }
 
-// allFields returns the fields that the constructor of c takes, those of parents first.
-func allFields(c *face.Class) []face.Field {
-	var fields []face.Field
-	if c.Parent != nil {
-		fields = allFields(c.Parent)
-	}
-	for _, f := range c.Fields {
-		if !f.NoInit {
-			fields = append(fields, f)
-		}
-	}
-	return fields
-}
-
 // construct writes the constructor of a class whose fields are the parameters.
 func (w *writer) construct(c *face.Class, name string) {
 	names, fields := newScope(), newScope()
@@ -151,7 +137,7 @@ func (w *writer) construct(c *face.Class, name string) {
 	if options != "" {
 		variable = names.take("options")
 	}
-	for _, f := range allFields(c) {
+	for _, f := range c.Init() {
 		if f.HasDefault || f.Default != nil {
 			field := fields.take(snake(f.Name))
 			expr := "::std::option::Option::Some(" + w.to(f.Type, "&"+variable+"."+field) + ")"
@@ -182,7 +168,7 @@ func (w *writer) construct(c *face.Class, name string) {
 func (w *writer) classOptions(c *face.Class) []option {
 	fields := newScope()
 	var list []option
-	for _, f := range allFields(c) {
+	for _, f := range c.Init() {
 		if f.HasDefault || f.Default != nil {
 			list = append(list, option{name: fields.take(snake(f.Name)), doc: f.Doc, typ: f.Type, value: f.Default})
 		}
