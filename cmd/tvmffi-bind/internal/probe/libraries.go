@@ -268,7 +268,7 @@ func (p *Prober) hash(path string) (string, error) {
 	if known := p.hashes[path]; known != "" {
 		return known, nil
 	}
-	hash, err := find.HashFile(path)
+	hash, err := hashFile(path, keptSize, keptAge)
 	if err != nil {
 		return "", err
 	}
