@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -185,12 +186,30 @@ func Shared(t testing.TB, folder string) string {
 	if err := needsC(); err != nil {
 		nativetest.Unavailable(t, err)
 	}
+	file, unlock := locked(t, path.Base(folder)+".so")
+	defer unlock()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", file, ".")
+	cmd.Dir, cmd.Env = filepath.Join(root, folder), append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build -buildmode=c-shared ./%s: %v\n%s", folder, err, bytes.TrimSpace(out))
+	}
+	return file
+}
+
+// locked returns the path of a file or folder in the cache that no other process has until unlock. Each checkout has one of
+// its own.
+func locked(t testing.TB, name string) (file string, unlock func() error) {
+	t.Helper()
+	root, err := nativetest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
 	cache, err := find.CacheDir()
 	if err != nil {
 		nativetest.Unavailable(t, err)
 	}
-	sum := sha256.Sum256([]byte(root)) // each checkout has libraries of its own
-	file := filepath.Join(cache, "shared", hex.EncodeToString(sum[:8]), path.Base(folder)+".so")
+	sum := sha256.Sum256([]byte(root))
+	file = filepath.Join(cache, "shared", hex.EncodeToString(sum[:8]), name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		nativetest.Unavailable(t, find.Advise(err))
 	}
@@ -198,13 +217,23 @@ func Shared(t testing.TB, folder string) string {
 	if _, err := lock.TryLockContext(t.Context(), 50*time.Millisecond); err != nil {
 		nativetest.Unavailable(t, fmt.Errorf("lock %s: %w", lock.Path(), find.Advise(err)))
 	}
-	defer lock.Close()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-o", file, ".")
-	cmd.Dir, cmd.Env = filepath.Join(root, folder), append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build -buildmode=c-shared ./%s: %v\n%s", folder, err, bytes.TrimSpace(out))
+	return file, lock.Close
+}
+
+// Folder returns an empty folder, which is removed when the test ends. Unlike t.TempDir, it has the same path in each run, so
+// that the go command finds what it has compiled there before.
+func Folder(t testing.TB) string {
+	t.Helper()
+	dir, unlock := locked(t, strings.ReplaceAll(t.Name(), "/", "-"))
+	t.Cleanup(func() {
+		if err := errors.Join(os.RemoveAll(dir), unlock()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+		t.Fatal(err)
 	}
-	return file
+	return dir
 }
 
 // needsC returns an error if cgo has no C compiler.
@@ -220,7 +249,7 @@ func needsC() error {
 	return nil
 }
 
-// Module is a Go module in a folder of its own, which is removed when the test ends.
+// Module is a Go module in the [Folder] of a test.
 type Module struct {
 	Dir string
 	// Env is the environment of the commands.
@@ -234,7 +263,7 @@ type Module struct {
 func New(t testing.TB, path string) *Module {
 	t.Helper()
 	root := Watch(t)
-	m := &Module{t: t, Dir: t.TempDir()}
+	m := &Module{t: t, Dir: Folder(t)}
 	m.Env = append(os.Environ(), Offline(t)...)
 	m.Env = append(m.Env, "GOFLAGS=-mod=mod -buildvcs=false")
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))

@@ -94,6 +94,7 @@ func params(t *testing.T, file, root string, vars []string, deadline time.Time) 
 	return testscript.Params{
 		Files:               []string{file},
 		RequireExplicitExec: true,
+		WorkdirRoot:         consumer.Folder(t), // the go command does not compile again what it has compiled there before
 		Deadline:            deadline,
 		Setup:               func(env *testscript.Env) error { return setup(env, root, vars) },
 		Condition:           condition,

@@ -3,6 +3,7 @@ package guides
 import (
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
@@ -11,7 +12,7 @@ import (
 func TestReadme(t *testing.T) {
 	nativetest.Pinned(t, "xgrammar")
 	g := guide{
-		dir: t.TempDir(), text: section(t, document(t, "README.md"), "A program"),
+		dir: consumer.Folder(t), text: section(t, document(t, "README.md"), "A program"),
 		vars: []string{"GOWORK="}, replace: []string{"../tvmffi", root(t)},
 	}
 	if commands, outputs := g.follow(t); commands != 4 || outputs != 1 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
@@ -23,7 +24,7 @@ func TestTutorial(t *testing.T) {
 		t.Fatal("the tutorial has no section 6, before which the recipes begin")
 	}
 	clone := []string{"PATH-OF-THE-CLONE", root(t)}
-	g := guide{dir: t.TempDir(), text: before, replace: clone}
+	g := guide{dir: consumer.Folder(t), text: before, replace: clone}
 	commands, outputs := g.follow(t)
 	text, _, ok := strings.Cut(document(t, "docs/SHIPPING.md"), "\n## Many machines\n")
 	if !ok {
