@@ -2,6 +2,7 @@ package face
 
 import (
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -84,4 +85,28 @@ func (t Table[Row]) Row(k Kind) Row {
 		panic(fmt.Sprintf("%T has no row for the kind %v", t, k))
 	}
 	return row
+}
+
+// Expand replaces the words with $ in a text of a table by what word returns for t. A digit at the end of a word means an
+// element of t. One that Go does not name is any value.
+func Expand(t *Type, text string, word func(t *Type, name string) string) string {
+	return os.Expand(text, func(name string) string {
+		i := strings.IndexByte("01", name[len(name)-1])
+		switch {
+		case i < 0:
+			return word(t, name)
+		case i < len(t.Elems):
+			return word(t.Elems[i], name[:len(name)-1])
+		}
+		return word(&Type{Kind: KindAny}, name[:len(name)-1])
+	})
+}
+
+// List joins what f returns for each type.
+func List(types []*Type, f func(*Type) string) string {
+	var texts []string
+	for _, t := range types {
+		texts = append(texts, f(t))
+	}
+	return strings.Join(texts, ", ")
 }

@@ -3,7 +3,6 @@ package pyface
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -119,46 +118,40 @@ var modules = map[string]string{
 func (w *writer) typeText(t *face.Type, d direction) string {
 	k := Kinds.Row(t.Kind)
 	text := [...]string{given: k.given, returned: cmp.Or(k.returned, k.given), raw: cmp.Or(k.raw, k.returned, k.given)}[d]
-	return os.Expand(text, func(word string) string { return w.word(t, d, word) })
+	return face.Expand(t, text, func(t *face.Type, word string) string { return w.word(t, d, word) })
 }
 
-// word returns the text of a word in Kinds. Elements that Go does not name are any values.
+// word returns the text of a word in Kinds.
 func (w *writer) word(t *face.Type, d direction, word string) string {
-	module, imported := modules[word]
-	switch name, i := word[:len(word)-1], int(word[len(word)-1]-'0'); {
-	case imported:
+	if module, imported := modules[word]; imported {
 		return w.ref(module, word)
-	case word == "elems":
+	}
+	switch word {
+	case "given":
+		return w.typeText(t, given)
+	case "raw":
+		return w.typeText(t, raw)
+	case "elems":
 		return w.list(t.Elems, d)
-	case word == "class":
+	case "class":
 		return w.names[t.Record] + w.names[t.Class] + w.names[t.Enum] // one of them is there
-	case word == "base":
+	case "base":
 		return w.typeText(&face.Type{Kind: t.Enum.Kind}, raw)
-	case word == "enum":
+	case "enum":
 		return w.enumType(t.Enum)
-	case word == "callable":
+	case "callable":
 		return w.callable(t, d)
-	case word == "optional":
+	case "optional":
 		return strings.TrimSuffix(w.typeText(t.Elems[0], d), " | None") + " | None"
-	case word == "tensor":
+	case "tensor":
 		w.dlpack = true
 		return w.protocol()
-	case (name == "given" || name == "raw") && i >= len(t.Elems):
-		return w.ref("typing", "Any")
-	case name == "given":
-		return w.typeText(t.Elems[i], given)
-	case name == "raw":
-		return w.typeText(t.Elems[i], raw)
 	}
 	return w.builtin(word)
 }
 
 func (w *writer) list(types []*face.Type, d direction) string {
-	var all []string
-	for _, t := range types {
-		all = append(all, w.typeText(t, d))
-	}
-	return strings.Join(all, ", ")
+	return face.List(types, func(t *face.Type) string { return w.typeText(t, d) })
 }
 
 // callable writes the type of a function. The arguments of a callback are not converted.

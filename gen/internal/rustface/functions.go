@@ -59,7 +59,7 @@ func (w *writer) prepare(f *face.Function, receiver string) call {
 		case p.Variadic:
 			name := names.take(snake(p.Name))
 			c.generics = append(c.generics, name+": impl ::std::iter::IntoIterator<Item = "+w.item(p.Type)+">")
-			c.rest = "library::each(" + name + ", " + function(ok(w.to(p.Type, "&x"))) + ")?"
+			c.rest = "library::each(" + name + ", " + w.maker(p.Type, "&x") + ")?"
 		default:
 			name := names.take(snake(p.Name))
 			typ, expr := w.param(p.Type, name)

@@ -7,66 +7,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
-// param returns the type of a parameter and an expression that makes an Any of it.
-func (w *writer) param(t *face.Type, name string) (typ, expr string) {
-	item := func(of *face.Type) string { return function(ok(w.to(of, "&x"))) }
-	switch t.Kind {
-	case face.KindString:
-		return "&str", w.to(t, name)
-	case face.KindBytes:
-		return "&[u8]", w.to(t, name)
-	case face.KindAny:
-		return "impl ::std::convert::Into<" + anyType + ">", "::std::convert::Into::into(" + name + ")"
-	case face.KindBigInt:
-		return "impl ::std::convert::Into<::tvm_ffi::BigInt>", anyType + "::from(::std::convert::Into::<::tvm_ffi::BigInt>::into(" + name + "))"
-	case face.KindShape:
-		return "&[i64]", anyType + "::from(::tvm_ffi::Shape::from(" + name + "))"
-	case face.KindSequence:
-		return "impl ::std::iter::IntoIterator<Item = " + w.item(t.Elems[0]) + ">", "library::list(" + name + ", " + item(t.Elems[0]) + ")?"
-	case face.KindMapping:
-		return "impl ::std::iter::IntoIterator<Item = (" + w.list(t.Elems, w.item) + ")>",
-			"library::map(" + name + ", " + item(t.Elems[0]) + ", " + item(t.Elems[1]) + ")?"
-	case face.KindOptional:
-		return w.optional(t.Elems[0], name)
-	case face.KindErrorValue:
-		return optionOf + "<&::tvm_ffi::Error>", "library::optional(" + name + ", |x| " + okValue + "(library::shared(x)))?"
-	case face.KindObject:
-		return "&(impl ::tvm_ffi::ObjectRefCore + ::tvm_ffi::AnyCompatible)", w.to(t, name)
-	case face.KindCallable:
-		return "impl " + w.signature(t), "{ let f = " + name + "; " + w.closure(t) + " }"
-	}
-	if kindOf(t).byRef {
-		return "&" + w.value(t), w.to(t, name)
-	}
-	return w.value(t), w.to(t, "&"+name)
-}
-
-// item returns the type of an element of a sequence that a caller gives.
-func (w *writer) item(t *face.Type) string {
-	switch t.Kind {
-	case face.KindString:
-		return "impl ::std::convert::AsRef<str>"
-	case face.KindBytes:
-		return "impl ::std::convert::AsRef<[u8]>"
-	}
-	return w.value(t)
-}
-
-// optional is param for a parameter that may be None. Its type is a complete one: the
-// compiler could not infer the type of a bare None.
-func (w *writer) optional(of *face.Type, name string) (typ, expr string) {
-	typ, x := w.value(of), "&x"
-	switch {
-	case of.Kind == face.KindString:
-		typ, x = "&str", "x"
-	case of.Kind == face.KindBytes:
-		typ, x = "&[u8]", "x"
-	case kindOf(of).byRef:
-		typ, x = "&"+typ, "x"
-	}
-	return optionOf + "<" + typ + ">", "library::optional(" + name + ", " + function(ok(w.to(of, x))) + ")?"
-}
-
 // option is a parameter or a field that a caller may leave out.
 type option struct {
 	name, doc string

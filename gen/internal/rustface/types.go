@@ -3,7 +3,6 @@ package rustface
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -26,60 +25,74 @@ type kind struct {
 	ffi   string // the type of an element of an Array or a Map of the crate; it defaults to Any
 	to    string // makes an Any, and may have ? inside; by default it shares the object
 	from  string // makes a Result of a value; it defaults to library::get
+	param string // the type of a parameter; it defaults to $value
+	give  string // makes an Any of a parameter $e; it defaults to what to makes of a reference
+	item  string // the type of an element that a caller gives; it defaults to $value
 	shows bool   // values implement Debug, if their elements do
-	byRef bool   // a parameter is a reference
 }
 
-const copied = anyType + "::from($owned)"
+const (
+	copied    = anyType + "::from($owned)"
+	reference = "&$value"
+	iterator  = "impl ::std::iter::IntoIterator<Item = "
+)
 
 // Kinds is the table of the kinds.
 var Kinds = face.Table[kind]{
 	face.KindNone: {value: "()", to: anyType + "::new()", from: "library::nothing($e)"},
-	face.KindAny:  {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)"},
+	face.KindAny: {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)",
+		param: "impl ::std::convert::Into<" + anyType + ">", give: "::std::convert::Into::into($e)"},
 
-	face.KindBool:     {value: "bool", ffi: "$value", to: copied, shows: true},
-	face.KindInt:      {value: "$number", ffi: "i64", to: copied, shows: true},
-	face.KindFloat:    {value: "$number", ffi: "f64", to: copied, shows: true},
-	face.KindBigInt:   {value: "::tvm_ffi::BigInt", ffi: "$value", shows: true},
-	face.KindString:   {value: "::std::string::String", ffi: "::tvm_ffi::String", to: "library::text($e)", from: "library::string($e)", shows: true},
-	face.KindBytes:    {value: "::std::vec::Vec<u8>", ffi: "::tvm_ffi::Bytes", to: "library::bytes($e)", from: "library::byte_vec($e)", shows: true},
+	face.KindBool:  {value: "bool", ffi: "$value", to: copied, shows: true},
+	face.KindInt:   {value: "$number", ffi: "i64", to: copied, shows: true},
+	face.KindFloat: {value: "$number", ffi: "f64", to: copied, shows: true},
+	face.KindBigInt: {value: "::tvm_ffi::BigInt", ffi: "$value", shows: true,
+		param: "impl ::std::convert::Into<$value>", give: anyType + "::from(::std::convert::Into::<$value>::into($e))"},
+	face.KindString: {value: "::std::string::String", ffi: "::tvm_ffi::String", to: "library::text($e)", from: "library::string($e)", shows: true,
+		param: "&str", item: "impl ::std::convert::AsRef<str>"},
+	face.KindBytes: {value: "::std::vec::Vec<u8>", ffi: "::tvm_ffi::Bytes", to: "library::bytes($e)", from: "library::byte_vec($e)", shows: true,
+		param: "&[u8]", item: "impl ::std::convert::AsRef<[u8]>"},
 	face.KindDataType: {value: "::tvm_ffi::DLDataType", ffi: "$value", to: copied},
 	face.KindDevice:   {value: "::tvm_ffi::DLDevice", ffi: "$value", to: copied},
 	face.KindPointer:  {value: "*mut ::std::ffi::c_void", to: copied},
 
-	face.KindOptional: {value: optionOf + "<$value0>", to: "library::optional($place.as_ref(), $to0)?", from: "library::maybe($e, $from0)", shows: true},
+	face.KindOptional: {value: optionOf + "<$value0>", to: "library::optional($place.as_ref(), $to0)?", from: "library::maybe($e, $from0)", shows: true,
+		param: optionOf + "<$some0>", give: "library::optional($e, $give0)?"},
 	face.KindTuple: {value: "($values,)", to: "library::tuple(::std::vec![$tos])", shows: true,
 		from: "library::elements::<$count>($e).and_then(|x| " + okValue + "(($froms,)))"},
-	face.KindSequence: {value: "::std::vec::Vec<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::vec($e, $from0)", shows: true},
+	face.KindSequence: {value: "::std::vec::Vec<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::vec($e, $from0)", shows: true,
+		param: iterator + "$item0>", give: "library::list($e, $each0)?"},
 	face.KindMapping: {value: "::std::collections::HashMap<$values>", to: "library::map($place.iter(), $to0, $to1)?", shows: true,
-		from: "library::hash_map($e, $from0, $from1)"},
-	face.KindRecord: {value: "$name", to: "$place.to_any()?", from: "$name::from_any($e)", shows: true, byRef: true},
+		from: "library::hash_map($e, $from0, $from1)", param: iterator + "($item0, $item1)>", give: "library::map($e, $each0, $each1)?"},
+	face.KindRecord: {value: "$name", to: "$place.to_any()?", from: "$name::from_any($e)", param: reference, shows: true},
 
-	face.KindArray:    {value: "$ffi", ffi: "::tvm_ffi::Array<$ffi0>", shows: true, byRef: true},
-	face.KindMap:      {value: "$ffi", ffi: "::tvm_ffi::Map<$ffi0, $ffi1>", shows: true, byRef: true},
-	face.KindList:     {value: "library::List", to: "$place.to_any()", from: "$value::from_any($e)", byRef: true},
-	face.KindDict:     {value: "library::Dict", to: "$place.to_any()", from: "$value::from_any($e)", byRef: true},
-	face.KindShape:    {value: "::tvm_ffi::Shape", ffi: "$value"},
-	face.KindTensor:   {value: "::tvm_ffi::Tensor", ffi: "$value", byRef: true},
-	face.KindModule:   {value: "::tvm_ffi::Module", ffi: "$value", byRef: true},
-	face.KindObject:   {value: objectRef, ffi: "$value"},
-	face.KindClass:    {value: "$name", ffi: "$value", shows: true, byRef: true},
-	face.KindFunction: {value: "::tvm_ffi::Function", ffi: "$value", byRef: true},
+	face.KindArray:    {value: "$ffi", ffi: "::tvm_ffi::Array<$ffi0>", param: reference, shows: true},
+	face.KindMap:      {value: "$ffi", ffi: "::tvm_ffi::Map<$ffi0, $ffi1>", param: reference, shows: true},
+	face.KindList:     {value: "library::List", to: "$place.to_any()", from: "$value::from_any($e)", param: reference},
+	face.KindDict:     {value: "library::Dict", to: "$place.to_any()", from: "$value::from_any($e)", param: reference},
+	face.KindShape:    {value: "::tvm_ffi::Shape", ffi: "$value", param: "&[i64]", give: anyType + "::from($value::from($e))"},
+	face.KindTensor:   {value: "::tvm_ffi::Tensor", ffi: "$value", param: reference},
+	face.KindModule:   {value: "::tvm_ffi::Module", ffi: "$value", param: reference},
+	face.KindObject:   {value: objectRef, ffi: "$value", param: "&(impl ::tvm_ffi::ObjectRefCore + ::tvm_ffi::AnyCompatible)"},
+	face.KindClass:    {value: "$name", ffi: "$value", param: reference, shows: true},
+	face.KindFunction: {value: "::tvm_ffi::Function", ffi: "$value", param: reference},
 	face.KindEnum:     {value: "$name", ffi: "i64", to: anyType + "::from($place.0)", from: "library::get::<i64>($e).map($name)", shows: true},
 	face.KindErrorValue: {value: optionOf + "<::tvm_ffi::Error>", to: "library::optional($place.as_ref(), |x| " + okValue + "(library::shared(x)))?",
-		from: "library::maybe($e, library::get::<::tvm_ffi::Error>)", shows: true},
-	face.KindCallable: {value: "::std::sync::Arc<dyn $signature>", to: "{ let f = ::std::clone::Clone::clone($e); $closure }", from: "$callee"},
-	face.KindIterator: {value: "library::Seq<$value0>", to: "$place.to_any()", from: "library::Seq::from_any($e, $from0)", byRef: true},
+		from:  "library::maybe($e, library::get::<::tvm_ffi::Error>)",
+		param: optionOf + "<&::tvm_ffi::Error>", give: "library::optional($e, |x| " + okValue + "(library::shared(x)))?", shows: true},
+	face.KindCallable: {value: "::std::sync::Arc<dyn $signature>", to: "{ let f = ::std::clone::Clone::clone($e); $closure }", from: "$callee",
+		param: "impl $signature", give: "{ let f = $e; $closure }"},
+	face.KindIterator: {value: "library::Seq<$value0>", to: "$place.to_any()", from: "library::Seq::from_any($e, $from0)", param: reference},
 }
 
 // textEnum is the kind of an enum of strings.
-var textEnum = kind{value: "$name", ffi: "::tvm_ffi::String", to: "library::text($place.as_str())", from: "library::string($e).map($name::from)", shows: true, byRef: true}
+var textEnum = kind{value: "$name", ffi: "::tvm_ffi::String", to: "library::text($place.as_str())", from: "library::string($e).map($name::from)", param: reference, shows: true}
 
 func kindOf(t *face.Type) kind {
 	k := Kinds.Row(t.Kind)
 	switch {
 	case t.Kind == face.KindEnum && t.Enum.Kind == face.KindString:
-		return textEnum
+		k = textEnum
 	case t.Kind == face.KindInt && number(t) != "i64":
 		k.from = "library::integer::<$number>($e)"
 		if number(t) == "u64" {
@@ -87,33 +100,29 @@ func kindOf(t *face.Type) kind {
 		}
 	}
 	k.ffi, k.to, k.from = cmp.Or(k.ffi, anyType), cmp.Or(k.to, "library::shared($e)"), cmp.Or(k.from, "library::get::<$value>($e)")
+	k.param, k.item = cmp.Or(k.param, "$value"), cmp.Or(k.item, "$value")
 	return k
 }
 
-// expand replaces the words of a text of a kind. A digit at the end of a word means an element of t.
+// some returns the type of a parameter inside an Option, and the reference to one that its conversion takes. The type is a
+// complete one: the compiler could not infer the type of a bare None.
+func (k kind) some() (typ, e string) {
+	if k.give == "" && strings.HasPrefix(k.param, "&") && !strings.Contains(k.param, "impl") {
+		return k.param, "x"
+	}
+	return "$value", "&x"
+}
+
+// expand replaces the words of a text of a kind.
 func (w *writer) expand(t *face.Type, text, e string) string {
 	each := func(f func(*face.Type, string) string, format string) string {
 		var texts []string
 		for i, of := range t.Elems {
 			texts = append(texts, f(of, fmt.Sprintf(format, i)))
 		}
-		return strings.Join(texts, ", ")
+		return joined(texts)
 	}
-	return os.Expand(text, func(word string) string {
-		if name := strings.TrimRight(word, "01"); name != word {
-			i := int(word[len(name)] - '0')
-			switch {
-			case name == "ffi" && i >= len(t.Elems):
-				return anyType
-			case name == "ffi":
-				return w.ffi(t.Elems[i])
-			case name == "value":
-				return w.value(t.Elems[i])
-			case name == "to":
-				return function(ok(w.to(t.Elems[i], "x")))
-			}
-			return w.mapper(t.Elems[i])
-		}
+	return face.Expand(t, text, func(t *face.Type, word string) string {
 		switch word {
 		case "e":
 			return e
@@ -124,21 +133,35 @@ func (w *writer) expand(t *face.Type, text, e string) string {
 		case "value":
 			return w.value(t)
 		case "ffi":
-			return w.ffi(t)
+			return w.expand(t, kindOf(t).ffi, "")
+		case "some":
+			typ, _ := kindOf(t).some()
+			return w.expand(t, typ, "")
+		case "item":
+			return w.item(t)
 		case "number":
 			return number(t)
 		case "name":
 			return w.names[t.Record] + w.names[t.Class] + w.names[t.Enum] // one of them is there
 		case "values":
-			return w.list(t.Elems, w.value)
+			return face.List(t.Elems, w.value)
 		case "count":
 			return strconv.Itoa(len(t.Elems))
+		case "to": // of a reference
+			return w.maker(t, "x")
+		case "each": // of a value
+			return w.maker(t, "&x")
+		case "give": // of a value in an Option
+			_, x := kindOf(t).some()
+			return w.maker(t, x)
 		case "tos":
 			return each(w.to, "&"+place(e)+".%d")
+		case "from":
+			return w.mapper(t)
 		case "froms":
 			return each(func(of *face.Type, e string) string { return w.from(of, e) + "?" }, "&x[%d]")
-		case "signature":
-			return w.signature(t)
+		case "signature": // the trait of a closure that other threads may call
+			return fmt.Sprintf("Fn(%s) -> %s<%s> + Send + Sync + 'static", face.List(t.Elems[1:], w.value), result, w.value(t.Elems[0]))
 		case "closure":
 			return w.closure(t)
 		}
@@ -148,7 +171,21 @@ func (w *writer) expand(t *face.Type, text, e string) string {
 
 func (w *writer) value(t *face.Type) string { return w.expand(t, kindOf(t).value, "") }
 
-func (w *writer) ffi(t *face.Type) string { return w.expand(t, kindOf(t).ffi, "") }
+// item returns the type of an element that a caller gives.
+func (w *writer) item(t *face.Type) string { return w.expand(t, kindOf(t).item, "") }
+
+// param returns the type of a parameter and an expression that makes an Any of it.
+func (w *writer) param(t *face.Type, name string) (typ, expr string) {
+	k := kindOf(t)
+	typ = w.expand(t, k.param, "")
+	switch {
+	case k.give != "":
+		return typ, w.expand(t, k.give, name)
+	case typ[0] == '&':
+		return typ, w.to(t, name)
+	}
+	return typ, w.to(t, "&"+name)
+}
 
 // to returns an expression that makes an Any of e, which is a reference to a value. It may have ? inside.
 func (w *writer) to(t *face.Type, e string) string { return w.expand(t, kindOf(t).to, e) }
@@ -171,19 +208,6 @@ func number(t *face.Type) string {
 	return fmt.Sprintf("%s%d", letter, t.Bits)
 }
 
-func (w *writer) list(types []*face.Type, f func(*face.Type) string) string {
-	var texts []string
-	for _, t := range types {
-		texts = append(texts, f(t))
-	}
-	return strings.Join(texts, ", ")
-}
-
-// signature returns the trait of a closure that other threads may call.
-func (w *writer) signature(t *face.Type) string {
-	return fmt.Sprintf("Fn(%s) -> %s<%s> + Send + Sync + 'static", w.list(t.Elems[1:], w.value), result, w.value(t.Elems[0]))
-}
-
 // ok returns an expression that makes a Result of e, which may have ? at its end.
 func ok(e string) string {
 	if call, found := strings.CutSuffix(e, ")?"); found {
@@ -199,6 +223,9 @@ func place(e string) string { return strings.TrimPrefix(e, "&") }
 func (w *writer) mapper(t *face.Type) string {
 	return function(w.from(t, "x"))
 }
+
+// maker returns a function that makes a Result of an Any of x.
+func (w *writer) maker(t *face.Type, x string) string { return function(ok(w.to(t, x))) }
 
 // function returns a function that makes e of x.
 func function(e string) string {
