@@ -65,10 +65,8 @@ type writer struct {
 	names map[any]string
 	// recordFields holds the C++ names of the fields of records.
 	recordFields map[*face.Record][]string
-	// order holds the records, those that others contain first. cyclic holds those that
-	// contain themselves.
-	order  []*face.Record
-	cyclic map[*face.Record]bool
+	// order holds the records, those that others contain first.
+	order face.Records
 	// entries are the C symbols, without the prefix __tvm_ffi_, in the order of the table
 	// of a library that is loaded at run time.
 	entries   []string
@@ -84,8 +82,8 @@ func newWriter(l *face.Library, c Config) *writer {
 	}
 	w.scope = newScope(w.ns, "detail", "ffi", "std", "tvm", "load", "loaded")
 	w.names = w.scope.Types(l)
-	w.order, w.cyclic = l.Records()
-	for _, r := range w.order {
+	w.order = l.Records()
+	for _, r := range w.order.List {
 		s := newScope(w.names[r])
 		for _, f := range r.Fields {
 			w.recordFields[r] = append(w.recordFields[r], s.Claim(f.Name))
@@ -135,7 +133,7 @@ func (w *writer) header() ([]byte, error) {
 	for _, c := range w.lib.Classes {
 		w.class(c)
 	}
-	for _, r := range w.order {
+	for _, r := range w.order.List {
 		w.record(r)
 	}
 	for _, e := range w.lib.Errors {
@@ -268,7 +266,7 @@ func (w *writer) declarations() {
 	for _, c := range w.lib.Classes {
 		w.p("class %s;\n", w.names[c])
 	}
-	for _, r := range w.order {
+	for _, r := range w.order.List {
 		w.p("struct %s;\n", w.names[r])
 	}
 	for _, f := range w.all() {

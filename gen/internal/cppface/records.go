@@ -16,11 +16,7 @@ const (
 // recordField returns the type of a field of a record. A record that contains itself does
 // not exist yet there: an Any holds it.
 func (w *writer) recordField(r *face.Record, t *face.Type) string {
-	direct := t
-	for direct.Kind == face.KindOptional || direct.Kind == face.KindTuple {
-		direct = direct.Elems[0]
-	}
-	if direct.Record != nil && w.cyclic[direct.Record] && slices.Index(w.order, direct.Record) >= slices.Index(w.order, r) {
+	if w.order.Hold(t, r) {
 		return "ffi::Any"
 	}
 	return w.value(t)
@@ -56,7 +52,7 @@ func (w *writer) traits() {
 			w.p("template <>\nstruct TypeTraits<%[1]s> : ::%[2]s::detail::StringEnumTraits<%[1]s> {};\n\n", w.own(w.names[e]), w.ns)
 		}
 	}
-	for _, r := range w.order {
+	for _, r := range w.order.List {
 		w.p("%s", strings.ReplaceAll(recordTraits, "RECORD", w.own(w.names[r])))
 	}
 	w.p("}  // namespace ffi\n}  // namespace tvm\n\n")
@@ -81,11 +77,11 @@ struct TypeTraits<RECORD> : TypeTraitsBase {
 
 // recordConversions defines the conversions of records.
 func (w *writer) recordConversions() {
-	if len(w.order) == 0 {
+	if len(w.order.List) == 0 {
 		return
 	}
 	w.p("namespace tvm {\nnamespace ffi {\n\n")
-	for _, r := range w.order {
+	for _, r := range w.order.List {
 		name := w.own(w.names[r])
 		traits := "TypeTraits<" + name + ">"
 		w.p("inline void %s::MoveToAny(%s from, TVMFFIAny* to) {\n  Map<String, Any> map;\n", traits, name)

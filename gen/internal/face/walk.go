@@ -44,35 +44,46 @@ func (l *Library) Each(f func(*Type)) {
 	l.EachField(func(d Field) { f(d.Type) })
 }
 
-// Records returns the structs that cross as maps. A struct follows those that it contains, unless
-// it contains itself, as those in cyclic do.
-func (l *Library) Records() (list []*Record, cyclic map[*Record]bool) {
-	cyclic = map[*Record]bool{}
+// Records are the structs that cross as maps. A struct follows those that it contains, unless it contains itself, as those in
+// cyclic do.
+type Records struct {
+	List   []*Record
+	cyclic map[*Record]bool
+}
+
+// Records returns the structs of the library.
+func (l *Library) Records() Records {
+	r := Records{cyclic: map[*Record]bool{}}
 	done := map[*Record]bool{} // false: the visit goes on
 	var visit func(t *Type)
 	visit = func(t *Type) {
 		for _, e := range t.Elems {
 			visit(e)
 		}
-		r := t.Record
-		if r == nil {
+		if t.Record == nil {
 			return
 		}
-		if finished, seen := done[r]; seen {
-			if !finished {
-				cyclic[r] = true
-			}
+		if finished, seen := done[t.Record]; seen {
+			r.cyclic[t.Record] = r.cyclic[t.Record] || !finished
 			return
 		}
-		done[r] = false
-		for _, f := range r.Fields {
+		done[t.Record] = false
+		for _, f := range t.Record.Fields {
 			visit(f.Type)
 		}
-		done[r] = true
-		list = append(list, r)
+		done[t.Record] = true
+		r.List = append(r.List, t.Record)
 	}
 	l.Each(visit)
-	return list, cyclic
+	return r
+}
+
+// Hold reports whether a field of type t of a struct holds, in itself, a struct that is not complete before that one.
+func (r Records) Hold(t *Type, field *Record) bool {
+	if t.Record != nil {
+		return r.cyclic[t.Record] && slices.Index(r.List, t.Record) >= slices.Index(r.List, field)
+	}
+	return (t.Kind == KindOptional || t.Kind == KindTuple) && slices.ContainsFunc(t.Elems, func(e *Type) bool { return r.Hold(e, field) })
 }
 
 // Result returns the type of what f returns: a tuple of several results.

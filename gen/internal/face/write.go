@@ -49,8 +49,7 @@ func (s Scope) Types(l *Library) map[any]string {
 	for _, e := range l.Errors {
 		names[e] = s.Claim(e.Name)
 	}
-	records, _ := l.Records()
-	for _, r := range records {
+	for _, r := range l.Records().List {
 		names[r] = s.Claim(r.Name)
 	}
 	return names

@@ -111,7 +111,7 @@ func newWriter(l *face.Library, c Config) *writer {
 		lib: l, c: c, async: map[*face.Function]string{}, taken: map[string]bool{}, used: face.NewScope(func(name string) string { return private + name }),
 		imports: map[string]map[string]bool{}, py: &strings.Builder{}, converters: map[string]string{}, converted: map[*face.Record]string{},
 	}
-	w.records, _ = l.Records()
+	w.records = l.Records().List
 	w.name()
 	w.used.Claim("_checking")
 	w.used.Claim("_errors")

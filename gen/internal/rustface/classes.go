@@ -1,8 +1,7 @@
 package rustface
 
 import (
-	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
@@ -42,29 +41,23 @@ func memberNames(c *face.Class, creates bool) members {
 // class writes an object type.
 func (w *writer) class(c *face.Class) {
 	name := w.names[c]
-	note := "It is a reference to an object, which clones share. Its type key is `" + c.Key + "`."
+	note := "It is a reference to an object, which clones share."
 	if c.Opaque {
-		note = "It is a reference to a value that only Go sees, which clones share. Its type key is `" + c.Key + "`."
+		note = "It is a reference to a value that only Go sees, which clones share."
 	}
-	w.comment("", "///", c.Doc, "The object type `"+c.Key+"`.", note)
-	w.line("#[derive(Clone)]")
-	w.line("#[repr(transparent)]")
-	w.line("pub struct " + name + " {")
-	w.line("    object: ::tvm_ffi::ObjectArc<library::Data<" + name + ">>,")
-	w.line("}")
-	w.line("")
+	w.comment("", "///", c.Doc, "The object type `"+c.Key+"`.", note+" Its type key is `"+c.Key+"`.")
+	w.p("#[derive(Clone)]\n#[repr(transparent)]\npub struct %s {\n    object: ::tvm_ffi::ObjectArc<library::Data<%[1]s>>,\n}\n\n", name)
 	parent := "none"
 	if c.Parent != nil {
 		parent = w.names[c.Parent]
 	}
-	w.line(fmt.Sprintf("library::object_type!(%s, %s, %d, %s);", name, quoted(c.Key), depth(c), parent))
+	w.p("library::object_type!(%s, %s, %d, %s);\n", name, quoted(c.Key), depth(c), parent)
 	for p := c.Parent; p != nil; p = p.Parent {
-		w.line(fmt.Sprintf("library::derived!(%s, %s);", name, w.names[p]))
+		w.p("library::derived!(%s, %s);\n", name, w.names[p])
 	}
-	w.line("")
 	creates := c.Constructor != nil || !c.Opaque
 	m := memberNames(c, creates)
-	w.line("impl " + name + " {")
+	w.p("\nimpl %s {\n", name)
 	switch {
 	case c.Constructor != nil:
 		w.function(c.Constructor, form{
@@ -109,23 +102,15 @@ func (w *writer) method(c *face.Class, name string) string {
 
 // field writes the functions that read and write a field.
 func (w *writer) field(c *face.Class, f face.Field, get, set string) {
-	static := "library::Field::new(" + quoted(c.Key) + ", " + quoted(f.Name) + ")"
+	static := "FIELD: library::Field = library::Field::new(" + quoted(c.Key) + ", " + quoted(f.Name) + ")"
 	w.comment("    ", "///", f.Doc, "Returns the field `"+f.Name+"`.")
-	w.line(fmt.Sprintf("    pub fn %s(&self) -> %s<%s> {", get, result, w.value(f.Type)))
-	w.line("        static FIELD: library::Field = " + static + ";")
-	w.line("        " + w.from(f.Type, "&FIELD.get(self)?"))
-	w.line("    }")
-	w.line("")
+	w.body("    ", get, "&self", w.value(f.Type), static, w.from(f.Type, "&FIELD.get(self)?"))
 	if f.ReadOnly || c.Frozen {
 		return
 	}
 	typ, expr := w.param(f.Type, "value")
-	w.line("    /// Changes the field `" + f.Name + "`.")
-	w.line(fmt.Sprintf("    pub fn %s(&self, value: %s) -> %s<()> {", set, typ, result))
-	w.line("        static FIELD: library::Field = " + static + ";")
-	w.line("        FIELD.set(self, " + expr + ")")
-	w.line("    }")
-	w.line("")
+	w.p("    /// Changes the field `%s`.\n", f.Name)
+	w.body("    ", set, "&self, value: "+typ, "()", static, "FIELD.set(self, "+expr+")")
 }
 
 // construct writes the constructor of a class whose fields are the parameters.
@@ -155,13 +140,9 @@ func (w *writer) construct(c *face.Class, name string) {
 	if options != "" {
 		params = append(params, variable+": "+options)
 	}
-	w.line("    /// Makes an object. Its parameters are the fields.")
-	w.line(fmt.Sprintf("    pub fn %s(%s) -> %s<Self> {", name, strings.Join(params, ", "), result))
-	w.line("        static FUNCTION: library::Method = " + w.method(c, "__ffi_init__") + ";")
-	w.line("        let result = library::construct(FUNCTION.get()?, ::std::vec![" + strings.Join(pairs, ", ") + "])?;")
-	w.line("        library::get::<Self>(&result)")
-	w.line("    }")
-	w.line("")
+	w.p("    /// Makes an object. Its parameters are the fields.\n")
+	w.body("    ", name, joined(params), "Self", "FUNCTION: library::Method = "+w.method(c, "__ffi_init__"),
+		"let result = library::construct(FUNCTION.get()?, ::std::vec!["+joined(pairs)+"])?;", "library::get::<Self>(&result)")
 }
 
 // classOptions returns the fields of c that its constructor has defaults for.
@@ -180,32 +161,26 @@ func (w *writer) classOptions(c *face.Class) []option {
 func (w *writer) traits(c *face.Class, m members) {
 	name := w.names[c]
 	method := func(f *face.Function) string {
-		for i, x := range c.Methods {
-			if x == f {
-				return m.methods[i]
-			}
+		if i := slices.Index(c.Methods, f); i >= 0 {
+			return m.methods[i]
 		}
 		return ""
 	}
-	if c.String != nil {
-		w.line("library::display!(" + name + ", " + method(c.String) + ");")
+	before := w.text.Len()
+	macro := func(has bool, name string, args ...string) {
+		if has {
+			w.p("library::%s!(%s);\n", name, joined(args))
+		}
 	}
-	if c.Close != nil {
-		w.line("library::close!(" + name + ", " + method(c.Close) + ");")
-	}
+	macro(c.String != nil, "display", name, method(c.String))
+	macro(c.Close != nil, "close", name, method(c.Close))
 	if c.All != nil {
-		w.line("library::iterate!(" + name + ", " + method(c.All) + ", " + w.value(c.All.Results[0].Type.Elems[0]) + ");")
+		macro(true, "iterate", name, method(c.All), w.value(c.All.Results[0].Type.Elems[0]))
 	}
-	if c.Equal {
-		w.line("library::equal!(" + name + ");")
-	}
-	if c.Equal && c.Hash {
-		w.line("library::hash!(" + name + ");")
-	}
-	if c.Equal && c.Compare {
-		w.line("library::compare!(" + name + ");")
-	}
-	if c.String != nil || c.Close != nil || c.All != nil || c.Equal {
-		w.line("")
+	macro(c.Equal, "equal", name)
+	macro(c.Equal && c.Hash, "hash", name)
+	macro(c.Equal && c.Compare, "compare", name)
+	if w.text.Len() > before {
+		w.p("\n")
 	}
 }

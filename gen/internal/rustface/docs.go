@@ -49,6 +49,6 @@ func (w *writer) comment(indent, mark, doc, otherwise string, notes ...string) {
 		text += "\n\n" + n
 	}
 	for line := range strings.SplitSeq(printable(text), "\n") {
-		w.line(indent + strings.TrimRight(mark+" "+strings.TrimRight(line, " \t"), " "))
+		w.p("%s%s\n", indent, strings.TrimRight(mark+" "+line, " \t"))
 	}
 }

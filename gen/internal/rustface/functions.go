@@ -1,7 +1,7 @@
 package rustface
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -81,29 +81,26 @@ func (w *writer) function(f *face.Function, at form) {
 		typ, expr = "Self", "library::get::<Self>(&result)"
 	}
 	w.comment(at.indent, "///", f.Doc, w.otherwise(f), w.notes(f, c, at)...)
-	w.line(fmt.Sprintf("%spub fn %s(%s) -> %s<%s> {", at.indent, at.name, params(c, at.options), result, typ))
-	w.line(at.indent + "    static FUNCTION: " + at.kind + " = " + at.static + ";")
-	w.line(at.indent + "    let result = " + c.invoke(f.Packed) + ";")
-	w.line(at.indent + "    " + expr)
-	w.line(at.indent + "}")
-	w.line("")
+	w.body(at.indent, at.name, params(c, at.options), typ, "FUNCTION: "+at.kind+" = "+at.static, "let result = "+c.invoke(f.Packed)+";", expr)
 	if at.async == "" {
 		return
 	}
 	w.comment(at.indent, "///", f.Doc, w.otherwise(f), append(w.notes(f, c, at), "It returns at once. The result is a future, which can also be waited for and cancelled.")...)
-	w.line(fmt.Sprintf("%spub fn %s(%s) -> %s<library::Async<%s>> {", at.indent, at.async, params(c, at.options), result, typ))
-	w.line(at.indent + "    static FUNCTION: library::Start = library::Start::new(" + quoted(at.start) + ");")
-	rest := "::std::vec::Vec::new()"
-	if c.rest != "" {
-		rest = c.rest
+	start := "library::Async::start(FUNCTION.get()?, ::std::vec![" + joined(c.args) + "], " + cmp.Or(c.rest, "::std::vec::Vec::new()") + ", " + w.mapper(f.Result()) + ")"
+	w.body(at.indent, at.async, params(c, at.options), "library::Async<"+typ+">", "FUNCTION: library::Start = library::Start::new("+quoted(at.start)+")", start)
+}
+
+// body writes a function with a static, which finds what the library has when it is used first.
+func (w *writer) body(indent, name, params, typ, static string, lines ...string) {
+	w.p("%[1]spub fn %[2]s(%[3]s) -> %[4]s<%[5]s> {\n%[1]s    static %[6]s;\n", indent, name, params, result, typ, static)
+	for _, line := range lines {
+		w.p("%s    %s\n", indent, line)
 	}
-	w.line(at.indent + "    library::Async::start(FUNCTION.get()?, ::std::vec![" + strings.Join(c.args, ", ") + "], " + rest + ", " + w.mapper(f.Result()) + ")")
-	w.line(at.indent + "}")
-	w.line("")
+	w.p("%s}\n\n", indent)
 }
 
 func params(c call, options string) string {
-	return strings.ReplaceAll(strings.Join(c.generics, ", "), "OPTIONS", options)
+	return strings.ReplaceAll(joined(c.generics), "OPTIONS", options)
 }
 
 // invoke returns the expression of a call.
@@ -112,11 +109,11 @@ func (c call) invoke(packed bool) string {
 	case packed && len(c.args) == 0:
 		return "FUNCTION.get()?.call_packed(args)?"
 	case packed:
-		return "library::call_packed(FUNCTION.get()?, [" + strings.Join(c.args, ", ") + "], args)?"
+		return "library::call_packed(FUNCTION.get()?, [" + joined(c.args) + "], args)?"
 	case c.rest != "":
-		return "library::call_all(FUNCTION.get()?, [" + strings.Join(c.args, ", ") + "], " + c.rest + ")?"
+		return "library::call_all(FUNCTION.get()?, [" + joined(c.args) + "], " + c.rest + ")?"
 	}
-	return "library::call(FUNCTION.get()?, [" + strings.Join(c.args, ", ") + "])?"
+	return "library::call(FUNCTION.get()?, [" + joined(c.args) + "])?"
 }
 
 // otherwise is the doc of a function without one.

@@ -16,48 +16,34 @@ type option struct {
 
 // options writes the struct of the parameters that a caller may leave out.
 func (w *writer) options(name, of string, list []option) {
-	w.line("/// Optional arguments of " + of + ". Name the fields that differ from their")
-	w.line("/// defaults, and write `..Default::default()` for the others.")
-	w.line("#[derive(Clone)]")
-	w.line("pub struct " + name + " {")
+	w.p("/// Optional arguments of %s. Name the fields that differ from their\n/// defaults, and write `..Default::default()` for the others.\n", of)
+	w.p("#[derive(Clone)]\npub struct %s {\n", name)
 	for _, o := range list {
-		text := "It is the default of the library if it is `None`."
-		if o.value != nil {
-			text = "The default is `" + strings.ReplaceAll(strings.TrimSpace(w.defaultText(o)), "`", "'") + "`."
+		typ, text := w.value(o.typ), ""
+		if o.value == nil {
+			typ, text = optionOf+"<"+typ+">", "It is the default of the library if it is `None`."
+		} else {
+			text = "The default is `" + strings.ReplaceAll(strings.TrimSpace(defaultText(o.value)), "`", "'") + "`."
 		}
 		w.comment("    ", "///", o.doc, text)
-		w.line("    pub " + o.name + ": " + w.optionType(o) + ",")
+		w.p("    pub %s: %s,\n", o.name, typ)
 	}
-	w.line("}")
-	w.line("")
-	w.line("impl ::std::default::Default for " + name + " {")
-	w.line("    fn default() -> Self {")
-	w.line("        Self {")
+	w.p("}\n\nimpl ::std::default::Default for %s {\n    fn default() -> Self {\n        Self {\n", name)
 	for _, o := range list {
-		w.line("            " + o.name + ": " + w.literal(o.value, o.typ) + ",")
+		w.p("            %s: %s,\n", o.name, w.literal(o.value, o.typ))
 	}
-	w.line("        }")
-	w.line("    }")
-	w.line("}")
-	w.line("")
-}
-
-func (w *writer) optionType(o option) string {
-	if o.value == nil {
-		return optionOf + "<" + w.value(o.typ) + ">"
-	}
-	return w.value(o.typ)
+	w.p("        }\n    }\n}\n\n")
 }
 
 // defaultText shows a default in a doc comment.
-func (w *writer) defaultText(o option) string {
-	switch o.value.Kind {
+func defaultText(v *face.Value) string {
+	switch v.Kind {
 	case face.KindNone:
 		return "None"
 	case face.KindString, face.KindDataType:
-		return quoted(o.value.Text)
+		return quoted(v.Text)
 	}
-	return o.value.Text
+	return v.Text
 }
 
 // literal returns a default as a value of type t.

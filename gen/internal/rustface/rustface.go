@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -87,24 +88,20 @@ type writer struct {
 	// names are those of *face.Class, *face.Enum, *face.Error and *face.Record;
 	// optionNames are those of structs of defaults, of *face.Function and *face.Class.
 	names, optionNames map[any]string
-	records            []*face.Record
+	records            face.Records
 	functions, async   []string
 }
 
-func (w *writer) line(text string) {
-	w.text.WriteString(text)
-	w.text.WriteByte('\n')
-}
+func (w *writer) p(format string, args ...any) { fmt.Fprintf(&w.text, format, args...) }
 
 // end closes a block after the empty line of its last item.
 func (w *writer) end() {
 	text := bytes.TrimRight(w.text.Bytes(), "\n")
 	w.text.Truncate(len(text))
 	if !bytes.HasSuffix(text, []byte("{")) {
-		w.line("")
+		w.p("\n")
 	}
-	w.line("}")
-	w.line("")
+	w.p("}\n\n")
 }
 
 // name gives names to all items of the crate.
@@ -114,7 +111,7 @@ func (w *writer) name() {
 	for item, name := range w.names {
 		w.names[item] = raw(name)
 	}
-	w.records, _ = l.Records()
+	w.records = l.Records()
 	values := newScope()
 	var names []string
 	for _, f := range l.Functions {
@@ -153,23 +150,24 @@ func (w *writer) root() {
 		"This crate is the Go package `"+l.Path+"`, by the shared library "+l.Name+". The library is loaded when it is used first:\n"+
 			"from the folder of the program, or else from the folder of this crate. [`library::load`] names another file.\n"+
 			"Every call returns a [`Result`](tvm_ffi::Result), because every call can fail.")
-	w.line("")
-	w.line("#![cfg_attr(rustfmt, rustfmt_skip)]")
-	w.line("#![warn(missing_docs)]")
-	w.line("#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, uncommon_codepoints, mixed_script_confusables, confusable_idents)]")
-	w.line("#![allow(clippy::derivable_impls, clippy::len_without_is_empty, clippy::should_implement_trait, clippy::too_many_arguments, clippy::type_complexity)]")
-	w.line("#![allow(clippy::wrong_self_convention, clippy::doc_lazy_continuation, clippy::tabs_in_doc_comments)]")
-	w.line("#![allow(clippy::excessive_precision, clippy::approx_constant, clippy::unnecessary_cast, clippy::explicit_auto_deref)]")
-	w.line("")
-	w.line("#[allow(dead_code, unused_macros, unused_imports)]")
-	w.line("#[rustfmt::skip]")
-	w.line("pub mod library;")
-	w.line("")
-	w.line("pub use ::tvm_ffi;")
-	w.line("")
-	w.line("/// The name of the shared library.")
-	w.line("const LIBRARY: &str = " + quoted(l.Name) + ";")
-	w.line("")
+	w.p(`
+#![cfg_attr(rustfmt, rustfmt_skip)]
+#![warn(missing_docs)]
+#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, uncommon_codepoints, mixed_script_confusables, confusable_idents)]
+#![allow(clippy::derivable_impls, clippy::len_without_is_empty, clippy::should_implement_trait, clippy::too_many_arguments, clippy::type_complexity)]
+#![allow(clippy::wrong_self_convention, clippy::doc_lazy_continuation, clippy::tabs_in_doc_comments)]
+#![allow(clippy::excessive_precision, clippy::approx_constant, clippy::unnecessary_cast, clippy::explicit_auto_deref)]
+
+#[allow(dead_code, unused_macros, unused_imports)]
+#[rustfmt::skip]
+pub mod library;
+
+pub use ::tvm_ffi;
+
+/// The name of the shared library.
+const LIBRARY: &str = %s;
+
+`, quoted(l.Name))
 	for i, f := range l.Functions {
 		if name := w.optionNames[f]; name != "" {
 			w.options(name, "`"+strings.TrimPrefix(w.functions[i], "r#")+"`", w.prepare(f, "").defaults)
@@ -187,16 +185,14 @@ func (w *writer) root() {
 	for _, e := range l.Enums {
 		w.enum(e)
 	}
-	for _, r := range w.records {
+	for _, r := range w.records.List {
 		w.recordType(r)
 	}
 	for _, e := range l.Errors {
 		w.errorType(e)
 	}
-	if text := bytes.TrimRight(w.text.Bytes(), "\n"); len(text) < w.text.Len() {
-		w.text.Truncate(len(text))
-		w.line("")
-	}
+	w.text.Truncate(len(bytes.TrimRight(w.text.Bytes(), "\n")))
+	w.p("\n")
 }
 
 // classOptionTypes writes the structs of defaults of a class.

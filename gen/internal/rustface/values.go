@@ -1,7 +1,6 @@
 package rustface
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,37 +16,24 @@ func (w *writer) enum(e *face.Enum) {
 		wanted = append(wanted, m.Name)
 	}
 	names := members.takeAll(wanted, func(s string) string { return s })
-	text := e.Kind == face.KindString
 	w.comment("", "///", e.Doc, "`"+e.Name+"` of the Go package "+w.lib.Path+".", "A value without a constant here is one that the library knows and this crate does not.")
-	if text {
-		w.line("#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]")
-		w.line("pub struct " + name + "(pub ::std::borrow::Cow<'static, str>);")
-	} else {
-		w.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]")
-		w.line("pub struct " + name + "(pub i64);")
+	copies, of, value, rest := " Copy,", "i64", "%s", ""
+	if e.Kind == face.KindString {
+		copies, of, value = "", "::std::borrow::Cow<'static, str>", "::std::borrow::Cow::Borrowed(%s)"
+		rest = "\n    /// Returns the text.\n    pub fn as_str(&self) -> &str {\n        &self.0\n    }\n"
 	}
-	w.line("")
-	w.line("impl " + name + " {")
+	w.p("#[derive(Clone,%s Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]\npub struct %s(pub %s);\n\nimpl %[2]s {\n", copies, name, of)
 	for i, m := range e.Members {
 		w.comment("    ", "///", m.Doc, "`"+m.GoName+"` in Go.")
-		value := m.Value.Text
-		if text {
-			value = "::std::borrow::Cow::Borrowed(" + quoted(m.Value.Text) + ")"
+		text := m.Value.Text
+		if e.Kind == face.KindString {
+			text = quoted(text)
 		}
-		w.line("    pub const " + names[i] + ": Self = Self(" + value + ");")
+		w.p("    pub const %s: Self = Self("+value+");\n", names[i], text)
 	}
-	if text {
-		w.line("")
-		w.line("    /// Returns the text.")
-		w.line("    pub fn as_str(&self) -> &str {")
-		w.line("        &self.0")
-		w.line("    }")
-	}
-	w.line("}")
-	w.line("")
-	if text {
-		w.line("library::text_enum!(" + name + ");")
-		w.line("")
+	w.p("%s}\n\n", rest)
+	if e.Kind == face.KindString {
+		w.p("library::text_enum!(%s);\n\n", name)
 	}
 }
 
@@ -63,36 +49,10 @@ func fieldsOf(fields []face.Field) []string {
 // fieldType returns the type of a field of a record, in a box if the record would hold
 // itself.
 func (w *writer) fieldType(of *face.Record, t *face.Type) string {
-	if t.Kind == face.KindOptional && of != nil && holds(t, of, map[*face.Record]bool{}) {
+	if t.Kind == face.KindOptional && of != nil && w.records.Hold(t, of) {
 		return optionOf + "<::std::boxed::Box<" + w.value(t.Elems[0]) + ">>"
 	}
 	return w.value(t)
-}
-
-// holds reports whether a value of type t holds one of r in itself.
-func holds(t *face.Type, r *face.Record, seen map[*face.Record]bool) bool {
-	switch t.Kind {
-	case face.KindOptional, face.KindTuple:
-		for _, e := range t.Elems {
-			if holds(e, r, seen) {
-				return true
-			}
-		}
-	case face.KindRecord:
-		if t.Record == r {
-			return true
-		}
-		if seen[t.Record] {
-			return false
-		}
-		seen[t.Record] = true
-		for _, f := range t.Record.Fields {
-			if holds(f.Type, r, seen) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // shows reports whether values of t implement Debug. Those of the crate's containers always do.
@@ -104,21 +64,16 @@ func shows(t *face.Type) bool {
 // structure writes a struct with public fields, and a function new.
 func (w *writer) structure(name string, of *face.Record, fields []face.Field) {
 	names := fieldsOf(fields)
-	debug := true
-	for _, f := range fields {
-		debug = debug && shows(f.Type)
+	derived, rest := "Clone, Debug", ""
+	if slices.ContainsFunc(fields, func(f face.Field) bool { return !shows(f.Type) }) {
+		derived, rest = "Clone", "library::plain_debug!("+name+");\n\n"
 	}
-	if debug {
-		w.line("#[derive(Clone, Debug)]")
-	} else {
-		w.line("#[derive(Clone)]")
-	}
-	w.line("pub struct " + name + " {")
+	w.p("#[derive(%s)]\npub struct %s {\n", derived, name)
 	var params, values []string
 	for i, f := range fields {
 		typ := w.fieldType(of, f.Type)
 		w.comment("    ", "///", f.Doc, "The field `"+f.Name+"`.")
-		w.line("    pub " + names[i] + ": " + typ + ",")
+		w.p("    pub %s: %s,\n", names[i], typ)
 		if f.Default != nil {
 			values = append(values, names[i]+": "+w.literal(f.Default, f.Type))
 		} else {
@@ -126,51 +81,31 @@ func (w *writer) structure(name string, of *face.Record, fields []face.Field) {
 			values = append(values, names[i])
 		}
 	}
-	w.line("}")
-	w.line("")
-	if !debug {
-		w.line("library::plain_debug!(" + name + ");")
-		w.line("")
-	}
-	w.line("impl " + name + " {")
-	w.line("    /// Makes one with the defaults of the fields that have one.")
-	w.line("    pub fn new(" + joined(params) + ") -> Self {")
-	w.line("        Self { " + joined(values) + " }")
-	w.line("    }")
-	w.line("")
+	w.p("}\n\n%simpl %s {\n    /// Makes one with the defaults of the fields that have one.\n", rest, name)
+	w.p("    pub fn new(%s) -> Self {\n        Self { %s }\n    }\n\n", joined(params), joined(values))
 	w.conversions(of, fields, names)
-	w.line("}")
-	w.line("")
+	w.p("}\n\n")
 }
 
 // conversions writes the functions of a struct that make it of an Any, and an Any of it.
 func (w *writer) conversions(of *face.Record, fields []face.Field, names []string) {
-	w.line("    #[allow(dead_code)]")
-	w.line(fmt.Sprintf("    pub(crate) fn from_any(x: &%s) -> %s<Self> {", anyType, result))
-	w.line("        let fields = library::fields(x)?;")
-	w.line("        " + okValue + "(Self {")
+	w.p("    #[allow(dead_code)]\n    pub(crate) fn from_any(x: &%s) -> %s<Self> {\n        let fields = library::fields(x)?;\n        %s(Self {\n", anyType, result, okValue)
 	for i, f := range fields {
 		expr := w.from(f.Type, "&library::field(&fields, "+quoted(f.Name)+")?") + "?"
 		if w.fieldType(of, f.Type) != w.value(f.Type) {
 			expr += ".map(::std::boxed::Box::new)"
 		}
-		w.line("            " + names[i] + ": " + expr + ",")
+		w.p("            %s: %s,\n", names[i], expr)
 	}
-	w.line("        })")
-	w.line("    }")
-	w.line("")
-	w.line("    #[allow(dead_code)]")
-	w.line(fmt.Sprintf("    pub(crate) fn to_any(&self) -> %s<%s> {", result, anyType))
-	w.line("        " + okValue + "(library::record(::std::vec![")
+	w.p("        })\n    }\n\n    #[allow(dead_code)]\n    pub(crate) fn to_any(&self) -> %s<%s> {\n        %s(library::record(::std::vec![\n", result, anyType, okValue)
 	for i, f := range fields {
 		expr := w.to(f.Type, "&self."+names[i])
 		if w.fieldType(of, f.Type) != w.value(f.Type) {
-			expr = "library::optional(self." + names[i] + ".as_deref(), |x| " + ok(w.to(f.Type.Elems[0], "x")) + ")?"
+			expr = "library::optional(self." + names[i] + ".as_deref(), " + w.maker(f.Type.Elems[0], "x") + ")?"
 		}
-		w.line("            (" + quoted(f.Name) + ", " + expr + "),")
+		w.p("            (%s, %s),\n", quoted(f.Name), expr)
 	}
-	w.line("        ]))")
-	w.line("    }")
+	w.p("        ]))\n    }\n")
 }
 
 func joined(list []string) string { return strings.Join(list, ", ") }
@@ -187,6 +122,5 @@ func (w *writer) errorType(e *face.Error) {
 	w.comment("", "///", e.Doc, "The error `"+e.Name+"` of Go.",
 		"Its kind is `"+e.Kind+"`. `"+name+"::try_from(&error)` takes it from an error, and `?` returns it as one.")
 	w.structure(name, nil, e.Fields)
-	w.line("library::error_type!(" + name + ", " + quoted(e.Kind) + ");")
-	w.line("")
+	w.p("library::error_type!(%s, %s);\n\n", name, quoted(e.Kind))
 }
