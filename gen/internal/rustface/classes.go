@@ -6,38 +6,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
-// members are the names of what a class has.
-type members struct {
-	fields, setters, properties, methods, async []string
-
-	create string
-}
-
-// memberNames gives out the names in a class. A constructor is called new; then methods,
-// properties and fields keep their names, and setters take what is left.
-func memberNames(c *face.Class, creates bool) members {
-	var m members
-	s := newScope()
-	if creates {
-		m.create = s.take("new")
-	}
-	names := func(list []*face.Function) []string {
-		var names []string
-		for _, f := range list {
-			names = append(names, f.Name)
-		}
-		return s.takeAll(names, snake)
-	}
-	m.methods, m.properties = names(c.Methods), names(c.Properties)
-	m.async = asyncNames(s, c.Methods, m.methods)
-	var fields, setters []string
-	for _, f := range c.Fields {
-		fields, setters = append(fields, f.Name), append(setters, "set_"+f.Name)
-	}
-	m.fields, m.setters = s.takeAll(fields, snake), s.takeAll(setters, snake)
-	return m
-}
-
 // class writes an object type.
 func (w *writer) class(c *face.Class) {
 	name := w.names[c]
@@ -55,33 +23,33 @@ func (w *writer) class(c *face.Class) {
 	for p := c.Parent; p != nil; p = p.Parent {
 		w.p("library::derived!(%s, %s);\n", name, w.names[p])
 	}
-	creates := c.Constructor != nil || !c.Opaque
-	m := memberNames(c, creates)
 	w.p("\nimpl %s {\n", name)
+	// A constructor is called new; then methods, properties and fields keep their names, and setters take what is left.
+	s := newScope()
+	if c.Constructor != nil || !c.Opaque {
+		s.take("new")
+	}
+	w.claim(s, slices.Concat(c.Methods, c.Properties), c.Methods)
+	var setters []string
+	for _, f := range c.Fields {
+		setters = append(setters, "set_"+f.Name)
+	}
+	fields, setters := fieldsOf(s, c.Fields), s.takeAll(setters, snake)
 	switch {
 	case c.Constructor != nil:
-		w.function(c.Constructor, form{
-			indent: "    ", name: m.create, options: w.optionNames[c.Constructor], class: c,
-			kind: "library::Method", static: w.method(c, "__ffi_init__"),
-		})
-	case creates:
-		w.construct(c, m.create)
+		w.names[c.Constructor] = "new"
+		w.function(c.Constructor, c)
+	case !c.Opaque:
+		w.construct(c)
 	}
 	for i, f := range c.Fields {
-		w.field(c, f, m.fields[i], m.setters[i])
+		w.field(c, f, fields[i], setters[i])
 	}
-	for i, f := range c.Properties {
-		w.function(f, form{indent: "    ", name: m.properties[i], receiver: "&self", kind: "library::Method", static: w.method(c, f.Name)})
-	}
-	for i, f := range c.Methods {
-		at := form{indent: "    ", name: m.methods[i], options: w.optionNames[f], receiver: "&self", kind: "library::Method", static: w.method(c, f.Name)}
-		if f.Context && !f.Packed {
-			at.start, at.async = c.Key+"."+f.Name, m.async[i]
-		}
-		w.function(f, at)
+	for _, f := range slices.Concat(c.Properties, c.Methods) {
+		w.function(f, c)
 	}
 	w.end()
-	w.traits(c, m)
+	w.traits(c)
 }
 
 // depth returns how many types c derives from. A parent of another library counts as a
@@ -97,7 +65,7 @@ func depth(c *face.Class) int {
 }
 
 func (w *writer) method(c *face.Class, name string) string {
-	return "library::Method::new(" + quoted(c.Key) + ", " + quoted(name) + ")"
+	return "FUNCTION: library::Method = library::Method::new(" + quoted(c.Key) + ", " + quoted(name) + ")"
 }
 
 // field writes the functions that read and write a field.
@@ -114,7 +82,7 @@ func (w *writer) field(c *face.Class, f face.Field, get, set string) {
 }
 
 // construct writes the constructor of a class whose fields are the parameters.
-func (w *writer) construct(c *face.Class, name string) {
+func (w *writer) construct(c *face.Class) {
 	names, fields := newScope(), newScope()
 	options := w.optionNames[c]
 	var params, pairs []string
@@ -123,7 +91,7 @@ func (w *writer) construct(c *face.Class, name string) {
 		variable = names.take("options")
 	}
 	for _, f := range c.Init() {
-		if f.HasDefault || f.Default != nil {
+		if f.HasDefault {
 			field := fields.take(snake(f.Name))
 			expr := "::std::option::Option::Some(" + w.to(f.Type, "&"+variable+"."+field) + ")"
 			if f.Default == nil {
@@ -141,7 +109,7 @@ func (w *writer) construct(c *face.Class, name string) {
 		params = append(params, variable+": "+options)
 	}
 	w.p("    /// Makes an object. Its parameters are the fields.\n")
-	w.body("    ", name, joined(params), "Self", "FUNCTION: library::Method = "+w.method(c, "__ffi_init__"),
+	w.body("    ", "new", joined(params), "Self", w.method(c, "__ffi_init__"),
 		"let result = library::construct(FUNCTION.get()?, ::std::vec!["+joined(pairs)+"])?;", "library::get::<Self>(&result)")
 }
 
@@ -150,7 +118,7 @@ func (w *writer) classOptions(c *face.Class) []option {
 	fields := newScope()
 	var list []option
 	for _, f := range c.Init() {
-		if f.HasDefault || f.Default != nil {
+		if f.HasDefault {
 			list = append(list, option{name: fields.take(snake(f.Name)), doc: f.Doc, typ: f.Type, value: f.Default})
 		}
 	}
@@ -158,24 +126,18 @@ func (w *writer) classOptions(c *face.Class) []option {
 }
 
 // traits writes what Rust has traits for.
-func (w *writer) traits(c *face.Class, m members) {
+func (w *writer) traits(c *face.Class) {
 	name := w.names[c]
-	method := func(f *face.Function) string {
-		if i := slices.Index(c.Methods, f); i >= 0 {
-			return m.methods[i]
-		}
-		return ""
-	}
 	before := w.text.Len()
 	macro := func(has bool, name string, args ...string) {
 		if has {
 			w.p("library::%s!(%s);\n", name, joined(args))
 		}
 	}
-	macro(c.String != nil, "display", name, method(c.String))
-	macro(c.Close != nil, "close", name, method(c.Close))
+	macro(c.String != nil, "display", name, w.names[c.String])
+	macro(c.Close != nil, "close", name, w.names[c.Close])
 	if c.All != nil {
-		macro(true, "iterate", name, method(c.All), w.value(c.All.Results[0].Type.Elems[0]))
+		macro(true, "iterate", name, w.names[c.All], w.value(c.All.Results[0].Type.Elems[0]))
 	}
 	macro(c.Equal, "equal", name)
 	macro(c.Equal && c.Hash, "hash", name)

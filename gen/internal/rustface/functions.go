@@ -7,27 +7,12 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
-// form says where a function stands.
-type form struct {
-	indent string
-	// name is the name in Rust, and options that of the struct of its defaults.
-	name, options string
-	// static declares the function that is called, such as library::Func::new("add").
-	kind, static string
-	// start is the name for the asynchronous form, and async its name in Rust.
-	start, async string
-	// receiver is "&self" for a method.
-	receiver string
-	// class is set for a constructor, whose result is Self.
-	class *face.Class
-}
-
 // call is a function with its parameters in the forms of Rust.
 type call struct {
 	generics []string // the parameters, "name: type"
 	args     []string // expressions that make an Any
 	rest     string   // an expression that makes a Vec of the variadic arguments
-	defaults []option
+	defaults []option // in the struct options
 }
 
 // prepare finds the forms of the parameters of f.
@@ -38,21 +23,16 @@ func (w *writer) prepare(f *face.Function, receiver string) call {
 		c.generics = append(c.generics, receiver)
 		c.args = append(c.args, "library::shared(self)")
 	}
-	fields := newScope() // of the struct of options
-	options := ""
-	for _, p := range f.Params {
-		if p.Default != nil && !p.Variadic {
-			if options == "" {
-				options = names.take("options")
-			}
-		}
+	fields, options := newScope(), "" // of the struct of options
+	if w.optionNames[f] != "" {
+		options = names.take("options")
 	}
 	for _, p := range f.Params {
 		switch {
 		case p.Default != nil && !p.Variadic:
 			o := option{name: fields.take(snake(p.Name)), typ: p.Type, value: p.Default}
 			if len(c.defaults) == 0 {
-				c.generics = append(c.generics, options+": OPTIONS")
+				c.generics = append(c.generics, options+": "+w.optionNames[f])
 			}
 			c.defaults = append(c.defaults, o)
 			c.args = append(c.args, w.to(p.Type, "&"+options+"."+o.name))
@@ -70,24 +50,38 @@ func (w *writer) prepare(f *face.Function, receiver string) call {
 	return c
 }
 
-// function writes f.
-func (w *writer) function(f *face.Function, at form) {
-	c := w.prepare(f, at.receiver)
-	if f.Packed {
-		c.generics = append(c.generics, "args: &[::tvm_ffi::AnyView<'_>]")
+// optionsOf writes the struct of the defaults of f, if it has some. of says what f is.
+func (w *writer) optionsOf(f *face.Function, of string) {
+	if name := w.optionNames[f]; name != "" {
+		w.options(name, of, w.prepare(f, "").defaults)
 	}
+}
+
+// function writes f, which belongs to c if that is not nil.
+func (w *writer) function(f *face.Function, c *face.Class) {
+	indent, receiver, static, start := "", "", "FUNCTION: library::Func = library::Func::new("+quoted(f.Symbol)+")", f.Name
 	typ, expr := w.value(f.Result()), w.from(f.Result(), "&result")
-	if at.class != nil {
+	switch {
+	case c == nil:
+	case f == c.Constructor:
+		indent, static = "    ", w.method(c, "__ffi_init__")
 		typ, expr = "Self", "library::get::<Self>(&result)"
+	default:
+		indent, receiver, static, start = "    ", "&self", w.method(c, f.Name), c.Key+"."+f.Name
 	}
-	w.comment(at.indent, "///", f.Doc, w.otherwise(f), w.notes(f, c, at)...)
-	w.body(at.indent, at.name, params(c, at.options), typ, "FUNCTION: "+at.kind+" = "+at.static, "let result = "+c.invoke(f.Packed)+";", expr)
-	if at.async == "" {
+	k := w.prepare(f, receiver)
+	if f.Packed {
+		k.generics = append(k.generics, "args: &[::tvm_ffi::AnyView<'_>]")
+	}
+	otherwise, notes := "`"+f.GoName+"` of the Go package "+w.lib.Path+".", w.notes(f, k)
+	w.comment(indent, "///", f.Doc, otherwise, notes...)
+	w.body(indent, w.names[f], joined(k.generics), typ, static, "let result = "+k.invoke(f.Packed)+";", expr)
+	if w.async[f] == "" {
 		return
 	}
-	w.comment(at.indent, "///", f.Doc, w.otherwise(f), append(w.notes(f, c, at), "It returns at once. The result is a future, which can also be waited for and cancelled.")...)
-	start := "library::Async::start(FUNCTION.get()?, ::std::vec![" + joined(c.args) + "], " + cmp.Or(c.rest, "::std::vec::Vec::new()") + ", " + w.mapper(f.Result()) + ")"
-	w.body(at.indent, at.async, params(c, at.options), "library::Async<"+typ+">", "FUNCTION: library::Start = library::Start::new("+quoted(at.start)+")", start)
+	w.comment(indent, "///", f.Doc, otherwise, append(notes, "It returns at once. The result is a future, which can also be waited for and cancelled.")...)
+	w.body(indent, w.async[f], joined(k.generics), "library::Async<"+typ+">", "FUNCTION: library::Start = library::Start::new("+quoted(start)+")",
+		"library::Async::start(FUNCTION.get()?, ::std::vec!["+joined(k.args)+"], "+cmp.Or(k.rest, "::std::vec::Vec::new()")+", "+w.mapper(f.Result())+")")
 }
 
 // body writes a function with a static, which finds what the library has when it is used first.
@@ -97,10 +91,6 @@ func (w *writer) body(indent, name, params, typ, static string, lines ...string)
 		w.p("%s    %s\n", indent, line)
 	}
 	w.p("%s}\n\n", indent)
-}
-
-func params(c call, options string) string {
-	return strings.ReplaceAll(joined(c.generics), "OPTIONS", options)
 }
 
 // invoke returns the expression of a call.
@@ -116,13 +106,8 @@ func (c call) invoke(packed bool) string {
 	return "library::call(FUNCTION.get()?, [" + joined(c.args) + "])?"
 }
 
-// otherwise is the doc of a function without one.
-func (w *writer) otherwise(f *face.Function) string {
-	return "`" + f.GoName + "` of the Go package " + w.lib.Path + "."
-}
-
 // notes say what Rust shows differently.
-func (w *writer) notes(f *face.Function, c call, at form) []string {
+func (w *writer) notes(f *face.Function, c call) []string {
 	var notes, names []string
 	for _, r := range f.Results {
 		if r.Name != "" && len(f.Results) > 1 {
@@ -133,18 +118,24 @@ func (w *writer) notes(f *face.Function, c call, at form) []string {
 		notes = append(notes, "The results are "+strings.Join(names, ", ")+".")
 	}
 	if len(c.defaults) > 0 {
-		notes = append(notes, "The arguments in `"+at.options+"` have defaults.")
+		notes = append(notes, "The arguments in `"+w.optionNames[f]+"` have defaults.")
 	}
 	return notes
 }
 
-// asyncNames returns the names of the asynchronous forms of functions with these names.
-func asyncNames(s scope, list []*face.Function, names []string) []string {
-	async := make([]string, len(list))
+// claim names functions, and the asynchronous forms of those in waits that have one.
+func (w *writer) claim(s scope, list, waits []*face.Function) {
+	var names []string
+	for _, f := range list {
+		names = append(names, f.Name)
+	}
+	names = s.takeAll(names, snake)
 	for i, f := range list {
+		w.names[f] = names[i]
+	}
+	for _, f := range waits {
 		if f.Context && !f.Packed {
-			async[i] = s.take(strings.Trim(strings.TrimPrefix(names[i], "r#"), "_") + "_async")
+			w.async[f] = s.take(strings.Trim(strings.TrimPrefix(w.names[f], "r#"), "_") + "_async")
 		}
 	}
-	return async
 }

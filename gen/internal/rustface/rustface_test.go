@@ -110,7 +110,6 @@ func options(name string, color, mode *face.Enum) *face.Function {
 // TestKinds checks that each Kind has a type and both conversions.
 func TestKinds(t *testing.T) {
 	l := everything()
-	w := &writer{lib: l, names: map[any]string{}, optionNames: map[any]string{}, types: newScope()}
 	seen := map[face.Kind]bool{face.KindNone: true}
 	var note func(*face.Type)
 	note = func(t *face.Type) {
@@ -119,7 +118,7 @@ func TestKinds(t *testing.T) {
 			note(e)
 		}
 	}
-	w.lib.Each(note)
+	l.Each(note)
 	for k := range face.Kinds {
 		if !seen[k] {
 			t.Errorf("the library of the test has nothing of kind %d", k)

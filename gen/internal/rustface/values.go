@@ -37,13 +37,13 @@ func (w *writer) enum(e *face.Enum) {
 	}
 }
 
-// fieldsOf returns the names of fields of a struct.
-func fieldsOf(fields []face.Field) []string {
+// fieldsOf returns the names of fields in a scope.
+func fieldsOf(s scope, fields []face.Field) []string {
 	var names []string
 	for _, f := range fields {
 		names = append(names, f.Name)
 	}
-	return newScope().takeAll(names, snake)
+	return s.takeAll(names, snake)
 }
 
 // fieldType returns the type of a field of a record, in a box if the record would hold
@@ -63,7 +63,7 @@ func shows(t *face.Type) bool {
 
 // structure writes a struct with public fields, and a function new.
 func (w *writer) structure(name string, of *face.Record, fields []face.Field) {
-	names := fieldsOf(fields)
+	names := fieldsOf(newScope(), fields)
 	derived, rest := "Clone, Debug", ""
 	if slices.ContainsFunc(fields, func(f face.Field) bool { return !shows(f.Type) }) {
 		derived, rest = "Clone", "library::plain_debug!("+name+");\n\n"
