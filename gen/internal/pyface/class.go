@@ -20,17 +20,19 @@ type classWriter struct {
 	used face.Scope
 	// members are the names of the methods and properties in Python.
 	members map[string]string
-	// targets are the variables of the functions of the library, by the name of the member.
-	targets, setters map[string]string
-	order, fields    []string
-	called           []string // statements
+	// made has what is written before the class for *face.Function and *face.Field.
+	made  map[any]made
+	after []string // statements behind the class
 }
+
+// made is the variable of a function of the library, or those that read and write a field, and the converter of a result.
+type made struct{ convert, target, setter string }
 
 // class writes a class of objects.
 func (w *writer) class(class *face.Class) {
-	c := &classWriter{writer: w, Class: class, name: w.names[class], used: face.NewScope(inClass, reserved...), members: map[string]string{}, targets: map[string]string{}, setters: map[string]string{}}
+	c := &classWriter{writer: w, Class: class, name: w.names[class], used: face.NewScope(inClass, reserved...), members: map[string]string{}, made: map[any]made{}}
 	w.export(c.name)
-	converters := c.prepare()
+	c.prepare()
 	base, stubBase := private+".Object, metaclass="+private+".Meta", w.tvm("Object")
 	switch {
 	case c.Parent != nil:
@@ -44,64 +46,55 @@ func (w *writer) class(class *face.Class) {
 	params := c.constructor()
 	doc := cmp.Or(w.text(c.Doc, c.Name, c.name), c.name+" is the Go type "+c.Name+".")
 	w.pyf("%s\n    __slots__ = ()\n", docstring("    ", doc+parameterDocs(params)))
-	aliases := c.attributes(converters)
+	aliases := c.attributes()
 	c.init(params)
 	for _, f := range c.Properties {
-		c.member(f, converters[f], true)
+		c.member(f, true)
 	}
 	for _, f := range c.Methods {
-		c.member(f, converters[f], false)
+		c.member(f, false)
 	}
 	c.special()
 	c.connect(aliases)
 }
 
 // prepare chooses the variables and the converters of the members.
-func (c *classWriter) prepare() map[any]string {
-	converters := map[any]string{}
+func (c *classWriter) prepare() {
 	for _, f := range slices.Concat(c.Properties, c.Methods) {
-		converters[f] = c.resultConverter(f)
-		c.targets[f.Name] = c.fresh(c.Name + "_" + f.Name)
-		c.order = append(c.order, f.Name)
+		c.made[f] = made{c.resultConverter(f), c.fresh(c.Name + "_" + f.Name), ""}
 	}
 	for i := range c.Fields {
-		f := &c.Fields[i]
-		if t := f.Type; t.Kind == face.KindEnum || t.Kind == face.KindOptional && t.Elems[0].Kind == face.KindEnum {
-			converters[f] = c.converter(t)
-			c.targets[f.Name] = c.fresh(c.Name + "_" + f.Name)
-			c.setters[f.Name] = c.fresh(c.Name + "_set_" + f.Name)
+		if f := &c.Fields[i]; f.Type.Bare().Kind == face.KindEnum {
+			c.made[f] = made{c.converter(f.Type), c.fresh(c.Name + "_" + f.Name), c.fresh(c.Name + "_set_" + f.Name)}
 		}
 	}
-	return converters
 }
 
 // attributes writes the fields. tvm_ffi makes properties of most of them; those with enums
 // need conversions. It returns the fields with another name in Python.
-func (c *classWriter) attributes(converters map[any]string) (aliases [][2]string) {
+func (c *classWriter) attributes() (aliases [][2]string) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
 		name := c.used.Claim(f.Name)
-		convert := converters[f]
-		if convert == "" && name != f.Name {
+		m := c.made[f]
+		if m.convert == "" && name != f.Name {
 			aliases = append(aliases, [2]string{f.Name, name})
 		}
-		if convert == "" && !f.ReadOnly && !c.Frozen {
-			c.pyif("    %s: %s\n", name, c.typeText(f.Type, raw))
+		changes, result := !f.ReadOnly && !c.Frozen, c.typeText(f.Type, raw)
+		if m.convert == "" && changes {
+			c.pyif("    %s: %s\n", name, result)
 			continue
 		}
-		result := c.typeText(f.Type, raw)
-		if convert != "" {
+		if m.convert != "" {
 			result = c.out(f.Type)
 		}
 		c.pyif("    @%s\n    def %s(self) -> %s: ...\n", c.builtin("property"), name, result)
-		if convert == "" {
+		if m.convert == "" {
 			continue
 		}
-		c.fields = append(c.fields, f.Name)
-		c.pyf("\n    @%s.property\n    def %s(self) -> %s:\n%s        return %s(%s(self))\n",
-			private, name, result, docstring("        ", f.Doc), convert, c.targets[f.Name])
-		if !f.ReadOnly && !c.Frozen {
-			c.pyf("\n    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None:\n        %[3]s(self, value)\n", name, c.in(f.Type), c.setters[f.Name])
+		c.pyf("\n    @%s.property\n    def %s(self) -> %s:\n%s        return %s(%s(self))\n", private, name, result, docstring("        ", f.Doc), m.convert, m.target)
+		if changes {
+			c.pyf("\n    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None:\n        %[3]s(self, value)\n", name, c.in(f.Type), m.setter)
 			c.pyif("    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None: ...\n", name, c.in(f.Type))
 		}
 	}
@@ -114,15 +107,20 @@ func (c *classWriter) constructor() []parameter {
 	if c.Constructor != nil {
 		return c.parameters(c.Constructor, true)
 	}
-	used := face.NewScope(inClass, "self")
+	params := c.writer.fields(c.Init(), face.NewScope(inClass, "self"))
+	slices.SortStableFunc(params, func(a, b parameter) int { return a.place() - b.place() })
+	return params
+}
+
+// fields returns the parameters for fields.
+func (w *writer) fields(fields []face.Field, used face.Scope) []parameter {
 	var params []parameter
-	for _, f := range c.Init() {
+	for _, f := range fields {
 		params = append(params, parameter{
 			Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: used.Claim(f.Name),
 			key: f.Name, doc: f.Doc, kwOnly: f.KwOnly, unknown: f.HasDefault && f.Default == nil,
 		})
 	}
-	slices.SortStableFunc(params, func(a, b parameter) int { return a.place() - b.place() })
 	return params
 }
 
@@ -150,7 +148,7 @@ func (c *classWriter) init(params []parameter) {
 		object = "-"
 	}
 	if args := forC(object, params, c.Constructor == nil); args != "" && (c.Constructor == nil || !c.Constructor.Context) {
-		c.called = append(c.called, fmt.Sprintf("%s_face.constructor(%s, %s)\n", private, c.name, args))
+		c.after = append(c.after, fmt.Sprintf("%s_face.constructor(%s, %s)\n", private, c.name, args))
 	}
 	call := "self.__ffi_init__("
 	if slices.ContainsFunc(params, func(p parameter) bool { return p.unknown }) {
@@ -191,8 +189,9 @@ func (c *classWriter) init(params []parameter) {
 }
 
 // member writes a method or a property.
-func (c *classWriter) member(f *face.Function, convert string, property bool) {
-	d := def{indent: "    ", method: true, call: c.targets[f.Name] + "(%s)", convert: convert}
+func (c *classWriter) member(f *face.Function, property bool) {
+	m := c.made[f]
+	d := def{indent: "    ", method: true, call: m.target + "(%s)", convert: m.convert}
 	d.name = c.used.Claim(f.Name)
 	d.label = c.name + "." + d.name
 	c.members[f.Name] = d.name
@@ -203,8 +202,8 @@ func (c *classWriter) member(f *face.Function, convert string, property bool) {
 		d.decorator, d.stubDecorator = "@"+private+".property", "@"+c.builtin("property")
 	}
 	c.def(f, d)
-	if args := c.argsInC(f, true, convert); args != "" {
-		c.called = append(c.called, fmt.Sprintf("%s_face.method(%s, %s, %s, %s)\n", private, c.name, quote(d.name), c.targets[f.Name], args))
+	if args := c.argsInC(f, true, m.convert); args != "" {
+		c.after = append(c.after, fmt.Sprintf("%s_face.method(%s, %s, %s, %s)\n", private, c.name, quote(d.name), m.target, args))
 	}
 	if f.Context && !property {
 		d.name = c.used.Claim(d.name + "_async")
@@ -252,29 +251,29 @@ func (c *classWriter) special() {
 		define("__exit__", "self, *exc: "+object, "None", "self."+inClass(c.Close.Name)+"()")
 	}
 	c.pyf("\n")
-	compared := "(self, other: " + object + ") -> " + boolean
+	compared, hash := "(self, other: "+object+") -> "+boolean, "(self) -> "+c.builtin("int")
 	switch {
 	case c.Equal || c.Compare:
 		set("__eq__", "equal", compared)
 		set("__ne__", "not_equal", compared)
-		if c.Hash {
-			set("__hash__", "hash_value", "(self) -> "+c.builtin("int"))
-		} else {
+		if !c.Hash {
 			c.pyf("    __hash__ = None\n")
 			c.pyif("    __hash__: %s[None]  # type: ignore[assignment]\n", c.ref("typing", "ClassVar"))
 		}
 	case c.Structural:
 		set("__eq__", "structural_equal", compared)
 		set("__ne__", "not_equal", compared)
-		set("__hash__", "structural_hash", "(self) -> "+c.builtin("int"))
-	case c.Hash:
-		set("__hash__", "hash_value", "(self) -> "+c.builtin("int"))
+		set("__hash__", "structural_hash", hash)
+	}
+	if c.Hash && (c.Equal || c.Compare || !c.Structural) {
+		set("__hash__", "hash_value", hash)
 	}
 	if c.Compare {
 		ordered := "(self, other: " + c.name + ") -> " + boolean
-		for _, names := range [][2]string{{"__lt__", "less"}, {"__le__", "less_equal"}, {"__gt__", "greater"}, {"__ge__", "greater_equal"}} {
-			set(names[0], names[1], ordered)
-		}
+		set("__lt__", "less", ordered)
+		set("__le__", "less_equal", ordered)
+		set("__gt__", "greater", ordered)
+		set("__ge__", "greater_equal", ordered)
 	}
 	if c.Opaque {
 		set("__reduce_ex__", "not_copied", "")
@@ -288,27 +287,29 @@ func (c *classWriter) special() {
 
 // connect writes what needs the finished class.
 func (c *classWriter) connect(aliases [][2]string) {
-	if len(c.order) > 0 {
-		c.pyf("\n\n%s\n", c.assignment("members", c.order, func(name string) string { return c.targets[name] }))
-	} else if len(c.called) > 0 {
+	var targets, names, setters, fields []string
+	for _, f := range slices.Concat(c.Properties, c.Methods) {
+		targets, names = append(targets, c.made[f].target), append(names, quote(f.Name))
+	}
+	for i := range c.Fields {
+		if m, ok := c.made[&c.Fields[i]]; ok {
+			setters, fields = append(setters, m.target, m.setter), append(fields, quote(c.Fields[i].Name))
+		}
+	}
+	assign := func(helper string, variables, names []string) {
+		if len(names) > 0 {
+			c.pyf("\n[%s] = %s.%s(%s, %s)\n", strings.Join(variables, ", "), private, helper, c.name, strings.Join(names, ", "))
+		}
+	}
+	if len(names) > 0 {
+		c.pyf("\n")
+	} else if len(c.after) > 0 {
 		c.pyf("\n\n")
 	}
-	for _, line := range c.called {
-		c.pyf("%s", line)
-	}
-	if len(c.fields) > 0 {
-		c.pyf("\n%s\n", c.assignment("fields", c.fields, func(name string) string { return c.targets[name] + ", " + c.setters[name] }))
-	}
+	assign("members", targets, names)
+	c.pyf("%s", strings.Join(c.after, ""))
+	assign("fields", setters, fields)
 	for _, a := range aliases {
 		c.pyf("\n%s.alias(%s, %s, %s)\n", private, c.name, quote(a[0]), quote(a[1]))
 	}
-}
-
-func (c *classWriter) assignment(helper string, names []string, variable func(string) string) string {
-	var left, right []string
-	for _, name := range names {
-		left = append(left, variable(name))
-		right = append(right, quote(name))
-	}
-	return fmt.Sprintf("[%s] = %s.%s(%s, %s)", strings.Join(left, ", "), private, helper, c.name, strings.Join(right, ", "))
 }

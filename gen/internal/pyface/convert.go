@@ -91,7 +91,7 @@ func flat(t *face.Type, outer []*face.Record) bool {
 
 // resultConverter returns the converter of the results of f, or "".
 func (w *writer) resultConverter(f *face.Function) string {
-	if name := w.resultClass(f); name != "" {
+	if name := w.tuples[f]; name != "" {
 		return w.pooled("to_named", append([]string{name}, w.convertersOf(f.Result().Elems)...)...)
 	}
 	return w.converter(f.Result())

@@ -3,7 +3,6 @@ package pyface
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -38,81 +37,71 @@ func (w *writer) enums() {
 	}
 }
 
+// keys are those of a record that it must have, or may have.
+type keys struct {
+	what   string
+	fields []face.Field
+	total  string // how the class says which
+}
+
 // typedDicts writes classes for the maps that stand for structs.
 func (w *writer) typedDicts() {
 	for _, r := range w.records {
 		name := w.names[r]
 		w.export(name)
+		required, optional := keys{what: "Required"}, keys{what: "Optional", total: ", total=False"}
 		var lines []string
+		awkward := false // some keys are not names of Python
 		for _, f := range r.Fields {
 			lines = append(lines, described(f.Name, f.Doc)...)
-		}
-		doc := cmp.Or(w.text(r.Doc, r.Name, name), name+" is a dict with the fields of the Go struct "+r.Name+".") + section("Keys", lines...)
-		var required, optional []face.Field
-		for _, f := range r.Fields {
-			if mayMiss(f) {
-				optional = append(optional, f)
+			awkward = awkward || inClass(f.Name) != f.Name
+			// A default is for constructors of classes: records need their fields, unless these are optional.
+			if f.Default != nil && f.Default.Kind == face.KindNone {
+				optional.fields = append(optional.fields, f)
 			} else {
-				required = append(required, f)
+				required.fields = append(required.fields, f)
 			}
 		}
-		awkward := slices.ContainsFunc(r.Fields, func(f face.Field) bool { return inClass(f.Name) != f.Name })
+		doc := cmp.Or(w.text(r.Doc, r.Name, name), name+" is a dict with the fields of the Go struct "+r.Name+".") + section("Keys", lines...)
 		switch {
 		case awkward:
-			w.record(name, doc, []string{w.part(r, "Required", required, true), w.part(r, "Optional", optional, false)}, nil, true)
-		case len(required) == 0:
-			w.record(name, doc, nil, optional, false)
-		case len(optional) == 0:
-			w.record(name, doc, nil, required, true)
+			w.record(name, doc, w.part(r, required)+", "+w.part(r, optional), keys{})
+		case len(required.fields) == 0:
+			w.record(name, doc, "", optional)
+		case len(optional.fields) == 0:
+			w.record(name, doc, "", required)
 		default:
-			base := w.fresh(r.Name + "Required")
-			w.record(base, "", nil, required, true)
-			w.record(name, doc, []string{base}, optional, false)
+			base := w.fresh(r.Name + required.what)
+			w.record(base, "", "", required)
+			w.record(name, doc, base, optional)
 		}
 	}
 }
 
-// mayMiss reports whether a record may lack a field. A default is for constructors of
-// classes: records need their fields, unless these are optional.
-func mayMiss(f face.Field) bool { return f.Default != nil && f.Default.Kind == face.KindNone }
-
-// record writes a class of dicts. Without bases, it is a TypedDict.
-func (w *writer) record(name, doc string, bases []string, fields []face.Field, total bool) {
-	base, stubBase := strings.Join(bases, ", "), strings.Join(bases, ", ")
-	if base == "" {
-		base, stubBase = private+".TypedDict", w.ref("typing", "TypedDict")
-	}
-	if !total {
-		base, stubBase = base+", total=False", stubBase+", total=False"
-	}
-	w.pyf("\n\nclass %s(%s):\n%s", name, base, docstring("    ", doc))
-	w.pyif("\nclass %s(%s):\n", name, stubBase)
-	if len(fields) == 0 {
+// record writes a class of dicts. Without a base, it is a TypedDict.
+func (w *writer) record(name, doc, base string, k keys) {
+	w.pyf("\n\nclass %s(%s%s):\n%s", name, cmp.Or(base, private+".TypedDict"), k.total, docstring("    ", doc))
+	w.pyif("\nclass %s(%s%s):\n", name, cmp.Or(base, w.ref("typing", "TypedDict")), k.total)
+	if len(k.fields) == 0 {
 		w.pyif("    pass\n")
-		if doc == "" {
-			w.pyf("    pass\n")
-		}
 		return
 	}
 	w.pyf("\n")
-	for _, f := range fields {
+	for _, f := range k.fields {
 		w.both("    %s: %s\n", f.Name, w.in(f.Type))
 	}
 }
 
-// part writes the keys of a record that are not names of Python as a class of its own.
-func (w *writer) part(r *face.Record, what string, fields []face.Field, total bool) string {
-	name := w.fresh(r.Name + what)
-	var keys []string
-	for _, f := range fields {
-		keys = append(keys, quote(f.Name)+": "+quote(w.in(f.Type)))
+// part writes keys that are not names of Python as a class of its own.
+func (w *writer) part(r *face.Record, k keys) string {
+	name := w.fresh(r.Name + k.what)
+	var items []string
+	for _, f := range k.fields {
+		items = append(items, quote(f.Name)+": "+quote(w.in(f.Type)))
 	}
-	rest := "{" + strings.Join(keys, ", ") + "}"
-	if !total {
-		rest += ", total=False"
-	}
-	w.pyf("\n%s = %s.TypedDict(%s, %s)\n", name, private, quote(name), rest)
-	w.pyif("\n%s = %s(%s, %s)\n", name, w.ref("typing", "TypedDict"), quote(name), rest)
+	rest := quote(name) + ", {" + strings.Join(items, ", ") + "}" + k.total
+	w.pyf("\n%s = %s.TypedDict(%s)\n", name, private, rest)
+	w.pyif("\n%s = %s(%s)\n", name, w.ref("typing", "TypedDict"), rest)
 	return name
 }
 
@@ -123,21 +112,14 @@ func (w *writer) errors() {
 		w.export(name)
 		base := cmp.Or(e.Base, "RuntimeError")
 		doc := cmp.Or(w.text(e.Doc, e.Name, name), name+" is the Go error type "+e.Name+".")
-		var fields, params, lines []string
-		for _, f := range e.Fields {
-			attribute := inClass(f.Name)
-			fields = append(fields, quote(attribute))
-			param := attribute + ": " + w.in(f.Type)
-			switch {
-			case f.Default != nil:
-				param += " = " + w.literal(*f.Default, f.Type, true)
-			case f.HasDefault:
-				param += " = ..."
-			}
-			params = append(params, param)
-			lines = append(lines, attribute+" : "+w.out(f.Type))
-			if f.Doc != "" {
-				lines = append(lines, "    "+f.Doc)
+		params := w.fields(e.Fields, face.NewScope(inClass))
+		var fields, lines []string
+		for i, p := range params {
+			params[i].kwOnly = true
+			fields = append(fields, quote(p.name))
+			lines = append(lines, p.name+" : "+w.out(p.Type))
+			if p.doc != "" {
+				lines = append(lines, "    "+p.doc)
 			}
 		}
 		if len(fields) == 1 {
@@ -147,13 +129,10 @@ func (w *writer) errors() {
 		w.pyf("\n    _kind = %s\n    _fields = (%s)\n", quote(e.Kind), strings.TrimRight(strings.Join(fields, ", "), " "))
 		w.pyf("\n\n%s_errors.register_error(%s, %s)\n", private, quote(e.Kind), name)
 		w.pyif("\nclass %s(%s):\n", name, w.builtin(base))
-		for _, f := range e.Fields {
-			w.pyif("    %s: %s\n", inClass(f.Name), w.out(f.Type))
+		for _, p := range params {
+			w.pyif("    %s: %s\n", p.name, w.out(p.Type))
 		}
-		text := fmt.Sprintf("self, message: %s | None = None, /", w.builtin("str"))
-		if len(params) > 0 {
-			text += ", *, " + strings.Join(params, ", ")
-		}
-		w.pyif("    def __init__(%s) -> None: ...\n", text)
+		signature := strings.TrimSuffix(fmt.Sprintf("self, message: %s | None = None, /, %s", w.builtin("str"), w.signature(params, false, true)), ", ")
+		w.pyif("    def __init__(%s) -> None: ...\n", signature)
 	}
 }

@@ -34,8 +34,8 @@ func docstring(indent, text string) string {
 	return indent + `"""` + strings.Join(lines, "\n") + end + "\n"
 }
 
-// link is a link of a Go doc comment to a declaration.
-var link = regexp.MustCompile(`\[\*?([\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*){0,2})\]`)
+// bracketed is a link of a Go doc comment to a declaration.
+var bracketed = regexp.MustCompile(`\[\*?([\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*){0,2})\]`)
 
 // text writes a doc comment of Go for readers of Python: names of Go that begin it or that it
 // links to become those of Python, and code is indented by spaces.
@@ -51,58 +51,31 @@ func (w *writer) text(doc, goName, name string) string {
 		case strings.HasPrefix(line, "# "):
 			lines[i] = line[2:] + "\n" + strings.Repeat("-", len(line)-2)
 		default:
-			lines[i] = link.ReplaceAllStringFunc(line, func(found string) string {
+			lines[i] = bracketed.ReplaceAllStringFunc(line, func(found string) string {
 				target := strings.Trim(found, "[]*")
-				return "``" + w.linked(target) + "``"
+				return "``" + cmp.Or(w.links[target], target) + "``"
 			})
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// linked returns the name of Python for a name of Go.
-func (w *writer) linked(name string) string {
-	owner, member, isMember := strings.Cut(name, ".")
+// link finds the names of Python for those of Go.
+func (w *writer) link() {
 	for _, c := range w.lib.Classes {
-		if c.Name != owner {
-			continue
-		}
-		if !isMember {
-			return w.names[c]
-		}
-		for _, m := range append(c.Methods[:len(c.Methods):len(c.Methods)], c.Properties...) {
-			if m.GoName == member {
-				return w.names[c] + "." + inClass(m.Name)
-			}
-		}
+		w.links[c.Name] = w.names[c]
 		for _, f := range c.Fields {
-			if f.GoName == member {
-				return w.names[c] + "." + inClass(f.Name)
-			}
+			w.links[c.Name+"."+f.GoName] = w.names[c] + "." + inClass(f.Name)
 		}
 	}
-	for _, f := range w.lib.Functions {
-		if f.GoName == name {
-			return w.names[f]
+	w.lib.EachFunction(func(c *face.Class, f *face.Function) {
+		switch {
+		case c == nil:
+			w.links[f.GoName] = w.names[f]
+		case f != c.Constructor:
+			w.links[c.Name+"."+f.GoName] = w.names[c] + "." + inClass(f.Name)
 		}
-	}
-	return name
-}
-
-// moduleDoc returns the doc of the module.
-func (w *writer) moduleDoc() string {
-	if w.lib.Doc == "" {
-		return "Functions and classes of the Go package " + w.lib.Path + "."
-	}
-	return w.text(w.lib.Doc, "", "")
-}
-
-// pythonName returns the name of a function in docs.
-func (w *writer) pythonName(f *face.Function) string {
-	if name := w.names[f]; name != "" {
-		return name
-	}
-	return inClass(f.Name)
+	})
 }
 
 // section writes a section in the style of numpydoc.

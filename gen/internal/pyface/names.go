@@ -1,6 +1,7 @@
 package pyface
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,7 +58,7 @@ func (w *writer) name() {
 			take(r.Name)
 		}
 		if f.Results[0].Name != "" {
-			w.named = append(w.named, namedTuple{f, module.Claim(w.names[c] + f.GoName + "Result"), f.Results})
+			w.tuples[f] = module.Claim(w.names[c] + f.GoName + "Result")
 		}
 	})
 	for _, f := range w.lib.Functions {
@@ -189,30 +190,21 @@ func value(v face.Value) string {
 	return quote(v.Text)
 }
 
-// resultClass returns the class of the results of f, or "".
-func (w *writer) resultClass(f *face.Function) string {
-	for _, n := range w.named {
-		if n.of == f {
-			return n.name
-		}
+// tuple writes the class of several results with names.
+func (w *writer) tuple(_ *face.Class, f *face.Function) {
+	name := w.tuples[f]
+	if name == "" {
+		return
 	}
-	return ""
-}
-
-// tuples writes the classes of several results.
-func (w *writer) tuples() {
-	for _, n := range w.named {
-		w.export(n.name)
-		w.py.WriteString("\n\nclass " + n.name + "(" + private + ".NamedTuple):\n")
-		w.pyi.WriteString("\nclass " + n.name + "(" + w.ref("typing", "NamedTuple") + "):\n")
-		w.py.WriteString(docstring("    ", fmt.Sprintf("The results of %s.", w.pythonName(n.of))) + "\n")
-		for i, name := range resultNames(n.results) {
-			ignore := ""
-			if name == "count" || name == "index" {
-				ignore = "  # type: ignore[assignment]"
-			}
-			w.both("    %s: %s%s\n", name, w.out(n.results[i].Type), ignore)
+	w.export(name)
+	w.pyf("\n\nclass %s(%s.NamedTuple):\n    \"\"\"The results of %s.\"\"\"\n\n", name, private, cmp.Or(w.names[f], inClass(f.Name)))
+	w.pyif("\nclass %s(%s):\n", name, w.ref("typing", "NamedTuple"))
+	for i, field := range resultNames(f.Results) {
+		ignore := ""
+		if field == "count" || field == "index" {
+			ignore = "  # type: ignore[assignment]"
 		}
+		w.both("    %s: %s%s\n", field, w.out(f.Results[i].Type), ignore)
 	}
 }
 

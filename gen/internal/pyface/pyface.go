@@ -3,6 +3,7 @@
 package pyface
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -38,7 +39,7 @@ func Write(l *face.Library, c Config) []face.File {
 	w := newWriter(l, c)
 	w.enums()
 	w.typedDicts()
-	w.tuples()
+	w.lib.EachFunction(w.tuple)
 	w.errors()
 	for _, class := range l.Classes {
 		w.class(class)
@@ -90,7 +91,9 @@ type writer struct {
 	dlpack, functions bool
 	// records stand for structs, those first that others contain.
 	records []*face.Record
-	named   []namedTuple
+	// tuples are the classes of several results with names.
+	tuples map[*face.Function]string
+	links  map[string]string // in docs
 	// converters are functions that convert results, by their text.
 	converters map[string]string
 	converted  map[*face.Record]string
@@ -99,20 +102,15 @@ type writer struct {
 	all        []string
 }
 
-// namedTuple is the class of several results with names.
-type namedTuple struct {
-	of      *face.Function
-	name    string
-	results []face.Result
-}
-
 func newWriter(l *face.Library, c Config) *writer {
 	w := &writer{
 		lib: l, c: c, async: map[*face.Function]string{}, taken: map[string]bool{}, used: face.NewScope(func(name string) string { return private + name }),
+		tuples: map[*face.Function]string{}, links: map[string]string{},
 		imports: map[string]map[string]bool{}, py: &strings.Builder{}, converters: map[string]string{}, converted: map[*face.Record]string{},
 	}
 	w.records = l.Records().List
 	w.name()
+	w.link()
 	w.used.Claim("_checking")
 	w.used.Claim("_errors")
 	w.used.Claim("_face")
@@ -122,7 +120,7 @@ func newWriter(l *face.Library, c Config) *writer {
 // module returns __init__.py.
 func (w *writer) module() string {
 	var b strings.Builder
-	b.WriteString(docstring("", w.moduleDoc()))
+	b.WriteString(docstring("", cmp.Or(w.text(w.lib.Doc, "", ""), "Functions and classes of the Go package "+w.lib.Path+".")))
 	b.WriteString("\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING as " + private + "_checking\n\n")
 	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _face as %[1]s_face, _tvmffi as %[1]s\n\n", private)
 	if imports := w.importLines("    "); imports != "" {

@@ -183,5 +183,5 @@ func (w *writer) enumType(e *face.Enum) string {
 
 // results writes the result of f.
 func (w *writer) results(f *face.Function) string {
-	return cmp.Or(w.resultClass(f), w.out(f.Result()))
+	return cmp.Or(w.tuples[f], w.out(f.Result()))
 }
