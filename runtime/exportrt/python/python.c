@@ -310,6 +310,12 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
   v->size = 0;
   v->integer = 0;
   v->type = NONE;
+  if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
+    v->object = handle(o);
+    v->type = v->object->type;
+    tvm.TVMFFIObjectIncRef(v->object);
+    return 1;
+  }
   if (o->type == py.PyLong_Type) {
     int overflow;
     v->type = INT;
@@ -349,12 +355,6 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
     return 0;
   }
   if (o == py._Py_NoneStruct) return 1;
-  if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
-    v->object = handle(o);
-    v->type = v->object->type;
-    tvm.TVMFFIObjectIncRef(v->object);
-    return 1;
-  }
   int list = o->type == py.PyList_Type, dict = o->type == py.PyDict_Type;
   if (!list && !dict && o->type != py.PyTuple_Type) return 0;
   ssize n = dict ? 2 * py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
@@ -558,9 +558,14 @@ APART static object* construct(function* f, object* o, any v) {
     drop(&v);
     return NULL;
   }
+  if (v.type >= OBJECT) { // of this library: tvm_ffi keeps objects of its own only with those that it has allocated
+    *(header**)(o + 1) = v.object;
+    py.Py_IncRef(py._Py_NoneStruct);
+    return py._Py_NoneStruct;
+  }
   any before = pending;
   pending = v;
-  object* none = py.PyObject_CallFunctionObjArgs(f->make, o, f->taken, NULL); // tvm_ffi keeps objects of its own with v
+  object* none = py.PyObject_CallFunctionObjArgs(f->make, o, f->taken, NULL); // it says what is wrong with v
   drop(&pending); // if it was not taken
   pending = before;
   return none;
