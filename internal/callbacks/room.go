@@ -11,10 +11,9 @@ import (
 )
 
 // Room is the type of the result before a call by the C code of exportrt/python, which is of this
-// module. It takes more as a result than others, who set it to None. An error may be the result,
-// with Small set to 1 if no error of another language is among its causes. If Small is not 0 before
-// the call, it is the size in bytes of the memory at Bits, and a text or a container may be the
-// result in flat form.
+// module. It takes more as a result than others, who set it to None. Small is the size in bytes of
+// the memory at Bits. An error may be the result, with Small set to 1 if no error of another language
+// is among its causes.
 const (
 	Room abi.TypeIndex = -0x726f6f6d + iota
 	// Flat is the type of a result in flat form: Small values at Bits, and behind them the bytes
@@ -27,12 +26,21 @@ const (
 	FlatList
 	FlatTuple
 	FlatMap
+	// FlatError is the type of an error of which the caller makes an object: a flatError at Bits.
+	FlatError
+	// FlatRoom is Room for a function whose result may be a text or a container in flat form.
+	FlatRoom
 )
+
+// flatError has the parts of an Error object. The references are the caller's.
+type flatError struct {
+	kind, message, backtrace abi.ByteArray
+	cause, value             uintptr
+}
 
 // Flattens reports whether the caller takes a result in flat form.
 func (a *Args) Flattens() bool {
-	r := capi.PointerTo[abi.Any](a.frame.Res)
-	return r.TypeIndex == Room && r.Small != 0
+	return capi.PointerTo[abi.Any](a.frame.Res).TypeIndex == FlatRoom
 }
 
 // ReturnFlat sets the result to values in flat form, with the bytes of raw strings.
@@ -58,15 +66,32 @@ func (a *Args) ReturnText(s string) {
 // raise makes err the error of the callback: the result, if the caller takes it there, which
 // spares two crossings, and otherwise the error of this thread.
 func (a *Args) raise(err error) int64 {
-	if capi.PointerTo[abi.Any](a.frame.Res).TypeIndex != Room {
+	r := capi.PointerTo[abi.Any](a.frame.Res)
+	if r.TypeIndex != Room && r.TypeIndex != FlatRoom {
 		return failure.Raise(err)
 	}
-	if handle, made := failure.NativeError(err); made == nil {
-		v := abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}
-		if failure.OfGo(err) {
-			v.Small = 1
-		}
-		a.Return(v)
+	p, failed := failure.PartsOf(err)
+	if failed != nil {
+		return -1
 	}
+	v := abi.Any{TypeIndex: abi.TypeError}
+	if failure.OfGo(err) {
+		v.Small = 1
+	}
+	if size := unsafe.Sizeof(flatError{}); p.Object == 0 && uintptr(r.Small) >= size+uintptr(len(p.Kind)+len(p.Message)+len(p.Backtrace)) {
+		at := uintptr(r.Bits) + size
+		text := func(s string) abi.ByteArray {
+			copy(unsafe.Slice(capi.PointerTo[byte](at), len(s)), s)
+			at += uintptr(len(s))
+			return abi.ByteArray{Data: at - uintptr(len(s)), Size: uintptr(len(s))}
+		}
+		*capi.PointerTo[flatError](uintptr(r.Bits)) = flatError{text(p.Kind), text(p.Message), text(p.Backtrace), p.Cause, p.Value}
+		v.TypeIndex, v.Bits = FlatError, r.Bits
+	} else if handle, failed := p.Make(); failed == nil {
+		v.Bits = uint64(handle)
+	} else {
+		return -1
+	}
+	a.Return(v)
 	return -1
 }

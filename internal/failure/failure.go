@@ -239,38 +239,62 @@ func Raise(err error) int64 {
 func NativeError(err error) (uintptr, error) { return nativeErrorAt(err, 0) }
 
 func nativeErrorAt(err error, depth int) (uintptr, error) {
+	p, failed := partsAt(err, depth)
+	if failed != nil {
+		return 0, failed
+	}
+	return p.Make()
+}
+
+// Parts are what an Error object is made of. The references to objects are the holder's.
+type Parts struct {
+	Object                   uintptr // the object itself, if there is one, and nothing else
+	Kind, Message, Backtrace string
+	Cause, Value             uintptr
+}
+
+// PartsOf returns the parts of the Error object of err.
+func PartsOf(err error) (Parts, error) { return partsAt(err, 0) }
+
+func partsAt(err error, depth int) (p Parts, failed error) {
 	if o := FailureOf(err).Raised(); o != nil {
 		defer runtime.KeepAlive(o)
 		objects.IncRef(o.Handle())
-		return o.Handle(), nil
+		return Parts{Object: o.Handle()}, nil
 	}
-	kind, message, backtrace := KindRuntime, err.Error(), ""
+	p.Kind, p.Message = KindRuntime, err.Error()
 	if e, d, _ := search(err, hasKind); e != nil {
-		kind, backtrace = e.Kind, e.Backtrace
+		p.Kind, p.Backtrace = e.Kind, e.Backtrace
 		if FailureOf(original(err)) == e {
-			message = e.Message
+			p.Message = e.Message
 		} else {
-			message = around(&Failure{Message: message}, e.public()).Message
+			p.Message = around(&Failure{Message: p.Message}, e.public()).Message
 		}
 	} else if d != nil {
-		kind = d.Kind
+		p.Kind = d.Kind
 	}
-	if p, ok := err.(*passing); ok {
-		err, backtrace = p.err, p.backtrace
+	if on, ok := err.(*passing); ok {
+		err, p.Backtrace = on.err, on.backtrace
 	}
-	cause, failed := causeOf(err, depth)
-	if failed != nil {
-		return 0, failed
+	if p.Cause, failed = causeOf(err, depth); failed != nil {
+		return p, failed
 	}
-	if cause != 0 {
-		defer objects.DecRef(cause)
+	if p.Value, failed = NewValue(err); failed != nil && p.Cause != 0 {
+		objects.DecRef(p.Cause)
 	}
-	value, failed := NewValue(err)
-	if failed != nil {
-		return 0, failed
+	return p, failed
+}
+
+// Make makes the Error object, and ends the other references.
+func (p Parts) Make() (uintptr, error) {
+	if p.Object != 0 {
+		return p.Object, nil
 	}
-	defer objects.DecRef(value)
-	handle, err := NewError(kind, message, backtrace, cause, value)
+	handle, err := NewError(p.Kind, p.Message, p.Backtrace, p.Cause, p.Value)
+	if p.Cause != 0 {
+		objects.DecRef(p.Cause)
+	}
+	objects.DecRef(p.Value)
 	if err != nil {
 		return 0, errors.New("the library cannot make an error")
 	}

@@ -181,13 +181,26 @@ func TestErrorAsResult(t *testing.T) {
 		{foreign, 0}, {fmt.Errorf("in: %w", foreign), 0}, {errors.Join(errors.New("plain"), foreign), 0},
 	} {
 		call, self := callbacks.Export(func(*callbacks.Args) error { return test.err }, 0, nil)
-		for _, before := range []abi.TypeIndex{callbacks.Room, abi.TypeNone} {
-			result := &abi.Any{TypeIndex: before}
+		room := capi.Allocate(512)
+		defer purego.SyscallN(capi.CFunction("free"), room)
+		for _, before := range []abi.TypeIndex{callbacks.Room, callbacks.FlatRoom, abi.TypeNone} {
+			result := &abi.Any{TypeIndex: before, Small: 512, Bits: uint64(room)}
+			if before != callbacks.FlatRoom {
+				*result = abi.Any{TypeIndex: before}
+			}
 			rc, _, _ := purego.SyscallN(call, self, 0, 0, capi.Address(result))
 			handle, want := new(uintptr), abi.Any{}
 			purego.SyscallN(capi.API.ErrorMoveFromRaised, capi.Address(handle))
-			if before == callbacks.Room {
+			if before == callbacks.Room { // without memory
 				*handle, want = uintptr(result.Bits), abi.Any{TypeIndex: abi.TypeError, Small: test.ofGo, Bits: result.Bits}
+			}
+			if before == callbacks.FlatRoom {
+				want = abi.Any{TypeIndex: callbacks.FlatError, Small: test.ofGo, Bits: uint64(room)}
+				if test.err == foreign { // which has an object
+					*handle, want = uintptr(result.Bits), abi.Any{TypeIndex: abi.TypeError, Bits: result.Bits}
+				} else {
+					*handle = flatError(room)
+				}
 			}
 			if int32(rc) != -1 || *result != want {
 				t.Errorf("%v: %d, %v, want %v", test.err, int32(rc), *result, want)

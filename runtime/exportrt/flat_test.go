@@ -75,13 +75,32 @@ func (r *flatReader) next() string {
 	return key
 }
 
+// flatError makes an object of an error in flat form, and ends that.
+func flatError(at uintptr) (handle uintptr) {
+	references := *capi.PointerTo[[2]uintptr](at + 48)
+	made := new(uintptr)
+	purego.SyscallN(capi.API.ErrorCreate, at, at+16, at+32, references[0], references[1], capi.Address(made))
+	for _, reference := range references {
+		if reference != 0 {
+			objects.DecRef(reference)
+		}
+	}
+	return *made
+}
+
 // flatCall calls a func that returns v, with room for a result in flat form.
 func flatCall[T any](v T, room int) (text string, rc int32, inRoom bool) {
 	call, self := callbacks.Export(func(a *bindrt.Args) error { return bindrt.Return(a, v) }, 0, nil)
 	base := capi.Allocate(uintptr(max(room, 1)))
 	defer purego.SyscallN(capi.CFunction("free"), base)
-	result := &abi.Any{TypeIndex: callbacks.Room, Small: uint32(room), Bits: uint64(base)}
+	result := &abi.Any{TypeIndex: callbacks.FlatRoom, Small: uint32(room), Bits: uint64(base)}
+	if room == 0 {
+		result.TypeIndex = callbacks.Room
+	}
 	r, _, _ := purego.SyscallN(call, self, 0, 0, capi.Address(result))
+	if result.TypeIndex == callbacks.FlatError {
+		*result = abi.Any{TypeIndex: abi.TypeError, Bits: uint64(flatError(base))}
+	}
 	if result.TypeIndex != callbacks.Flat {
 		one := flatReader{values: []abi.Any{*result}}
 		return one.next(), int32(r), false
@@ -127,6 +146,9 @@ func TestFlat(t *testing.T) {
 	checkFlat(t, map[string]any{"k": []int64{1}, "n": nil, "s": "a long text"}, `{"k":ffi.Array "n":None "s":"a long text"}`)
 	checkFlat(t, map[int8][]string{2: {"x"}, 1: nil}, `{1:[] 2:["x"]}`)
 	checkFlat(t, tvmffi.Tuple2[int64, []byte]{A: 1, B: []byte{2}}, `(1 b"\x02")`)
+	checkFlat(t, tvmffi.Tuple4[string, bool, float64, int64]{A: "a\x00 text", B: true, C: -2.5, D: -7}, `("a\x00 text" true -2.50 -7)`)
+	checkFlat(t, tvmffi.Tuple2[string, string]{A: strings.Repeat("long", 100)}, `("`+strings.Repeat("long", 100)+`" "")`)
+	checkFlat(t, tvmffi.Tuple2[int64, tvmffi.Tuple2[bool, string]]{A: 1}, `(1 (false ""))`)
 	checkFlat(t, []any{1, 2.5, "text", true, nil, []int64{1}, map[string]int64{}}, `[1 2.50 "text" true None ffi.Array ffi.Map]`)
 	note := "a note of some length"
 	tree := branch{Name: "root", Size: tvmffi.Tuple2[int64, float32]{A: 1, B: 2}, Note: &note, Next: []branch{{Name: "leaf", Any: "x"}}}

@@ -224,12 +224,23 @@ def plain(g):
     traceback.clear_frames(es[0].__traceback__)
     assert len(list(frames)) > 1 and of_go(failure(g.fail, "ValueError", "x"))
 
+    # C uses the parts of a traceback again when nobody else has them, and only as it made them.
+    want = of_go(failure(g.fail, "plain", "x"))
+    for outer in False, True:
+        last = failure(g.fail, "plain", "x").__traceback__
+        other = failure(int, "x").__traceback__
+        while last.tb_next is not None and not (outer and last.tb_frame.f_code.co_filename.endswith(".go")):
+            last = last.tb_next
+        last.tb_next = None if outer else other
+        last = other = None
+        assert of_go(failure(g.fail, "plain", "x")) == want, want
+
     def again(x):
         raise es[0]
 
     es[0] = failure(g.fail, "plain", "x")
     assert failure(g.apply, again, 1) is es[0]
-    inner = es = last = frames = None
+    inner = es = last = frames = other = None
 
     def work():
         for i in range(2000):

@@ -27,6 +27,7 @@ typedef int (*visitor)(object*, void*);
   X(void, Py_DecRef, (object*))                                     \
   X(object*, PyType_FromSpec, (spec*))                              \
   X(object*, PyType_GenericAlloc, (object*, ssize))                 \
+  X(void*, PyType_GetSlot, (object*, int))                          \
   X(void, PyObject_GC_UnTrack, (void*))                             \
   X(void, PyObject_GC_Del, (void*))                                 \
   X(void, PyObject_ClearWeakRefs, (object*))                        \
@@ -108,14 +109,16 @@ typedef struct { // an Array, with its elements behind it
   int64_t size, capacity;
   void (*end)(void*);
 } array;
-// A result of the type ROOM tells the library that the error may be the result, and values in flat
-// form; see internal/callbacks.
-enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
+typedef struct { text kind, message, trace; void *cause, *value; } flat_error;
+// A result of the type ROOM tells the library that the error may be the result, and FLAT_ROOM also
+// values in flat form; see internal/callbacks.
+enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
 
 #define TVM(X)                                                      \
   X(int, TVMFFIObjectIncRef, (void*))                               \
   X(int, TVMFFIObjectDecRef, (void*))                               \
   X(void, TVMFFIErrorMoveFromRaised, (void**))                      \
+  X(int, TVMFFIErrorCreateWithCauseAndExtraContext, (const text*, const text*, const text*, void*, void*, void**)) \
   X(void, TVMFFIErrorSetRaisedFromCStr, (const char*, const char*)) \
   X(int, TVMFFIStringFromByteArray, (const text*, any*))            \
   X(int, TVMFFIBytesFromByteArray, (const text*, any*))             \
@@ -129,7 +132,8 @@ static object* (*vectorcall)(object*, object* const*, size_t, object*); // NULL 
 static int release;                                                     // the GIL, during a call
 static int tuples_keep_hash;                                            // since Python 3.14
 static object* object_class;                                            // of all objects of tvm_ffi
-static struct { object *class, *new, *kinds, *attribute, *traceback; } errors; // classes, and what tvm_ffi knows of errors
+static struct { object *class, *new, *kinds, *attribute, *next, *none; } errors; // what tvm_ffi knows of errors, names, and no arguments
+static object* (*new_error)(object*, object*, object*);                          // NULL where tp_new cannot be had
 
 #define ARGUMENTS 16
 #define APART __attribute__((noinline)) // keeps the code of most calls small
@@ -142,7 +146,7 @@ typedef struct {
   safe_call target;
   void* self; // of target, which callee keeps
   object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class
-  object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound, *trace, *frames;
+  object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound, *trace, *tracebacks;
   const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
   const char* shape; // of the result, or NULL; make is the class of what it describes, or NULL
@@ -175,46 +179,69 @@ static object* with_pending(object* f, any v) {
   return result;
 }
 
-// traceback returns the traceback of an error of f, whose functions are frames. Most errors of a
-// function have the same ones. It returns NULL without an exception if there are no frames.
+// unused reports whether nobody else has one of the tracebacks, or has set the tb_next of one.
+static int unused(object* tracebacks) {
+  ssize n = py.PyTuple_Size(tracebacks);
+  for (ssize i = 0; i < n; i++) { // all but the outermost one are the tb_next of another
+    if ((uint32_t)py.PyTuple_GetItem(tracebacks, i)->references != (i < n - 1 ? 2 : 1)) return 0;
+  }
+  object* last = n == 0 ? NULL : py.PyObject_GetAttr(py.PyTuple_GetItem(tracebacks, 0), errors.next);
+  if (last != NULL) py.Py_DecRef(last);
+  return n == 0 || last == py._Py_NoneStruct;
+}
+
+// traceback returns the traceback of an error of f. Most errors of a function have the same one, so f keeps its parts,
+// the innermost first, and uses them again if nobody else has them. It returns NULL without an exception if there are no frames.
 static object* traceback(function* f, const text* trace) {
   char* s = NULL;
   ssize n = 0;
-  object *frames = f->frames, *old = NULL, *others = NULL, *tb = NULL;
-  if (f->trace == NULL || py.PyBytes_AsStringAndSize(f->trace, &s, &n) != 0 || (size_t)n != trace->size || memcmp(s, trace->data, trace->size) != 0) {
-    object* bytes = py.PyBytes_FromStringAndSize(trace->data, (ssize)trace->size);
-    frames = bytes == NULL ? NULL : py.PyObject_CallFunctionObjArgs(f->failed, bytes, NULL);
-    if (frames == NULL) {
-      if (bytes != NULL) py.Py_DecRef(bytes);
+  int same = f->trace != NULL && py.PyBytes_AsStringAndSize(f->trace, &s, &n) == 0 && (size_t)n == trace->size && memcmp(s, trace->data, trace->size) == 0;
+  object *all = f->tracebacks, *old = NULL, *others = NULL, *tb = NULL;
+  if (!same || !unused(all)) {
+    object* bytes = same ? f->trace : py.PyBytes_FromStringAndSize(trace->data, (ssize)trace->size);
+    if (bytes == NULL) return NULL;
+    if (same) py.Py_IncRef(bytes);
+    all = py.PyObject_CallFunctionObjArgs(f->failed, same ? all : bytes, NULL);
+    if (all == NULL) {
+      py.Py_DecRef(bytes);
       return NULL;
     }
-    old = f->trace, others = f->frames;
-    f->trace = bytes, f->frames = frames;
+    old = f->trace, others = f->tracebacks;
+    f->trace = bytes, f->tracebacks = all;
   }
-  py.Py_IncRef(frames); // an error of a call within may replace those of f
+  n = py.PyTuple_Size(all);
+  if (n > 0) py.Py_IncRef(tb = py.PyTuple_GetItem(all, n - 1)); // an error of a call within may replace those of f
   if (old != NULL) py.Py_DecRef(old);
   if (others != NULL) py.Py_DecRef(others);
-  n = py.PyTuple_Size(frames);
-  for (ssize i = 0; i < n; i++) {
-    object *frame = py.PyTuple_GetItem(frames, i), *next = tb == NULL ? py._Py_NoneStruct : tb;
-    object* outer = py.PyObject_CallFunctionObjArgs(errors.traceback, next, py.PyTuple_GetItem(frame, 0), py.PyTuple_GetItem(frame, 1), py.PyTuple_GetItem(frame, 2), NULL);
-    if (tb != NULL) py.Py_DecRef(tb);
-    if ((tb = outer) == NULL) break;
-  }
-  py.Py_DecRef(frames);
   return tb;
+}
+
+// kind_of returns the name of a kind of error, which most often is that of the last error.
+static object* kind_of(const text* kind) {
+  static object* last;
+  ssize n = 0;
+  const char* s = last == NULL ? NULL : py.PyUnicode_AsUTF8AndSize(last, &n);
+  if (s == NULL || (size_t)n != kind->size || memcmp(s, kind->data, kind->size) != 0) {
+    object *name = py.PyUnicode_DecodeUTF8(kind->data, (ssize)kind->size, NULL), *old = last;
+    if (name == NULL) return NULL;
+    last = name;
+    if (old != NULL) py.Py_DecRef(old);
+  }
+  py.Py_IncRef(last);
+  return last;
 }
 
 // raise sets the exception for an error of Go, as tvm_ffi makes it, and returns 0 without an
 // exception if that has to do it. A KeyboardInterrupt that comes meanwhile stays instead.
 static int raise(function* f, header* e) {
   text *kind = (text*)(e + 1), *message = kind + 1, *trace = kind + 2;
-  object* name = py.PyUnicode_DecodeUTF8(kind->data, (ssize)kind->size, NULL);
+  object* name = kind_of(kind);
   object* said = py.PyUnicode_DecodeUTF8(message->data, (ssize)message->size, NULL);
   object* class = name == NULL ? NULL : py.PyDict_GetItemWithError(errors.kinds, name);
   if (class == NULL) class = *py.PyExc_RuntimeError;
   object* x = said == NULL || py.PyErr_Occurred() ? NULL : py.PyObject_CallFunctionObjArgs(class, said, NULL);
-  object* error = x == NULL || !py.PyType_IsSubtype(x->type, *py.PyExc_BaseException) ? NULL : py.PyObject_CallFunctionObjArgs(errors.new, errors.class, NULL);
+  object* error = NULL;
+  if (x != NULL && py.PyType_IsSubtype(x->type, *py.PyExc_BaseException)) error = new_error != NULL ? new_error(errors.class, errors.none, NULL) : py.PyObject_CallFunctionObjArgs(errors.new, errors.class, NULL);
   int ok = error != NULL;
   if (ok) {
     tvm.TVMFFIObjectIncRef(e);
@@ -236,7 +263,14 @@ static int raise(function* f, header* e) {
 // set_error sets the exception for the error of a call, which is its result or else the error of
 // this thread.
 APART static object* set_error(function* f, int code, any* r) {
-  void* e = r->type == ERROR ? r->object : NULL;
+  void* e = NULL;
+  if (r->type == FLAT_ERROR) {
+    const flat_error* p = (const flat_error*)r->raw;
+    if (tvm.TVMFFIErrorCreateWithCauseAndExtraContext(&p->kind, &p->message, &p->trace, p->cause, p->value, &e) == 0) r->type = ERROR, r->object = e;
+    if (p->cause != NULL) tvm.TVMFFIObjectDecRef(p->cause);
+    tvm.TVMFFIObjectDecRef(p->value);
+  }
+  if (r->type == ERROR) e = r->object;
   if (e != NULL && r->size == 1 && !py.PyErr_Occurred() && raise(f, e)) {
     drop(r);
     return NULL;
@@ -773,9 +807,10 @@ static ssize arrange(function* f, object* const* args, ssize n, object* names, o
 static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
-  any a[ARGUMENTS], room[128], r = {.type = *f->kinds == '+' ? NONE : ROOM, .size = f->flat ? sizeof room : 0, .raw = (char*)room};
+  any a[ARGUMENTS], room[128], r = {.type = f->flat ? FLAT_ROOM : ROOM, .size = sizeof room, .raw = (char*)room};
   object* ordered[ARGUMENTS];
   if (python_of(self) == NULL) return NULL;
+  if (*f->kinds == '+') r = (any){.type = NONE};
   if (f->required == checks) return refuses(f, args, names == NULL ? n : n + py.PyTuple_Size(names)) ? NULL : ordinary(f, args, flags, names);
   if (names != NULL && (n = arrange(f, args, n, names, ordered)) < 0) return ordinary(f, args, flags, names);
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
@@ -792,7 +827,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   for (ssize j = init; j < i; j++) drop(&a[j]);
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
-  if (r.type == ROOM) r = (any){.type = NONE};
+  if (r.type == ROOM || r.type == FLAT_ROOM) r = (any){.type = NONE};
   if (r.type == FLAT) return flat_result(f, &r, room);
   if (init) return construct(f, given[0], r);
   object* with = f->shape == NULL ? f->convert : f->make;
@@ -808,7 +843,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   return made;
 }
 
-#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->form, &f->failed, &f->taken, &f->ended, &f->bound, &f->trace, &f->frames}
+#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->form, &f->failed, &f->taken, &f->ended, &f->bound, &f->trace, &f->tracebacks}
 
 static int function_clear(object* self) {
   function* f = (function*)self;
@@ -945,14 +980,18 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   // Py_TPFLAGS_DEFAULT, HAVE_GC, METHOD_DESCRIPTOR, HAVE_VECTORCALL
   spec type = {name, sizeof(function), 0, 1u << 18 | 1u << 14 | 1u << 17 | 1u << 11, slots};
   if (!find_all(find, process, python_names, sizeof py / sizeof(void*), &py) || !find_all(find, library, tvm_names, sizeof tvm / sizeof(void*), &tvm)) return NULL;
+  void* p;
   static const char* const names[] = {"ffi.Map", "ffi.MapSize", "ffi.MapForwardIterFunctor"};
-  object *core = py.PyImport_ImportModule("tvm_ffi.core"), *types = core == NULL ? NULL : py.PyImport_ImportModule("types");
-  if (types == NULL) return NULL;
+  object* core = py.PyImport_ImportModule("tvm_ffi.core");
+  if (core == NULL) return NULL;
   errors.class = py.PyObject_GetAttrString(core, "Error"), errors.kinds = py.PyObject_GetAttrString(core, "ERROR_NAME_TO_TYPE");
-  errors.traceback = py.PyObject_GetAttrString(types, "TracebackType"), errors.attribute = py.PyUnicode_InternFromString("__tvm_ffi_error__");
+  errors.attribute = py.PyUnicode_InternFromString("__tvm_ffi_error__"), errors.next = py.PyUnicode_InternFromString("tb_next"), errors.none = py.PyTuple_New(0);
   errors.new = errors.class == NULL ? NULL : py.PyObject_GetAttrString(errors.class, "__new__");
-  py.Py_DecRef(core), py.Py_DecRef(types);
-  if (errors.kinds == NULL || errors.traceback == NULL || errors.attribute == NULL || errors.new == NULL || errors.kinds->type != py.PyDict_Type) return NULL;
+  py.Py_DecRef(core);
+  if (errors.kinds == NULL || errors.attribute == NULL || errors.next == NULL || errors.none == NULL || errors.new == NULL || errors.kinds->type != py.PyDict_Type) return NULL;
+  p = py.PyType_GetSlot(errors.class, 65); // Py_tp_new; before Python 3.10 that of a class of this kind cannot be had
+  memcpy(&new_error, &p, sizeof p);
+  py.PyErr_Clear();
   void** functions[] = {&maps.map, &maps.size, &maps.iterate};
   for (int i = 0; i < 3; i++) {
     text name = {names[i], strlen(names[i])};
@@ -963,7 +1002,7 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   int overflow;
   tuples_keep_hash = py.PyLong_AsLongLongAndOverflow(size, &overflow) == 4 * sizeof(ssize);
   py.Py_DecRef(size);
-  void* p = find(process, "PyObject_Vectorcall");
+  p = find(process, "PyObject_Vectorcall");
   memcpy(&vectorcall, &p, sizeof p);
   release = gil;
   py.Py_IncRef(object_class = objects);

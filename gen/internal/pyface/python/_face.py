@@ -12,14 +12,22 @@ from ._errors import reraise
 from ._tvmffi import FILE, LIBRARY, core, lib, tvm_ffi
 
 
-def _failed(backtrace=None):
-    """Raises the exception for the error that Go returned, or returns what the functions of a backtrace have in a traceback."""
-    if backtrace is not None:
-        return _frames(backtrace.decode("utf-8", "replace"))
+def _failed(parts=None):
+    """Raises the exception for the error that Go returned, or returns the parts of a traceback for a backtrace or like others."""
+    if parts is not None:
+        return _tracebacks(_frames(parts.decode("utf-8", "replace")) if isinstance(parts, bytes) else [(tb.tb_frame, tb.tb_lasti, tb.tb_lineno) for tb in parts])
     try:
         raise _taken().py_error()
     except:  # noqa: E722
         reraise()
+
+
+def _tracebacks(frames):
+    """Returns the tracebacks of frames, each of which leads to the one before it."""
+    all = []
+    for frame in frames:
+        all.append(types.TracebackType(all[-1] if all else None, *frame))
+    return tuple(all)
 
 
 def _ended():
@@ -38,7 +46,7 @@ def _frames(backtrace):
         code = blank.__code__.replace(co_filename=file, co_firstlineno=int(line), co_name=name)
         frame = types.FunctionType(code, {})().gi_frame
         frames.append((frame, frame.f_lasti, int(line)))
-    return tuple(frames)
+    return frames
 
 
 def _find():
