@@ -122,6 +122,7 @@ func tupleCodec(t reflect.Type) *codec.Codec {
 			return nil
 		},
 	}
+	c.SetScalars(items, offsets)
 	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
 		return codec.PackedIn(outer, &codec.NewTuple, len(items), func(args *calls.Pack) error {
 			for i, c := range items {

@@ -51,6 +51,9 @@ func Pack(p *calls.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 	case directFloat:
 		p.Float(*(*float64)(x))
 		return nil
+	case directBool:
+		p.Bool(*(*bool)(x))
+		return nil
 	case DirectAny:
 		switch x := (*(*any)(x)).(type) {
 		case nil:
@@ -111,6 +114,58 @@ func ReturnFlat(a *callbacks.Args, c *Codec, x unsafe.Pointer) error {
 	return nil
 }
 
+// scalarPart is an element of a tuple that is a number, a bool or a text.
+type scalarPart struct {
+	kind directPack
+	at   uintptr
+}
+
+const maxScalars = 8
+
+// SetScalars says of which codecs the elements of a tuple are, and where they are.
+func (c *Codec) SetScalars(items []*Codec, offsets []uintptr) {
+	parts := make([]scalarPart, len(items))
+	for i, item := range items {
+		parts[i] = scalarPart{item.Direct, offsets[i]}
+		if k := item.Direct; k != directInt && k != directFloat && k != directBool && k != directString || len(items) > maxScalars {
+			return
+		}
+	}
+	c.scalars = parts
+}
+
+// ReturnScalars is ReturnFlat for a tuple of few numbers, bools and texts, which the compiler can
+// leave on the stack. It returns false for all other values.
+func ReturnScalars(a *callbacks.Args, c *Codec, x unsafe.Pointer) bool {
+	if len(c.scalars) == 0 {
+		return false
+	}
+	var values [1 + maxScalars]abi.Any
+	var room [256]byte
+	text := room[:0]
+	values[0] = abi.Any{TypeIndex: callbacks.FlatTuple, Bits: uint64(len(c.scalars))}
+	for i, part := range c.scalars {
+		v, x := &values[i+1], unsafe.Add(x, part.at)
+		switch part.kind {
+		case directInt:
+			*v = abi.Any{TypeIndex: abi.TypeInt, Bits: *(*uint64)(x)}
+		case directFloat:
+			*v = abi.Any{TypeIndex: abi.TypeFloat, Bits: *(*uint64)(x)}
+		case directBool:
+			*v = abi.Any{TypeIndex: abi.TypeBool, Bits: BoolBits(*(*bool)(x))}
+		case directString:
+			s := *(*string)(x)
+			if uint64(len(s)) > math.MaxUint32 {
+				return false
+			}
+			*v = abi.Any{TypeIndex: abi.TypeRawStr, Small: uint32(len(s)), Bits: uint64(len(text))}
+			text = append(text, s...)
+		}
+	}
+	a.ReturnFlat(values[:1+len(c.scalars)], text)
+	return true
+}
+
 // directPack marks the codecs that Pack does without.
 type directPack uint8
 
@@ -118,6 +173,7 @@ const (
 	directString directPack = iota + 1 // a string
 	directInt                          // an int64
 	directFloat                        // a float64
+	directBool                         // a bool
 	directBytes                        // bytes, which are not packed without a codec but in flat form
 	DirectAny                          // any, whose value may be a scalar or a string
 )

@@ -299,7 +299,15 @@ func returnFlat[T any](a *Args, v T) error {
 }
 
 func returnParts[T any](a *Args, v T) error {
-	return codec.ReturnFlat(a, codec.For[T](), unsafe.Pointer(&v))
+	c := codec.For[T]()
+	if codec.ReturnScalars(a, c, unsafe.Pointer(&v)) {
+		return nil
+	}
+	return returnNested(a, c, v)
+}
+
+func returnNested[T any](a *Args, c *codec.Codec, v T) error {
+	return codec.ReturnFlat(a, c, unsafe.Pointer(&v))
 }
 
 // ObjectField reads a field that holds an object of type t.

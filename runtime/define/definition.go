@@ -84,7 +84,7 @@ func (d *definition) declare() {
 		return
 	}
 	if !d.opaque {
-		codec.Codecs.Store(d.record, d.codec())
+		codec.Set(d.record, d.codec())
 	}
 }
 

@@ -49,8 +49,8 @@ func Opaque[T any](key string, options ...TypeOption) *OpaqueType[T] {
 	d.class.Key = key
 	d.declare()
 	if d.taken == nil && d.record.Kind() == reflect.Struct {
-		codec.Codecs.Store(d.handle, opaqueCodec[T](d))
-		codec.Codecs.Store(d.record, codec.NoCodec(d.record, "it is opaque, so it crosses by its pointer: write "+d.handle.String()))
+		codec.Set(d.handle, opaqueCodec[T](d))
+		codec.Set(d.record, codec.NoCodec(d.record, "it is opaque, so it crosses by its pointer: write "+d.handle.String()))
 	}
 	return &OpaqueType[T]{d}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
@@ -500,5 +501,19 @@ func TestDefineConverter(t *testing.T) {
 	}
 	if _, err := runtimetest.Call("define.set", c, "length", 1.5); !errors.Is(err, errHook) || c.Value().Length != 4 {
 		t.Errorf("error %v, want the one of the converter; the object is %+v, want length 4", err, c.Value())
+	}
+}
+
+// TestLateType: a struct that was used before its type was declared is an object from then on.
+func TestLateType(t *testing.T) {
+	type late struct {
+		N int64 `ffi:"n"`
+	}
+	if name := codec.For[late]().Name; name == "test.Late" {
+		t.Fatal(name)
+	}
+	define.Object[late]("test.Late")
+	if name := codec.For[late]().Name; name != "test.Late" {
+		t.Errorf("the codec is that of %s", name)
 	}
 }
