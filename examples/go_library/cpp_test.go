@@ -14,8 +14,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
-// exportedCpp returns a folder with the headers and libraries of golib, words and
-// testdata/classes, made as the README says.
+// exportedCpp returns a folder with the headers and libraries of golib, words,
+// testdata/classes and testdata/paint, made as the README says.
 var exportedCpp = func() func(t *testing.T) string {
 	var once sync.Once
 	var dir string
@@ -24,7 +24,7 @@ var exportedCpp = func() func(t *testing.T) string {
 		nativetest.StartsCompiler(t)
 		once.Do(func() {
 			made := cacheDir(t, "cpp")
-			for _, name := range []string{"golib", "words", "testdata/classes"} {
+			for _, name := range []string{"golib", "words", "testdata/classes", "testdata/paint"} {
 				upToDate(t, "./"+name)
 				run(t, nil, consumer.Tool(t), "export", "./"+name, "--cpp", made)
 			}
@@ -79,7 +79,7 @@ func TestCPP_features(t *testing.T) {
 	program, lib := filepath.Join(t.TempDir(), "features"), filepath.Join(dir, "lib")
 	args := slices.Concat([]string{"-std=c++17"}, strict, compile, []string{
 		"-I" + filepath.Join(dir, "include"), filepath.Join("testdata", "cpp", "features.cc"), "-o", program,
-		"-L" + lib, "-lgolib", "-lclasses", "-Wl,-rpath," + lib,
+		"-L" + lib, "-lgolib", "-lclasses", "-lpaint", "-Wl,-rpath," + lib,
 	}, link)
 	run(t, nil, nativetest.Compiler(t), args...)
 	if out := run(t, nil, program); out != "all right\n" {

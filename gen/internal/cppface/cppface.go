@@ -196,11 +196,13 @@ libtvm_ffi only, and calls %s::load with the path of lib%s first.`, w.lib.Name, 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>

@@ -73,12 +73,12 @@ class Data : public Argument {
 
  protected:
   Data() = default;
-
- private:
   void Set(const void* data, std::size_t size) {
     bytes_ = TVMFFIByteArray{static_cast<const char*>(data), size};
     any = ffi::AnyView(&bytes_).CopyToTVMFFIAny();
   }
+
+ private:
   TVMFFIByteArray bytes_{nullptr, 0};
 };
 
@@ -88,6 +88,9 @@ class OptionalData : public Data {
   using Data::Data;
   OptionalData(std::nullopt_t) {}
   OptionalData(std::nullptr_t) {}
+  OptionalData(const std::optional<std::vector<unsigned char>>& data) {
+    if (data.has_value()) Set(data->data(), data->size());
+  }
 };
 
 // A TensorArgument is a tensor, or a view, whose memory is borrowed until the call returns.
@@ -133,13 +136,66 @@ class Slice : public TensorArgument {
   DLTensor tensor_{};
 };
 
+template <typename T>
+struct IsTuple : std::false_type {};
+template <typename... T>
+struct IsTuple<std::tuple<T...>> : std::true_type {};
+template <typename T>
+struct IsVector : std::false_type {};
+template <typename T>
+struct IsVector<std::vector<T>> : std::true_type {};
+template <typename T>
+struct IsMap : std::false_type {};
+template <typename K, typename V>
+struct IsMap<std::map<K, V>> : std::true_type {};
+template <typename T>
+struct IsOptional : std::false_type {};
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <typename T, typename = void>
+struct IsStruct : std::false_type {};
+template <typename T>
+struct IsStruct<T, std::void_t<typename T::tvmffi_tuple>> : std::true_type {};
+template <typename T, typename = void>
+struct IsRecord : std::false_type {};
+template <typename T>
+struct IsRecord<T, std::void_t<decltype(&ffi::TypeTraits<T>::TakeField)>> : std::true_type {};
+
+// Owned makes a value of TVM-FFI.
+template <typename T>
+ffi::Any Owned(const T& value) {
+  if constexpr (std::is_base_of_v<Argument, T>) {
+    return ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(value.any));
+  } else if constexpr (std::is_same_v<T, std::vector<unsigned char>>) {
+    return ffi::Bytes(reinterpret_cast<const char*>(value.data()), value.size());
+  } else if constexpr (IsVector<T>::value) {
+    ffi::Array<ffi::Any> array;
+    for (const auto& x : value) array.push_back(Owned<typename T::value_type>(x));
+    return array;
+  } else if constexpr (IsMap<T>::value) {
+    ffi::Map<ffi::Any, ffi::Any> map;
+    for (const auto& [key, x] : value) map.Set(Owned(key), Owned(x));
+    return map;
+  } else if constexpr (IsTuple<T>::value) {
+    return std::apply([](const auto&... x) { return ffi::Array<ffi::Any>{Owned(x)...}; }, value);
+  } else if constexpr (IsOptional<T>::value) {
+    return value.has_value() ? Owned(*value) : ffi::Any();
+  } else {
+    return ffi::Any(value);
+  }
+}
+
 // Element<T>::Of converts an element of a container of the caller. Containers in it, such as the
 // vectors of a map, are converted element by element.
 template <typename T>
 struct Element {
   template <typename From>
   static T Of(const From& x) {
-    return T(x);
+    if constexpr (std::is_constructible_v<T, const From&>) {
+      return T(x);
+    } else {
+      return Owned(x).template cast<T>();
+    }
   }
 };
 template <typename T>
@@ -209,6 +265,18 @@ class Mapping : public Argument {
   ffi::Map<K, V> map_;
 };
 
+// A Nullable is an argument of a class A, or nothing. T is a type of its values.
+template <typename A, typename T>
+class Nullable : public A {
+ public:
+  using A::A;
+  Nullable(std::nullopt_t) : A(T()) { this->any = ffi::AnyView().CopyToTVMFFIAny(); }
+  Nullable(std::nullptr_t) : Nullable(std::nullopt) {}
+  Nullable(const std::optional<T>& value) : A(value.has_value() ? *value : T()) {
+    if (!value.has_value()) this->any = ffi::AnyView().CopyToTVMFFIAny();
+  }
+};
+
 template <typename T>
 inline ffi::AnyView View(const T& value) {
   if constexpr (std::is_base_of_v<Argument, T>) {
@@ -218,21 +286,15 @@ inline ffi::AnyView View(const T& value) {
   }
 }
 
-template <typename T>
-inline ffi::Any Owned(const T& value) {
-  return ffi::Any(View(value));
-}
-
-// ArrayOf makes the array that a tuple crosses as.
-template <typename... T>
-inline ffi::Array<ffi::Any> ArrayOf(const std::tuple<T...>& values) {
-  return std::apply([](const auto&... x) { return ffi::Array<ffi::Any>{ffi::Any(x)...}; }, values);
-}
-
-// Raise throws the error that a C function has left behind.
-[[noreturn]] inline void Raise() {
+// Raise throws the error that a C function has left behind, as its result or for the thread.
+[[noreturn]] inline void Raise(TVMFFIAny* result = nullptr) {
   TVMFFIObjectHandle handle = nullptr;
-  TVMFFIErrorMoveFromRaised(&handle);
+  if (result != nullptr && result->type_index == kTVMFFIError) {
+    handle = result->v_obj;
+    result->type_index = kTVMFFINone;
+  } else {
+    TVMFFIErrorMoveFromRaised(&handle);
+  }
   if (handle == nullptr) throw ffi::Error("RuntimeError", "a call failed and left no error", "");
   ffi::Any error;
   TVMFFIAny* any = reinterpret_cast<TVMFFIAny*>(&error);  // which owns the reference then
@@ -249,31 +311,198 @@ struct IsIterator : std::false_type {};
 template <typename T>
 struct IsIterator<Iterator<T>> : std::true_type {};
 template <typename T>
-struct IsTuple : std::false_type {};
-template <typename... T>
-struct IsTuple<std::tuple<T...>> : std::true_type {};
-template <typename T, typename = void>
-struct IsStruct : std::false_type {};
-template <typename T>
-struct IsStruct<T, std::void_t<typename T::tvmffi_tuple>> : std::true_type {};
-
-template <typename T>
 struct IsTyped : std::false_type {};
 template <typename T>
 struct IsTyped<ffi::TypedFunction<T>> : std::true_type {};
 
 class Fields;
 
-template <typename R>
-R Unpack(ffi::Any&& value);
+// Values are taken one after another: one that an Any holds, the elements of an Array, or those of a result in flat
+// form. There each container is a head with its parts behind it, and the bytes of texts are at text, NULL elsewhere.
+struct Values {
+  const TVMFFIAny* next;
+  const char* text;
+};
 
-template <typename R, std::size_t... I>
-R UnpackTuple(const ffi::Array<ffi::Any>& values, std::index_sequence<I...>) {
-  if (values.size() != sizeof...(I)) {
-    throw ffi::Error("TypeError", "the function returned " + std::to_string(values.size()) + " values, want " + std::to_string(sizeof...(I)), "");
+// The types that only a result in flat form has. A result of the type kRoom before a call offers the memory at v_ptr for
+// such a form, and takes an error, too. No code of TVM-FFI sees an object in it.
+constexpr int32_t kRoom = -0x726f6f6d, kFlat = kRoom + 1, kFlatList = kRoom + 2, kFlatTuple = kRoom + 3, kFlatMap = kRoom + 4;
+
+// Returned is the result of a call, and ends it. A flat form that is not in the room is in memory of malloc.
+class Returned {
+ public:
+  Returned(void* room, std::size_t size) : room_(room) {
+#ifdef _WIN32
+    size = 0;  // the library may have another malloc
+#endif
+    any.type_index = kRoom;
+    any.small_str_len = static_cast<uint32_t>(size);
+    any.v_ptr = room;
   }
-  return R{Unpack<std::tuple_element_t<I, R>>(ffi::Any(values[static_cast<int64_t>(I)]))...};
+  Returned(const Returned&) = delete;
+  Returned& operator=(const Returned&) = delete;
+  ~Returned() {
+    const bool flat = any.type_index == kFlat;
+    const TVMFFIAny* values = flat ? static_cast<const TVMFFIAny*>(any.v_ptr) : &any;
+    for (uint32_t i = 0; i < (flat ? any.small_str_len : 1); i++) {
+      if (values[i].type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(values[i].v_obj);
+    }
+    if (flat && any.v_ptr != room_) std::free(any.v_ptr);
+  }
+  Values All() const {
+    if (any.type_index != kFlat) return {&any, nullptr};
+    const TVMFFIAny* values = static_cast<const TVMFFIAny*>(any.v_ptr);
+    return {values, reinterpret_cast<const char*>(values + any.small_str_len)};
+  }
+  ffi::Any Move() {
+    ffi::Any value;
+    if (any.type_index != kRoom) std::swap(any, *reinterpret_cast<TVMFFIAny*>(&value));
+    return value;
+  }
+
+  TVMFFIAny any;
+
+ private:
+  void* room_;
+};
+
+inline ffi::Any ViewOf(const TVMFFIAny& v) { return v.type_index == kRoom ? ffi::Any() : ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(v)); }
+
+// Parts are the elements of the next value.
+class Parts {
+ public:
+  explicit Parts(Values* from) : values(from) {
+    const TVMFFIAny& v = *from->next++;
+    if (v.type_index == kFlatList || v.type_index == kFlatTuple) {
+      size = static_cast<std::size_t>(v.v_int64);
+      return;
+    }
+    array_ = ViewOf(v).cast<ffi::Array<ffi::Any>>();
+    size = array_.size();
+    own_.next = reinterpret_cast<const TVMFFIAny*>(static_cast<const ffi::ArrayObj*>(array_.get())->begin());
+    values = &own_;
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  std::size_t size;
+  Values* values;
+
+ private:
+  ffi::Array<ffi::Any> array_;
+  Values own_{nullptr, nullptr};
+};
+
+// TakeEntries calls take for each key of the next value, with its value.
+template <typename F>
+void TakeEntries(Values* from, F take) {
+  const TVMFFIAny& v = *from->next++;
+  if (v.type_index == kFlatMap) {
+    for (int64_t i = 0; i < v.v_int64; i++) take(from, from);
+    return;
+  }
+  for (const auto& [key, value] : ViewOf(v).cast<ffi::Map<ffi::Any, ffi::Any>>()) {
+    Values k{reinterpret_cast<const TVMFFIAny*>(&key), nullptr}, x{reinterpret_cast<const TVMFFIAny*>(&value), nullptr};
+    take(&k, &x);
+  }
 }
+
+// TakeAny takes the next value as one of TVM-FFI.
+inline ffi::Any TakeAny(Values* from) {
+  const TVMFFIAny& v = *from->next;
+  if (v.type_index == kFlatList || v.type_index == kFlatTuple) {
+    ffi::Array<ffi::Any> array;
+    Parts parts(from);
+    for (std::size_t i = 0; i < parts.size; i++) array.push_back(TakeAny(parts.values));
+    return array;
+  }
+  if (v.type_index == kFlatMap) {
+    ffi::Map<ffi::Any, ffi::Any> map;
+    TakeEntries(from, [&](Values* key, Values* value) {
+      const ffi::Any k = TakeAny(key);
+      map.Set(k, TakeAny(value));
+    });
+    return map;
+  }
+  from->next++;
+  if (from->text != nullptr && v.type_index == kTVMFFIRawStr) return ffi::String(from->text + v.v_int64, v.small_str_len);
+  if (from->text != nullptr && v.type_index == kTVMFFIByteArrayPtr) return ffi::Bytes(from->text + v.v_int64, v.small_str_len);
+  return ViewOf(v);
+}
+
+template <typename T>
+T Take(Values* from);
+
+template <typename T, std::size_t... I>
+T TakeTuple(Values* from, std::index_sequence<I...>) {
+  Parts parts(from);
+  if (parts.size != sizeof...(I)) {
+    throw ffi::Error("TypeError", "the function returned " + std::to_string(parts.size) + " values, want " + std::to_string(sizeof...(I)), "");
+  }
+  return T{Take<std::tuple_element_t<I, T>>(parts.values)...};
+}
+
+// Take takes the next value.
+template <typename T>
+T Take(Values* from) {
+  const TVMFFIAny& v = *from->next;
+  if constexpr (std::is_same_v<T, ffi::Any>) {
+    return TakeAny(from);
+  } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<unsigned char>>) {
+    constexpr bool text = std::is_same_v<T, std::string>;
+    const bool flat = from->text != nullptr && v.type_index == (text ? kTVMFFIRawStr : kTVMFFIByteArrayPtr);
+    if (flat || v.type_index == (text ? kTVMFFISmallStr : kTVMFFISmallBytes)) {
+      from->next++;
+      const char* data = flat ? from->text + v.v_int64 : v.v_bytes;
+      return T(data, data + v.small_str_len);
+    }
+    const ffi::Any any = TakeAny(from);
+    if constexpr (text) {
+      return any.cast<ffi::String>();
+    } else {
+      if (any == nullptr) return T();  // nil of Go
+      const ffi::Bytes bytes = any.cast<ffi::Bytes>();
+      return T(bytes.data(), bytes.data() + bytes.size());
+    }
+  } else if constexpr (IsOptional<T>::value) {
+    if (v.type_index != kTVMFFINone) return Take<typename T::value_type>(from);
+    from->next++;
+    return std::nullopt;
+  } else if constexpr (IsVector<T>::value) {
+    Parts parts(from);
+    T to;
+    to.reserve(parts.size);
+    for (std::size_t i = 0; i < parts.size; i++) to.push_back(Take<typename T::value_type>(parts.values));
+    return to;
+  } else if constexpr (IsMap<T>::value) {
+    T to;
+    TakeEntries(from, [&](Values* key, Values* value) {
+      typename T::key_type k = Take<typename T::key_type>(key);
+      to.insert_or_assign(to.end(), std::move(k), Take<typename T::mapped_type>(value));
+    });
+    return to;
+  } else if constexpr (IsTuple<T>::value) {
+    return TakeTuple<T>(from, std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (IsStruct<T>::value) {
+    return std::apply([](auto&&... x) { return T{std::move(x)...}; }, Take<typename T::tvmffi_tuple>(from));
+  } else if constexpr (IsRecord<T>::value) {
+    T to;
+    TakeEntries(from, [&](Values* key, Values* value) { ffi::TypeTraits<T>::TakeField(Take<std::string>(key), value, &to); });
+    return to;
+  } else if constexpr (IsTyped<T>::value) {
+    return T(TakeAny(from).cast<ffi::Function>());
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    from->next++;
+    return ffi::AnyView::CopyFromTVMFFIAny(v).cast<T>();
+  } else {
+    return TakeAny(from).cast<T>();
+  }
+}
+
+// kTaken says that values of a type are taken apart, so that the library may return them in flat form.
+template <typename T>
+constexpr bool kTaken = std::is_same_v<T, std::string> || IsOptional<T>::value || IsVector<T>::value || IsMap<T>::value || IsTuple<T>::value ||
+                        IsStruct<T>::value || IsRecord<T>::value;
 
 // Unpack converts a result.
 template <typename R>
@@ -282,31 +511,34 @@ R Unpack(ffi::Any&& value) {
     return;
   } else if constexpr (std::is_same_v<R, ffi::Any>) {
     return std::move(value);
-  } else if constexpr (IsTuple<R>::value) {
-    return UnpackTuple<R>(std::move(value).cast<ffi::Array<ffi::Any>>(), std::make_index_sequence<std::tuple_size_v<R>>());
-  } else if constexpr (IsStruct<R>::value) {
-    return std::apply([](auto&&... x) { return R{std::move(x)...}; }, Unpack<typename R::tvmffi_tuple>(std::move(value)));
-  } else if constexpr (IsIterator<R>::value) {
+  } else if constexpr (kTaken<R>) {
+    Values values{reinterpret_cast<const TVMFFIAny*>(&value), nullptr};
+    return Take<R>(&values);
+  } else if constexpr (IsIterator<R>::value || IsTyped<R>::value) {
     return R(std::move(value).cast<ffi::Function>());
   } else if constexpr (std::is_same_v<R, Fields>) {
     return R(value);
-  } else if constexpr (IsTyped<R>::value) {
-    return R(std::move(value).cast<ffi::Function>());
   } else {
-    if constexpr (std::is_same_v<R, ffi::Bytes>) {
-      if (value == nullptr) return ffi::Bytes();  // nil of Go
-    }
     return std::move(value).cast<R>();
   }
 }
 
 template <typename R>
 inline R InvokePacked(const Entry& entry, const ffi::AnyView* args, std::size_t count) {
-  ffi::Any result;
-  if (entry.call(entry.self, reinterpret_cast<const TVMFFIAny*>(args), static_cast<int32_t>(count), reinterpret_cast<TVMFFIAny*>(&result)) != 0) {
-    Raise();
+  const auto call = [&](TVMFFIAny* result) {
+    if (entry.call(entry.self, reinterpret_cast<const TVMFFIAny*>(args), static_cast<int32_t>(count), result) != 0) Raise(result);
+  };
+  if constexpr (kTaken<R>) {
+    TVMFFIAny room[128];
+    Returned result(room, sizeof room);
+    call(&result.any);
+    Values values = result.All();
+    return Take<R>(&values);
+  } else {
+    Returned result(nullptr, 0);
+    call(&result.any);
+    return Unpack<R>(result.Move());
   }
-  return Unpack<R>(std::move(result));
 }
 
 // Invoke calls a function of the library.
@@ -530,21 +762,6 @@ struct StringEnumTraits : ffi::TypeTraitsBase {
   static std::string TypeStr() { return Base::TypeStr(); }
   static std::string TypeSchema() { return Base::TypeSchema(); }
 };
-
-// ReadField reads a field of a record. One that the map lacks keeps its default.
-template <typename T>
-inline bool ReadField(const ffi::Map<ffi::String, ffi::Any>& map, const char* name, T* to) {
-  const ffi::String key(name);
-  if (map.count(key) == 0) return true;
-  if constexpr (std::is_same_v<T, ffi::Any>) {
-    *to = map.at(key);
-  } else {
-    std::optional<T> value = map.at(key).template try_cast<T>();
-    if (!value.has_value()) return false;
-    *to = *std::move(value);
-  }
-  return true;
-}
 
 // Iterator yields the values of a sequence of Go, once. It ends the sequence when it is
 // destroyed or closed, also before the last value.

@@ -19,7 +19,19 @@ func (w *writer) recordField(r *face.Record, t *face.Type) string {
 	if w.order.Hold(t, r) {
 		return "ffi::Any"
 	}
-	return w.value(t)
+	if w.incomplete(t, r) {
+		return w.value(t)
+	}
+	return w.result(t)
+}
+
+// incomplete reports whether values of t hold a record that is not complete where r is. Of the
+// containers of the standard library only std::vector may hold that.
+func (w *writer) incomplete(t *face.Type, r *face.Record) bool {
+	if t.Kind == face.KindSequence && t.Elems[0].Kind == face.KindRecord {
+		return false
+	}
+	return w.order.Hold(t, r) || slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return w.incomplete(e, r) })
 }
 
 // record writes a struct that crosses as a map.
@@ -53,7 +65,7 @@ func (w *writer) traits() {
 		}
 	}
 	for _, r := range w.order.List {
-		w.p("%s", strings.ReplaceAll(recordTraits, "RECORD", w.own(w.names[r])))
+		w.p("%s", strings.NewReplacer("RECORD", w.own(w.names[r]), "NAMESPACE", w.ns).Replace(recordTraits))
 	}
 	w.p("}  // namespace ffi\n}  // namespace tvm\n\n")
 }
@@ -69,6 +81,7 @@ struct TypeTraits<RECORD> : TypeTraitsBase {
   static RECORD CopyFromAnyViewAfterCheck(const TVMFFIAny* from);
   static RECORD MoveFromAnyAfterCheck(TVMFFIAny* from);
   static std::optional<RECORD> TryCastFromAnyView(const TVMFFIAny* from);
+  static void TakeField(const std::string& name, ::NAMESPACE::detail::Values* from, RECORD* to);
   static std::string TypeStr() { return "Map<str, Any>"; }
   static std::string TypeSchema() { return R"({"type":"Map"})"; }
 };
@@ -86,18 +99,31 @@ func (w *writer) recordConversions() {
 		traits := "TypeTraits<" + name + ">"
 		w.p("inline void %s::MoveToAny(%s from, TVMFFIAny* to) {\n  Map<String, Any> map;\n", traits, name)
 		for i, f := range r.Fields {
-			w.p("  map.Set(%s, Any(std::move(from.%s)));\n", quote(f.Name), w.recordFields[r][i])
+			w.p("  map.Set(%s, ::%s::detail::Owned(from.%s));\n", quote(f.Name), w.ns, w.recordFields[r][i])
 		}
 		if len(r.Fields) == 0 {
 			w.p("  static_cast<void>(from);\n")
 		}
 		w.p("  TypeTraits<Map<String, Any>>::MoveToAny(std::move(map), to);\n}\n")
-		w.p("inline std::optional<%s> %s::TryCastFromAnyView(const TVMFFIAny* from) {\n", name, traits)
-		w.p("  std::optional<Map<String, Any>> map = TypeTraits<Map<String, Any>>::TryCastFromAnyView(from);\n  if (!map.has_value()) return std::nullopt;\n  %s to;\n", name)
+		w.p("inline void %s::TakeField(const std::string& name, ::%s::detail::Values* from, %s* to) {\n", traits, w.ns, name)
 		for i, f := range r.Fields {
-			w.p("  if (!::%s::detail::ReadField(*map, %s, &to.%s)) return std::nullopt;\n", w.ns, quote(f.Name), w.recordFields[r][i])
+			field := "to->" + w.recordFields[r][i]
+			w.p("  if (name == %s) {\n    %s = ::%s::detail::Take<std::decay_t<decltype(%[2]s)>>(from);\n    return;\n  }\n", quoteView(f.Name), field, w.ns)
 		}
-		w.p("  return to;\n}\n")
+		if len(r.Fields) == 0 {
+			w.p("  static_cast<void>(name), static_cast<void>(to);\n")
+		}
+		w.p("  ::%s::detail::TakeAny(from);\n}\n", w.ns)
+		w.p(`inline std::optional<%[1]s> %[2]s::TryCastFromAnyView(const TVMFFIAny* from) {
+  if (from->type_index != kTVMFFIMap && from->type_index != kTVMFFIDict) return std::nullopt;
+  ::%[3]s::detail::Values values{from, nullptr};
+  try {
+    return ::%[3]s::detail::Take<%[1]s>(&values);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+`, name, traits, w.ns)
 		w.p("inline bool %s::CheckAnyStrict(const TVMFFIAny* from) { return TryCastFromAnyView(from).has_value(); }\n", traits)
 		w.p("inline %s %s::CopyFromAnyViewAfterCheck(const TVMFFIAny* from) { return *TryCastFromAnyView(from); }\n", name, traits)
 		w.p("inline %s %s::MoveFromAnyAfterCheck(TVMFFIAny* from) {\n  std::optional<%s> to = TryCastFromAnyView(from);\n", name, traits, name)
@@ -139,6 +165,7 @@ func (w *writer) stringEnums() {
   const ffi::String& value() const { return value_; }
   friend bool operator==(const %[1]s& a, const %[1]s& b) { return a.value_ == b.value_; }
   friend bool operator!=(const %[1]s& a, const %[1]s& b) { return !(a == b); }
+  friend bool operator<(const %[1]s& a, const %[1]s& b) { return a.value_ < b.value_; }
   friend std::ostream& operator<<(std::ostream& os, const %[1]s& x) { return os << std::string(x.value_); }
 
  private:

@@ -33,16 +33,16 @@ var Kinds = face.Table[kind]{
 	face.KindInt:      {value: "$int", param: "$value", restIf: "std::is_integral_v<std::decay_t<Rest>>", rest: "rest..."}, // Go checks the range
 	face.KindFloat:    {value: "$float", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
 	face.KindBigInt:   {value: "detail::BigInt"},
-	face.KindString:   {value: "ffi::String", param: "const detail::Text&", optional: "const detail::OptionalText&", restIf: "std::is_convertible_v<Rest, detail::Text>", rest: "detail::Text(rest)..."},
-	face.KindBytes:    {value: "ffi::Bytes", param: "const detail::Data&", optional: "const detail::OptionalData&"},
+	face.KindString:   {value: "ffi::String", result: "std::string", param: "const detail::Text&", optional: "const detail::OptionalText&", restIf: "std::is_convertible_v<Rest, detail::Text>", rest: "detail::Text(rest)..."},
+	face.KindBytes:    {value: "ffi::Bytes", result: "std::vector<unsigned char>", param: "const detail::Data&", optional: "const detail::OptionalData&"},
 	face.KindDataType: {value: "DLDataType", param: "$value"},
 	face.KindDevice:   {value: "DLDevice", param: "$value"},
 	face.KindPointer:  {value: "void*", param: "$value"},
 
-	face.KindOptional: {value: "$optional", param: "$optionalParam"},
-	face.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$results>", param: "const std::tuple<$values>&", arg: "detail::ArrayOf($name)"},
-	face.KindSequence: {value: "ffi::Array<$value0>", param: "const detail::Sequence<$value0>&"},
-	face.KindMapping:  {value: "ffi::Map<$value0, $value1>", param: "const detail::Mapping<$value0, $value1>&"},
+	face.KindOptional: {value: "$optional", result: "$optionalResult", param: "$optionalParam"},
+	face.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$results>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
+	face.KindSequence: {value: "ffi::Array<$value0>", result: "std::vector<$result0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
+	face.KindMapping:  {value: "ffi::Map<$value0, $value1>", result: "std::map<$result0, $result1>", param: "const detail::Mapping<$value0, $value1>&", optional: "const detail::Nullable<detail::Mapping<$value0, $value1>, $result>&"},
 	face.KindRecord:   {value: "$own", arg: "ffi::Any($name)"},
 	face.KindArray:    {value: "ffi::Array<$value0>"},
 	face.KindList:     {value: "ffi::List<$value0>"},
@@ -68,6 +68,8 @@ func kindOf(t *face.Type) kind {
 		k.param = "const detail::Slice<$value0>&"
 	case t.Kind == face.KindEnum && t.Enum.Kind == face.KindString:
 		k.param = ""
+	case t.Kind == face.KindSequence && t.Elems[0].Kind == face.KindInt && t.Elems[0].Bits == 8 && t.Elems[0].Unsigned:
+		k.result = "" // a vector of them is bytes
 	}
 	k.result, k.param, k.arg, k.zero = cmp.Or(k.result, k.value), cmp.Or(k.param, "const $value&"), cmp.Or(k.arg, "$name"), cmp.Or(k.zero, "{}")
 	k.optional = cmp.Or(k.optional, "const ffi::Optional<$value>&")
@@ -81,7 +83,7 @@ func (w *writer) word(t *face.Type, word string) string {
 		case i >= len(t.Elems):
 			return "ffi::Any"
 		case name == "result":
-			return w.result(t.Elems[i])
+			return w.part(t.Elems[i])
 		default:
 			return w.value(t.Elems[i])
 		}
@@ -92,7 +94,9 @@ func (w *writer) word(t *face.Type, word string) string {
 	case "values":
 		return w.list(t.Elems, w.value)
 	case "results":
-		return w.list(t.Elems, w.result)
+		return w.list(t.Elems, w.part)
+	case "result":
+		return w.result(t)
 	case "params":
 		return w.list(t.Elems[1:], w.callbackParam)
 	case "own":
@@ -101,6 +105,11 @@ func (w *writer) word(t *face.Type, word string) string {
 		return map[bool]string{true: "u"}[t.Unsigned] + fmt.Sprintf("int%d_t", t.Bits)
 	case "float":
 		return map[bool]string{true: "float", false: "double"}[t.Bits == 32]
+	case "optionalResult":
+		switch t.Elems[0].Kind {
+		case face.KindString, face.KindBytes, face.KindTuple, face.KindSequence, face.KindMapping:
+			return "std::optional<" + w.result(t.Elems[0]) + ">"
+		}
 	case "optionalParam":
 		return w.expand(t.Elems[0], kindOf(t.Elems[0]).optional)
 	}
@@ -130,7 +139,7 @@ func (w *writer) param(t *face.Type) string { return w.expand(t, kindOf(t).param
 
 // arg returns the argument that a parameter becomes.
 func (w *writer) arg(t *face.Type, name string) string {
-	if bare := t.Bare(); bare.Kind == face.KindRecord {
+	if bare := t.Bare(); bare.Kind == face.KindRecord || bare.Kind == face.KindTuple {
 		t = bare
 	}
 	return strings.ReplaceAll(kindOf(t).arg, "$name", name)
@@ -138,9 +147,18 @@ func (w *writer) arg(t *face.Type, name string) string {
 
 // result returns the type of a result of a function of Go.
 func (w *writer) result(t *face.Type) string {
+	before := w.callbackResult
 	w.callbackResult = true
-	defer func() { w.callbackResult = false }()
+	defer func() { w.callbackResult = before }()
 	return w.expand(t, kindOf(t).result)
+}
+
+// part is result for an element. Only a function returns an iterator that C++ knows.
+func (w *writer) part(t *face.Type) string {
+	if t.Kind == face.KindIterator {
+		return w.value(t)
+	}
+	return w.result(t)
 }
 
 // callbackParam returns the type of a parameter of a callback. A record is a map among those of a

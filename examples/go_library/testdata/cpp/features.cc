@@ -1,8 +1,10 @@
 // A C++ program that uses what headers of Go libraries have beside plain functions: several
 // results, variadic functions, defaults, sequences, opaque classes, enums, declared errors,
-// calls that can be cancelled. It links with golib and classes.
+// calls that can be cancelled. It links with golib, classes
+// and paint.
 #include <classes.hpp>
 #include <golib.hpp>
+#include <paint.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +55,30 @@ static void functions() {
   auto bare = ffi::Function::GetGlobalRequired("golib.add");
   CHECK(equal(failure([&] { bare(1); }), "TypeError: add() takes 2 arguments (a, b), got 1: b is missing"));
   CHECK(equal(failure([&] { bare(1, 2, 3); }), "TypeError: add() takes 2 arguments (a, b), got 3"));
+}
+
+// values are texts, bytes and containers that the library writes into the memory of the header, or into its own.
+static void values() {
+  const std::string odd("a\0 longer text \303\244", 17);
+  for (const std::string& text : {std::string(), std::string("x"), odd, std::string(2040, 'x'), std::string(2 << 20, 'y')}) {
+    const std::vector<unsigned char> bytes(text.begin(), text.end());
+    CHECK(text.empty() || golib::greet(text) == "hello, " + text);
+    CHECK(golib::reversed(bytes, 2) == bytes && golib::word_count({text}).size() == (text.empty() ? 0u : text == odd ? 4u : 1u));
+    const std::vector<paint::Layer> layers = paint::layers(3, text);
+    CHECK(layers.size() == 3 && !layers[0].under.has_value() && !layers[0].note.has_value() && layers[0].extra.cast<std::string>() == text);
+    const paint::Layer& top = layers[2];
+    CHECK(top.name == text && top.data == bytes && top.note == text && top.size == (std::tuple<int64_t, std::optional<double>>{0, std::nullopt}));
+    CHECK(top.extra.cast<ffi::Array<ffi::String>>()[0] == text && top.under->size() == 2 && (*(*top.under)[1].under)[0].data == bytes);
+  }
+  CHECK(paint::layers(0, "").empty() && golib::word_count({}).empty() && golib::sorted({}).empty());
+  std::map<std::string, std::vector<std::vector<double>>> rows = {{"a", {}}, {"b", {1000, {1, 2, 3}}}};
+  CHECK(golib::sorted(rows) == rows);
+  paint::Coat coat, under;
+  under.color = paint::Color::BLUE;
+  under.under.emplace();
+  coat.under = {under};
+  const std::vector<paint::Coat> coats = paint::strip(coat);
+  CHECK(coats.size() == 2 && coats[1].color == paint::Color::BLUE);
 }
 
 static void lent() {
@@ -130,7 +156,7 @@ static void opaque() {
   classes::drop("k");
   CHECK(a == a && a != b);
   auto all = classes::all({a, b}, {{"t", a}});
-  CHECK(all.size() == 3 && all["1"].same_as(b));
+  CHECK(all.size() == 3 && all.at("1").same_as(b));
   auto visited = classes::visit({a}, [&](classes::Account, classes::Level level, classes::Side side) {
     CHECK(level == classes::Level::HIGH && side == classes::Side::RIGHT);
     return b;
@@ -185,6 +211,7 @@ static void forked() {
 
 int main() {
   functions();
+  values();
   lent();
   sequences();
   errors();

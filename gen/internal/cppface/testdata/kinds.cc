@@ -167,12 +167,14 @@ static ffi::Error failure(F f) {
 
 static int64_t size(const ffi::Any& all) { return static_cast<int64_t>(all.cast<ffi::Array<ffi::Any>>().size()); }
 
+static std::string text(const std::vector<unsigned char>& bytes) { return std::string(bytes.begin(), bytes.end()); }
+
 static void values() {
   const std::string zero("a\0b", 3);
   CHECK(kinds::echo_any("x").cast<std::string>() == "x" && kinds::echo_any(nullptr) == nullptr);
   CHECK(kinds::echo_flag(true) && kinds::echo_i8(-8) == -8 && kinds::echo_u64(9) == 9 && kinds::echo_f32(0.5f) == 0.5f && kinds::echo_f64(1) == 1);
   CHECK(kinds::echo_text("abc") == "abc" && std::string(kinds::echo_text(zero)) == zero && kinds::echo_text(std::string_view("abcd", 2)) == "ab");
-  CHECK(std::string(kinds::echo_bytes(zero)) == zero && kinds::echo_bytes({"xyz", 2}).size() == 2);
+  CHECK(text(kinds::echo_bytes(zero)) == zero && kinds::echo_bytes(kinds::echo_bytes("long enough")).size() == 11 && kinds::echo_bytes({"xyz", 2}).size() == 2);
   CHECK(kinds::echo_dtype(ffi::StringToDLDataType("int8")).bits == 8 && kinds::echo_device({kDLCPU, 1}).device_id == 1);
   int here = 0;
   CHECK(kinds::echo_pointer(&here) == &here);
