@@ -2,9 +2,6 @@ package archtest
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -299,21 +296,27 @@ func TestUnsafe(t *testing.T) {
 
 // TestLinked pins what ends up in programs, through all packages in between.
 func TestLinked(t *testing.T) {
-	for _, c := range []struct {
+	programs := []struct {
 		root   string
 		need   string
 		never  []string
 		within []string // modules other than the standard library, all platforms
 	}{
-		{root: "./gen", need: jennifer, never: []string{purego, self + "/runtime", self + "/internal/calls", self + "/cuda"}},
-		{root: "./runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel"}, within: []string{purego + "/...", "golang.org/x/sys/...", "github.com/x448/float16"}},
+		{root: "gen", need: jennifer, never: []string{purego, self + "/runtime", self + "/internal/calls", self + "/cuda"}},
+		{root: "runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel"}, within: []string{purego + "/...", "golang.org/x/sys/...", "github.com/x448/float16"}},
 		// Every library made of a Go package links it: regexp alone would add 300 kB.
-		{root: "./runtime/exportrt", need: purego, never: []string{"regexp", "text/template", "net/http"}},
-		{root: "./schema", need: "encoding/json", within: []string{}},
-		{root: "./cmd/tvmffi-bind", need: purego, never: []string{self + "/cuda", self + "/internal/testkit/nativetest", "testing"}},
-	} {
-		for _, goos := range []string{"linux", "darwin", "windows"} {
-			deps := linked(t, goos, c.root)
+		{root: "runtime/exportrt", need: purego, never: []string{"regexp", "text/template", "net/http"}},
+		{root: "schema", need: "encoding/json", within: []string{}},
+		{root: "cmd/tvmffi-bind", need: purego, never: []string{self + "/cuda", self + "/internal/testkit/nativetest", "testing"}},
+	}
+	var roots []string
+	for _, c := range programs {
+		roots = append(roots, self+"/"+c.root)
+	}
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		all := linked(t, goos, roots)
+		for i, c := range programs {
+			deps := all[roots[i]]
 			if !slices.Contains(deps, c.need) {
 				t.Errorf("%s: %s does not link %s: the test does not see", goos, c.root, c.need)
 			}
@@ -330,26 +333,22 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// linked returns the packages that a program with the package links.
-func linked(t *testing.T, goos, root string) []string {
+// linked returns the packages that a program with one of these packages links.
+func linked(t *testing.T, goos string, roots []string) map[string][]string {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath", root)
+	cmd := exec.Command("go", append([]string{"list", "-f", `{{.ImportPath}} {{join .Deps " "}}`}, roots...)...)
 	cmd.Dir = repository(t)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH=amd64", "GOOS="+goos)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list -deps %s: %v\n%s", root, err, &stderr)
+		t.Fatalf("go list %s: %v\n%s", roots, err, &stderr)
 	}
-	var deps []string
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct{ ImportPath string }
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			return deps
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		deps = append(deps, p.ImportPath)
+	deps := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		deps[words[0]] = words[1:]
 	}
+	return deps
 }
