@@ -74,7 +74,7 @@ var reads = []struct {
 	{what: "words in comments", p: nvrtc.Program{Source: "// the #include above, and #include of <nothing.h>\n#ifdef __has_include\n#endif\n#if defined(__has_include) && __has_include(\"a.h\")\n#endif\n" + v(1) + usesV}},
 }
 
-// checkReads compares what the cache gives with what NVRTC makes anew, after each change.
+// checkReads compares what the cache gives with what NVRTC makes, after each change.
 func checkReads(root string) error {
 	var errs []error
 	for _, c := range reads {
@@ -121,37 +121,42 @@ func checkRead(p nvrtc.Program, dir string, files map[string]string, steps []ste
 	for _, o := range options {
 		p.Options = append(p.Options, place(o))
 	}
-	n := 0
-	// The result by the cache of the test, and by an empty one.
-	both := func() (kept bool, image []byte, err error) {
-		os.Setenv("TVMFFI_CACHE", filepath.Join(dir, "cache"))
-		c, failed := nvrtc.Compile(p)
-		n++
-		os.Setenv("TVMFFI_CACHE", filepath.Join(dir, fmt.Sprint("fresh", n)))
-		fresh, freshly := nvrtc.Compile(p)
-		if (failed == nil) != (freshly == nil) {
-			return false, nil, fmt.Errorf("with the cache %v, without it %v", failed, freshly)
-		}
-		if failed != nil {
-			return false, nil, nil
-		}
-		if c.Cached && !bytes.Equal(c.Image, fresh.Image) { // what was compiled anew may have another __TIME__
-			return false, nil, errors.New("the cache gave an old image")
-		}
-		return c.Cached, c.Image, nil
+	compile := func(cache string) (*nvrtc.Code, error) {
+		os.Setenv("TVMFFI_CACHE", filepath.Join(dir, cache))
+		return nvrtc.Compile(p)
 	}
-	_, before, err := both()
+	// The result by the cache of the test. If NVRTC did not make it, or failed, an empty cache must give the same.
+	n := 0
+	result := func() ([]byte, error) {
+		c, failed := compile("cache")
+		if failed == nil && !c.Cached {
+			return c.Image, nil
+		}
+		n++
+		fresh, freshly := compile(fmt.Sprint("fresh", n))
+		switch {
+		case failed != nil && freshly != nil:
+			return nil, nil
+		case failed != nil || freshly != nil:
+			return nil, fmt.Errorf("with the cache %v, without it %v", failed, freshly)
+		case !bytes.Equal(c.Image, fresh.Image):
+			return nil, errors.New("the cache gave an old image")
+		}
+		return c.Image, nil
+	}
+	before, err := result()
 	if err != nil || before == nil {
 		return fmt.Errorf("the first time: %d bytes, %v", len(before), err)
 	}
-	if kept, _, err := both(); err != nil || kept == notKept {
-		return fmt.Errorf("kept: %t, %v", kept, err)
+	again, err := compile("cache")
+	if err != nil || again.Cached == notKept || again.Cached && !bytes.Equal(before, again.Image) {
+		return fmt.Errorf("the second time, kept: %t, %v", err == nil && again.Cached, err)
 	}
 	for _, s := range steps {
 		if err := put(s.path, s.text); err != nil {
 			return err
 		}
-		_, now, err := both()
+		now, err := result()
 		if err != nil || bytes.Equal(before, now) == s.changes {
 			return fmt.Errorf("%s = %q: changes: %t, want %t, %v", s.path, s.text, !bytes.Equal(before, now), s.changes, err)
 		}
