@@ -192,6 +192,9 @@ func TestTruncated(t *testing.T) {
 // Flipped bytes in the headers must not panic; what they give does not matter.
 func TestDamaged(t *testing.T) {
 	for _, p := range platforms {
+		if p.goarch == "arm64" && p.format == ELF {
+			continue // the headers are like those for amd64
+		}
 		data := readBytes(t, wheelFor(t, p.goos, p.goarch).TestingLibrary())
 		for i := range 1024 {
 			old := data[i]

@@ -1,6 +1,7 @@
 package nativetest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,8 +57,7 @@ func TestBuildText(t *testing.T) {
 	StartsCompiler(t)
 	Compiler(t)
 	cache := t.TempDir()
-	// The wheel comes from the real cache: only the build is made anew.
-	link(t, cache)
+	headers := link(t, cache) // only the build is made anew
 	paths := make([]string, 4)
 	var wg sync.WaitGroup
 	for i := range paths {
@@ -87,32 +87,31 @@ func TestBuildText(t *testing.T) {
 	if other := BuildText(t, "sample", sample, Flags("-DADD=1", "-Wl,-rpath,/other")); other == paths[0] {
 		t.Error("other flags of the linker give the same file")
 	}
-	for pattern, want := range map[string]int{"object-sample-*/object.o": 2, "headers-*/common.h": 1} {
+	for pattern, want := range map[string]int{"object-sample-*/object.o": 2, "headers-*": headers} {
 		if found, err := filepath.Glob(filepath.Join(cache, "native", pattern)); err != nil || len(found) != want {
 			t.Errorf("%s: %q, %v; want %d", pattern, found, err, want)
 		}
 	}
 }
 
-// link makes a cache with the wheels of the real one.
-func link(t *testing.T, cache string) {
+// link makes a cache with the wheel and the common headers of the real one. It returns how many headers there are.
+func link(t *testing.T, cache string) (headers int) {
 	t.Helper()
-	real := filepath.Dir(Wheel(t, Version()).Root())
-	if err := os.MkdirAll(filepath.Join(cache, "wheels"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(real)
+	BuildText(t, "sample", sample, Flags("-DADD=0"))
+	wheel := Wheel(t, Version()).Root()
+	real := filepath.Dir(filepath.Dir(wheel))
+	made, err := filepath.Glob(filepath.Join(real, "native", "headers-*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range entries {
-		if e.IsDir() {
-			if err := os.Symlink(filepath.Join(real, e.Name()), filepath.Join(cache, "wheels", e.Name())); err != nil {
-				t.Fatal(err)
-			}
+	for _, dir := range append(made, wheel) {
+		to := filepath.Join(cache, strings.TrimPrefix(dir, real))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o700), os.Symlink(dir, to)); err != nil {
+			t.Fatal(err)
 		}
 	}
 	t.Setenv("TVMFFI_CACHE", cache)
+	return len(made)
 }
 
 func TestBuildExecutable(t *testing.T) {
