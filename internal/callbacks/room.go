@@ -10,8 +10,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Room is the type of the result before a call by the C code of exportrt/python, which is of this
-// module. It takes more as a result than others, who set it to None. Small is the size in bytes of
+// Room is the type of the result before a call by the C code of exportrt/python, by a C++ header or by
+// a crate for Rust, all of this module. They take more as a result than others, who set it to None. Small is the size in bytes of
 // the memory at Bits. An error may be the result, with Small set to 1 if no error of another language
 // is among its causes.
 const (

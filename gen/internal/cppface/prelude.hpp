@@ -286,12 +286,28 @@ inline ffi::AnyView View(const T& value) {
   }
 }
 
+// The types that only a result has. Before a call kFlatRoom offers the memory at v_ptr for a result in flat form, or for
+// the parts of an error, and kRoom for an error only. No code of TVM-FFI sees an object in them.
+constexpr int32_t kRoom = -0x726f6f6d, kFlat = kRoom + 1, kFlatList = kRoom + 2, kFlatTuple = kRoom + 3, kFlatMap = kRoom + 4;
+constexpr int32_t kFlatError = kRoom + 5, kFlatRoom = kRoom + 6;
+
+// FlatError is what an error of Go is made of. Its references are the caller's.
+struct FlatError {
+  TVMFFIByteArray kind, message, backtrace;
+  TVMFFIObjectHandle cause, value;
+};
+
 // Raise throws the error that a C function has left behind, as its result or for the thread.
 [[noreturn]] inline void Raise(TVMFFIAny* result = nullptr) {
   TVMFFIObjectHandle handle = nullptr;
-  if (result != nullptr && result->type_index == kTVMFFIError) {
+  const int32_t type = result == nullptr ? kTVMFFINone : std::exchange(result->type_index, kTVMFFINone);
+  if (type == kFlatError) {
+    const FlatError* e = static_cast<const FlatError*>(result->v_ptr);
+    if (TVMFFIErrorCreateWithCauseAndExtraContext(&e->kind, &e->message, &e->backtrace, e->cause, e->value, &handle) != 0) handle = nullptr;
+    if (e->cause != nullptr) TVMFFIObjectDecRef(e->cause);
+    if (e->value != nullptr) TVMFFIObjectDecRef(e->value);
+  } else if (type == kTVMFFIError) {
     handle = result->v_obj;
-    result->type_index = kTVMFFINone;
   } else {
     TVMFFIErrorMoveFromRaised(&handle);
   }
@@ -324,18 +340,14 @@ struct Values {
   const char* text;
 };
 
-// The types that only a result in flat form has. A result of the type kRoom before a call offers the memory at v_ptr for
-// such a form, and takes an error, too. No code of TVM-FFI sees an object in it.
-constexpr int32_t kRoom = -0x726f6f6d, kFlat = kRoom + 1, kFlatList = kRoom + 2, kFlatTuple = kRoom + 3, kFlatMap = kRoom + 4;
-
 // Returned is the result of a call, and ends it. A flat form that is not in the room is in memory of malloc.
 class Returned {
  public:
-  Returned(void* room, std::size_t size) : room_(room) {
+  Returned(void* room, std::size_t size, bool flat) : room_(room) {
 #ifdef _WIN32
-    size = 0;  // the library may have another malloc
+    flat = false;  // the library may have another malloc
 #endif
-    any.type_index = kRoom;
+    any.type_index = flat ? kFlatRoom : kRoom;
     any.small_str_len = static_cast<uint32_t>(size);
     any.v_ptr = room;
   }
@@ -349,7 +361,8 @@ class Returned {
     }
     if (flat && any.v_ptr != room_) std::free(any.v_ptr);
   }
-  Values All() const {
+  Values All() {
+    if (any.type_index == kFlatRoom) any.type_index = kTVMFFINone;
     if (any.type_index != kFlat) return {&any, nullptr};
     const TVMFFIAny* values = static_cast<const TVMFFIAny*>(any.v_ptr);
     return {values, reinterpret_cast<const char*>(values + any.small_str_len)};
@@ -366,8 +379,6 @@ class Returned {
   void* room_;
 };
 
-inline ffi::Any ViewOf(const TVMFFIAny& v) { return v.type_index == kRoom ? ffi::Any() : ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(v)); }
-
 // Parts are the elements of the next value.
 class Parts {
  public:
@@ -377,7 +388,7 @@ class Parts {
       size = static_cast<std::size_t>(v.v_int64);
       return;
     }
-    array_ = ViewOf(v).cast<ffi::Array<ffi::Any>>();
+    array_ = ffi::AnyView::CopyFromTVMFFIAny(v).cast<ffi::Array<ffi::Any>>();
     size = array_.size();
     own_.next = reinterpret_cast<const TVMFFIAny*>(static_cast<const ffi::ArrayObj*>(array_.get())->begin());
     values = &own_;
@@ -401,7 +412,7 @@ void TakeEntries(Values* from, F take) {
     for (int64_t i = 0; i < v.v_int64; i++) take(from, from);
     return;
   }
-  for (const auto& [key, value] : ViewOf(v).cast<ffi::Map<ffi::Any, ffi::Any>>()) {
+  for (const auto& [key, value] : ffi::AnyView::CopyFromTVMFFIAny(v).cast<ffi::Map<ffi::Any, ffi::Any>>()) {
     Values k{reinterpret_cast<const TVMFFIAny*>(&key), nullptr}, x{reinterpret_cast<const TVMFFIAny*>(&value), nullptr};
     take(&k, &x);
   }
@@ -427,7 +438,7 @@ inline ffi::Any TakeAny(Values* from) {
   from->next++;
   if (from->text != nullptr && v.type_index == kTVMFFIRawStr) return ffi::String(from->text + v.v_int64, v.small_str_len);
   if (from->text != nullptr && v.type_index == kTVMFFIByteArrayPtr) return ffi::Bytes(from->text + v.v_int64, v.small_str_len);
-  return ViewOf(v);
+  return ffi::AnyView::CopyFromTVMFFIAny(v);
 }
 
 template <typename T>
@@ -525,18 +536,13 @@ R Unpack(ffi::Any&& value) {
 
 template <typename R>
 inline R InvokePacked(const Entry& entry, const ffi::AnyView* args, std::size_t count) {
-  const auto call = [&](TVMFFIAny* result) {
-    if (entry.call(entry.self, reinterpret_cast<const TVMFFIAny*>(args), static_cast<int32_t>(count), result) != 0) Raise(result);
-  };
+  TVMFFIAny room[128];
+  Returned result(room, sizeof room, kTaken<R>);
+  if (entry.call(entry.self, reinterpret_cast<const TVMFFIAny*>(args), static_cast<int32_t>(count), &result.any) != 0) Raise(&result.any);
   if constexpr (kTaken<R>) {
-    TVMFFIAny room[128];
-    Returned result(room, sizeof room);
-    call(&result.any);
     Values values = result.All();
     return Take<R>(&values);
   } else {
-    Returned result(nullptr, 0);
-    call(&result.any);
     return Unpack<R>(result.Move());
   }
 }
