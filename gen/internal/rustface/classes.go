@@ -72,7 +72,7 @@ func (w *writer) method(c *face.Class, name string) string {
 func (w *writer) field(c *face.Class, f face.Field, get, set string) {
 	static := "FIELD: library::Field = library::Field::new(" + quoted(c.Key) + ", " + quoted(f.Name) + ")"
 	w.comment("    ", "///", f.Doc, "Returns the field `"+f.Name+"`.")
-	w.body("    ", get, "&self", w.value(f.Type), static, w.from(f.Type, "&FIELD.get(self)?"))
+	w.body("    ", get, "&self", w.value(f.Type), static, w.from(f.Type, "&mut library::Values::of(&FIELD.get(self)?)"))
 	if f.ReadOnly || c.Frozen {
 		return
 	}
@@ -110,7 +110,7 @@ func (w *writer) construct(c *face.Class) {
 	}
 	w.p("    /// Makes an object. Its parameters are the fields.\n")
 	w.body("    ", "new", joined(params), "Self", w.method(c, "__ffi_init__"),
-		"let result = library::construct(FUNCTION.get()?, ::std::vec!["+joined(pairs)+"])?;", "library::get::<Self>(&result)")
+		"library::construct(FUNCTION.get()?, ::std::vec!["+joined(pairs)+"])")
 }
 
 // classOptions returns the fields of c that its constructor has defaults for.

@@ -2,6 +2,7 @@ package rustface
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -60,12 +61,12 @@ func (w *writer) optionsOf(f *face.Function, of string) {
 // function writes f, which belongs to c if that is not nil.
 func (w *writer) function(f *face.Function, c *face.Class) {
 	indent, receiver, static, start := "", "", "FUNCTION: library::Func = library::Func::new("+quoted(f.Symbol)+")", f.Name
-	typ, expr := w.value(f.Result()), w.from(f.Result(), "&result")
+	typ, read := w.value(f.Result()), w.mapper(f.Result())
 	switch {
 	case c == nil:
 	case f == c.Constructor:
 		indent, static = "    ", w.method(c, "__ffi_init__")
-		typ, expr = "Self", "library::get::<Self>(&result)"
+		typ, read = "Self", "library::get::<Self>"
 	default:
 		indent, receiver, static, start = "    ", "&self", w.method(c, f.Name), c.Key+"."+f.Name
 	}
@@ -75,13 +76,13 @@ func (w *writer) function(f *face.Function, c *face.Class) {
 	}
 	otherwise, notes := "`"+f.GoName+"` of the Go package "+w.lib.Path+".", w.notes(f, k)
 	w.comment(indent, "///", f.Doc, otherwise, notes...)
-	w.body(indent, w.names[f], joined(k.generics), typ, static, "let result = "+k.invoke(f.Packed)+";", expr)
+	w.body(indent, w.names[f], joined(k.generics), typ, static, k.invoke(f, read))
 	if w.async[f] == "" {
 		return
 	}
 	w.comment(indent, "///", f.Doc, otherwise, append(notes, "It returns at once. The result is a future, which can also be waited for and cancelled.")...)
 	w.body(indent, w.async[f], joined(k.generics), "library::Async<"+typ+">", "FUNCTION: library::Start = library::Start::new("+quoted(start)+")",
-		"library::Async::start(FUNCTION.get()?, ::std::vec!["+joined(k.args)+"], "+cmp.Or(k.rest, "::std::vec::Vec::new()")+", "+w.mapper(f.Result())+")")
+		"library::Async::start(FUNCTION.get()?, ::std::vec!["+joined(k.args)+"], "+cmp.Or(k.rest, "::std::vec::Vec::new()")+", "+read+")")
 }
 
 // body writes a function with a static, which finds what the library has when it is used first.
@@ -93,17 +94,16 @@ func (w *writer) body(indent, name, params, typ, static string, lines ...string)
 	w.p("%s}\n\n", indent)
 }
 
-// invoke returns the expression of a call.
-func (c call) invoke(packed bool) string {
+// invoke returns the expression of a call of f, whose result read takes.
+func (c call) invoke(f *face.Function, read string) string {
+	name, rest := "call", ""
 	switch {
-	case packed && len(c.args) == 0:
-		return "FUNCTION.get()?.call_packed(args)?"
-	case packed:
-		return "library::call_packed(FUNCTION.get()?, [" + joined(c.args) + "], args)?"
+	case f.Packed:
+		name, rest = "call_packed", "args, "
 	case c.rest != "":
-		return "library::call_all(FUNCTION.get()?, [" + joined(c.args) + "], " + c.rest + ")?"
+		name, rest = "call_all", c.rest+", "
 	}
-	return "library::call(FUNCTION.get()?, [" + joined(c.args) + "])?"
+	return fmt.Sprintf("library::%s(FUNCTION.get()?, %t, [%s], %s%s)", name, flat(f.Result()), joined(c.args), rest, read)
 }
 
 // notes say what Rust shows differently.

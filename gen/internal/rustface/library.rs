@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::hash::Hash;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use tvm_ffi::any::TryFromTemp;
-use tvm_ffi::error::{OVERFLOW_ERROR, RUNTIME_ERROR, TYPE_ERROR};
+use tvm_ffi::error::{OVERFLOW_ERROR, RUNTIME_ERROR, TYPE_ERROR, VALUE_ERROR};
 use tvm_ffi::object::ObjectRef;
-use tvm_ffi::tvm_ffi_sys::{TVMFFIByteArray, TVMFFIFieldInfo, TVMFFIFieldSetter, TVMFFIGetTypeInfo, TVMFFITypeKeyToIndex};
+use tvm_ffi::tvm_ffi_sys::{TVMFFIByteArray, TVMFFIErrorCreateWithCauseAndExtraContext, TVMFFIFieldInfo, TVMFFIFieldSetter};
+use tvm_ffi::tvm_ffi_sys::{TVMFFIFunctionCell, TVMFFIGetTypeInfo, TVMFFITypeKeyToIndex};
 use tvm_ffi::{Any, AnyCompatible, AnyView, Array, Error, FieldGetter, Function, Map, Module, ObjectCore, ObjectRefCore};
 use tvm_ffi::{Object, Result, TVMFFIAny, TVMFFIObject, TypeIndex};
 
@@ -188,30 +190,53 @@ impl Start {
             return Ok(f);
         }
         static ASYNC: Func = Func::new("_async");
-        let f = get::<Function>(&call(ASYNC.get()?, [text(self.name)])?)?;
+        let f = call(ASYNC.get()?, false, [text(self.name)], get::<Function>)?;
         Ok(self.found.get_or_init(|| f))
     }
 }
 
+/// Calls f and takes its result by read. If flat is set, the library may return it in flat form.
+fn invoke<T>(f: &Function, flat: bool, args: &[AnyView<'_>], read: impl FnOnce(&mut Values<'_>) -> Result<T>) -> Result<T> {
+    let mut room = std::mem::MaybeUninit::<[TVMFFIAny; 128]>::uninit();
+    let mut returned = Returned::new(room.as_mut_ptr().cast(), size_of_val(&room), flat);
+    // SAFETY: the cell of a function is behind its header. An AnyView is a TVMFFIAny. The callee
+    // writes values into the room, or an error or a value into the result.
+    let code = unsafe {
+        let object = tvm_ffi::ObjectArc::as_raw(Function::data(f)).cast::<TVMFFIObject>();
+        let cell = object.add(1).cast::<TVMFFIFunctionCell>();
+        ((*cell).safe_call)(object as *mut std::ffi::c_void, args.as_ptr().cast(), args.len() as i32, &mut returned.value)
+    };
+    if code != 0 {
+        return Err(returned.error());
+    }
+    read(&mut returned.values())
+}
+
 /// Calls f. The arguments stay here, so the callee borrows them.
 #[inline]
-pub(crate) fn call<const N: usize>(f: &Function, args: [Any; N]) -> Result<Any> {
+pub(crate) fn call<const N: usize, T>(f: &Function, flat: bool, args: [Any; N], read: impl FnOnce(&mut Values<'_>) -> Result<T>) -> Result<T> {
     let views: [AnyView<'_>; N] = std::array::from_fn(|i| AnyView::from(&args[i]));
-    f.call_packed(&views)
+    invoke(f, flat, &views, read)
 }
 
-pub(crate) fn call_all<const N: usize>(f: &Function, args: [Any; N], rest: Vec<Any>) -> Result<Any> {
+pub(crate) fn call_all<const N: usize, T>(f: &Function, flat: bool, args: [Any; N], rest: Vec<Any>, read: impl FnOnce(&mut Values<'_>) -> Result<T>) -> Result<T> {
     let views: Vec<AnyView<'_>> = args.iter().chain(&rest).map(AnyView::from).collect();
-    f.call_packed(&views)
+    invoke(f, flat, &views, read)
 }
 
-pub(crate) fn call_packed<const N: usize>(f: &Function, args: [Any; N], rest: &[AnyView<'_>]) -> Result<Any> {
+pub(crate) fn call_packed<const N: usize, T>(
+    f: &Function,
+    flat: bool,
+    args: [Any; N],
+    rest: &[AnyView<'_>],
+    read: impl FnOnce(&mut Values<'_>) -> Result<T>,
+) -> Result<T> {
     let views: Vec<AnyView<'_>> = args.iter().map(AnyView::from).chain(rest.iter().copied()).collect();
-    f.call_packed(&views)
+    invoke(f, flat, &views, read)
 }
 
 /// Calls a constructor whose parameters are given by their names.
-pub(crate) fn construct(f: &Function, fields: Vec<(&'static str, Option<Any>)>) -> Result<Any> {
+pub(crate) fn construct<T: AnyCompatible>(f: &Function, fields: Vec<(&'static str, Option<Any>)>) -> Result<T> {
     static KEYWORDS: OnceLock<Function> = OnceLock::new();
     let keywords = match KEYWORDS.get() {
         Some(k) => k,
@@ -227,7 +252,177 @@ pub(crate) fn construct(f: &Function, fields: Vec<(&'static str, Option<Any>)>) 
             args.push(value);
         }
     }
-    call_all(f, [], args)
+    call_all(f, false, [], args, get::<T>)
+}
+
+// ---- results
+
+/// The types that only a result has. Before a call FLAT_ROOM offers memory for a result in flat form, or for the parts of
+/// an error, and ROOM for an error only. TVM-FFI itself has none of them.
+const ROOM: i32 = -0x726f_6f6d;
+const FLAT: i32 = ROOM + 1;
+const FLAT_LIST: i32 = ROOM + 2;
+const FLAT_TUPLE: i32 = ROOM + 3;
+const FLAT_MAP: i32 = ROOM + 4;
+const FLAT_ERROR: i32 = ROOM + 5;
+const FLAT_ROOM: i32 = ROOM + 6;
+
+/// What an error is made of. The references are the caller's.
+#[repr(C)]
+struct FlatError {
+    kind: TVMFFIByteArray,
+    message: TVMFFIByteArray,
+    backtrace: TVMFFIByteArray,
+    cause: *mut std::ffi::c_void,
+    value: *mut std::ffi::c_void,
+}
+
+/// What a function returns: a value, an error, or values in flat form, in the room or in memory of malloc.
+struct Returned {
+    value: TVMFFIAny,
+    room: *mut TVMFFIAny,
+}
+
+impl Returned {
+    fn new(room: *mut TVMFFIAny, size: usize, flat: bool) -> Self {
+        let mut value = TVMFFIAny::new();
+        value.type_index = if flat && !cfg!(windows) { FLAT_ROOM } else { ROOM }; // there the library may have another malloc
+        value.small_str_len = size as u32;
+        value.data_union.v_ptr = room.cast();
+        Self { value, room }
+    }
+
+    /// Returns the values, and the place of the bytes of texts, which are behind them in flat form.
+    fn parts(&self) -> (&[TVMFFIAny], *const u8) {
+        if self.value.type_index != FLAT {
+            return (std::slice::from_ref(&self.value), std::ptr::null());
+        }
+        // SAFETY: the library has written as many values, which stay until drop.
+        unsafe {
+            let all = std::slice::from_raw_parts(self.value.data_union.v_ptr.cast::<TVMFFIAny>(), self.value.small_str_len as usize);
+            (all, all.as_ptr_range().end.cast())
+        }
+    }
+
+    fn values(&mut self) -> Values<'_> {
+        if self.value.type_index == ROOM || self.value.type_index == FLAT_ROOM {
+            self.value = TVMFFIAny::new();
+        }
+        let (rest, text) = self.parts();
+        Values { rest, text }
+    }
+
+    #[cold]
+    fn error(&mut self) -> Error {
+        extern "C" {
+            fn TVMFFIObjectDecRef(object: *mut std::ffi::c_void) -> i32;
+        }
+        if self.value.type_index == FLAT_ERROR {
+            // SAFETY: the library has written the parts into the room.
+            unsafe {
+                let parts = self.value.data_union.v_ptr.cast::<FlatError>().read();
+                self.value = TVMFFIAny::new();
+                let mut made = std::ptr::null_mut();
+                if TVMFFIErrorCreateWithCauseAndExtraContext(&parts.kind, &parts.message, &parts.backtrace, parts.cause, parts.value, &mut made) == 0 {
+                    self.value.type_index = TypeIndex::kTVMFFIError as i32;
+                    self.value.data_union.v_ptr = made;
+                }
+                for object in [parts.cause, parts.value].into_iter().filter(|x| !x.is_null()) {
+                    TVMFFIObjectDecRef(object);
+                }
+            }
+        }
+        self.values().any().ok().and_then(|x| x.try_as::<Error>()).unwrap_or_else(Error::from_raised)
+    }
+}
+
+impl Drop for Returned {
+    fn drop(&mut self) {
+        extern "C" {
+            fn free(memory: *mut std::ffi::c_void);
+        }
+        // SAFETY: the references are the caller's, and so is memory that is not the room.
+        unsafe {
+            for x in self.parts().0.iter().filter(|x| x.type_index >= TypeIndex::kTVMFFIStaticObjectBegin as i32) {
+                drop(Any::from_raw_ffi_any(*x));
+            }
+            if self.value.type_index == FLAT && self.value.data_union.v_ptr != self.room.cast() {
+                free(self.value.data_union.v_ptr);
+            }
+        }
+    }
+}
+
+/// Values to take one after another. In flat form a container is a head with its parts behind it.
+pub struct Values<'a> {
+    rest: &'a [TVMFFIAny],
+    text: *const u8, // null if the values are those of Any
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn of(x: &'a Any) -> Self {
+        Self::all(std::slice::from_ref(x))
+    }
+
+    fn all(list: &'a [Any]) -> Self {
+        // SAFETY: an Any is a TVMFFIAny.
+        Self { rest: unsafe { std::slice::from_raw_parts(list.as_ptr().cast(), list.len()) }, text: std::ptr::null() }
+    }
+
+    fn head(&self) -> i32 {
+        self.rest[0].type_index
+    }
+
+    fn next(&mut self) -> TVMFFIAny {
+        let x = self.rest[0];
+        self.rest = &self.rest[1..];
+        x
+    }
+
+    /// Takes the head of a container in flat form, and returns the number of its parts.
+    fn enter(&mut self, map: bool) -> Option<usize> {
+        let head = self.head();
+        if if map { head == FLAT_MAP } else { head == FLAT_LIST || head == FLAT_TUPLE } {
+            // SAFETY: a head has a number.
+            return Some(unsafe { self.next().data_union.v_int64 } as usize);
+        }
+        None
+    }
+
+    /// Takes a text or bytes in flat form.
+    fn raw(&mut self, kind: TypeIndex) -> Option<&'a [u8]> {
+        if self.text.is_null() || self.head() != kind as i32 {
+            return None;
+        }
+        let x = self.next();
+        // SAFETY: it has its place among the bytes behind the values, and its size.
+        Some(unsafe { std::slice::from_raw_parts(self.text.add(x.data_union.v_int64 as usize), x.small_str_len as usize) })
+    }
+
+    /// Takes a value as an Any.
+    pub(crate) fn any(&mut self) -> Result<Any> {
+        if let Some(n) = self.enter(false) {
+            return Ok(Any::from(Array::new((0..n).map(|_| self.any()).collect::<Result<Vec<Any>>>()?)));
+        }
+        if let Some(n) = self.enter(true) {
+            return Ok(Any::from((0..n).map(|_| Ok((self.any()?, self.any()?))).collect::<Result<Vec<_>>>()?.into_iter().collect::<Map<Any, Any>>()));
+        }
+        if let Some(s) = self.raw(TypeIndex::kTVMFFIRawStr) {
+            return utf8(s).map(|s| text(&s));
+        }
+        if let Some(b) = self.raw(TypeIndex::kTVMFFIByteArrayPtr) {
+            return Ok(bytes(b));
+        }
+        // SAFETY: the value stays where it is, so the new one takes a reference.
+        Ok(unsafe { std::mem::ManuallyDrop::new(Any::from_raw_ffi_any(self.next())) }.deref().clone())
+    }
+}
+
+fn utf8(s: &[u8]) -> Result<String> {
+    match std::str::from_utf8(s) {
+        Ok(s) => Ok(s.to_string()),
+        Err(e) => Err(Error::new(VALUE_ERROR, &format!("a text of the library is not UTF-8: {e}: let the func of Go return []byte"), "")),
+    }
 }
 
 // ---- fields
@@ -295,8 +490,8 @@ impl Field {
                 let mut f = TVMFFIAny::new();
                 f.type_index = TypeIndex::kTVMFFIFunction as i32;
                 f.data_union.v_ptr = access.info.setter;
-                let f = get::<Function>(&Any::from_raw_ffi_any(f))?;
-                return call(&f, [Any::from(address as *mut std::ffi::c_void), value]).map(|_| ());
+                let f = get::<Function>(&mut Values::of(&Any::from_raw_ffi_any(f)))?;
+                return call(&f, false, [Any::from(address as *mut std::ffi::c_void), value], nothing);
             }
             let setter: TVMFFIFieldSetter = std::mem::transmute(access.info.setter);
             let raw = Any::into_raw_ffi_any(value);
@@ -373,30 +568,36 @@ pub(crate) fn function<const N: usize>(f: impl Fn(&[Any; N]) -> Result<Any> + Se
     }))
 }
 
-/// Converts x like an argument of C++: a bool is an int, an int is a float.
+/// Converts a value like an argument of C++: a bool is an int, an int is a float.
 #[inline]
-pub(crate) fn get<T: AnyCompatible>(x: &Any) -> Result<T> {
-    TryFromTemp::<T>::try_from(AnyView::from(x)).map(TryFromTemp::into_value)
+pub(crate) fn get<T: AnyCompatible>(x: &mut Values<'_>) -> Result<T> {
+    TryFromTemp::<T>::try_from(AnyView::from(&x.any()?)).map(TryFromTemp::into_value)
 }
 
-pub(crate) fn integer<T: TryFrom<i64>>(x: &Any) -> Result<T> {
+pub(crate) fn integer<T: TryFrom<i64>>(x: &mut Values<'_>) -> Result<T> {
     let n = get::<i64>(x)?;
     T::try_from(n).map_err(|_| Error::new(OVERFLOW_ERROR, &format!("{n} does not fit in {}", std::any::type_name::<T>()), ""))
 }
 
-pub(crate) fn string(x: &Any) -> Result<String> {
-    Ok(get::<tvm_ffi::String>(x)?.as_str().to_string())
+pub(crate) fn string(x: &mut Values<'_>) -> Result<String> {
+    match x.raw(TypeIndex::kTVMFFIRawStr) {
+        Some(s) => utf8(s),
+        None => utf8(get::<tvm_ffi::String>(x)?.as_bytes()),
+    }
 }
 
-pub(crate) fn byte_vec(x: &Any) -> Result<Vec<u8>> {
-    Ok(get::<tvm_ffi::Bytes>(x)?.as_slice().to_vec())
+pub(crate) fn byte_vec(x: &mut Values<'_>) -> Result<Vec<u8>> {
+    match x.raw(TypeIndex::kTVMFFIByteArrayPtr) {
+        Some(b) => Ok(b.to_vec()),
+        None => Ok(get::<tvm_ffi::Bytes>(x)?.as_slice().to_vec()),
+    }
 }
 
-pub(crate) fn same(x: &Any) -> Result<Any> {
-    Ok(x.clone())
+pub(crate) fn same(x: &mut Values<'_>) -> Result<Any> {
+    x.any()
 }
 
-pub(crate) fn nothing(_: &Any) -> Result<()> {
+pub(crate) fn nothing(_: &mut Values<'_>) -> Result<()> {
     Ok(())
 }
 
@@ -404,34 +605,77 @@ fn is_none(x: &Any) -> bool {
     x.type_index() == TypeIndex::kTVMFFINone as i32
 }
 
-pub(crate) fn maybe<T>(x: &Any, f: impl Fn(&Any) -> Result<T>) -> Result<Option<T>> {
-    if is_none(x) {
-        Ok(None)
-    } else {
-        f(x).map(Some)
+pub(crate) fn maybe<T>(x: &mut Values<'_>, f: impl Fn(&mut Values<'_>) -> Result<T>) -> Result<Option<T>> {
+    if x.head() != TypeIndex::kTVMFFINone as i32 {
+        return f(x).map(Some);
+    }
+    x.next();
+    Ok(None)
+}
+
+pub(crate) fn vec<T>(x: &mut Values<'_>, f: impl Fn(&mut Values<'_>) -> Result<T>) -> Result<Vec<T>> {
+    match x.enter(false) {
+        Some(n) => {
+            let mut all = Vec::with_capacity(n);
+            for _ in 0..n {
+                all.push(f(x)?);
+            }
+            Ok(all)
+        }
+        None => get::<Array<Any>>(x)?.iter().map(|x| f(&mut Values::of(&x))).collect(),
     }
 }
 
-pub(crate) fn vec<T>(x: &Any, f: impl Fn(&Any) -> Result<T>) -> Result<Vec<T>> {
-    get::<Array<Any>>(x)?.iter().map(|x| f(&x)).collect()
+/// Takes the n elements of a tuple.
+pub(crate) fn elements<T>(x: &mut Values<'_>, n: usize, f: impl Fn(&mut Values<'_>) -> Result<T>) -> Result<T> {
+    let check = |got: usize| match got == n {
+        true => Ok(()),
+        false => Err(Error::new(TYPE_ERROR, &format!("expected a tuple of {n} values, got {got}"), "")),
+    };
+    if let Some(got) = x.enter(false) {
+        check(got)?;
+        return f(x);
+    }
+    let items: Vec<Any> = get::<Array<Any>>(x)?.iter().collect();
+    check(items.len())?;
+    f(&mut Values::all(&items))
 }
 
-pub(crate) fn elements<const N: usize>(x: &Any) -> Result<[Any; N]> {
-    let items = vec(x, |x| Ok(x.clone()))?;
-    let n = items.len();
-    items.try_into().map_err(|_| Error::new(TYPE_ERROR, &format!("expected a tuple of {N} values, got {n}"), ""))
+pub(crate) fn hash_map<K: Eq + Hash, V>(
+    x: &mut Values<'_>,
+    key: impl Fn(&mut Values<'_>) -> Result<K>,
+    value: impl Fn(&mut Values<'_>) -> Result<V>,
+) -> Result<HashMap<K, V>> {
+    match x.enter(true) {
+        Some(n) => {
+            let mut all = HashMap::with_capacity(n);
+            for _ in 0..n {
+                let k = key(x)?;
+                all.insert(k, value(x)?);
+            }
+            Ok(all)
+        }
+        None => get::<Map<Any, Any>>(x)?.iter().map(|(k, v)| Ok((key(&mut Values::of(&k))?, value(&mut Values::of(&v))?))).collect(),
+    }
 }
 
-pub(crate) fn hash_map<K: Eq + Hash, V>(x: &Any, key: impl Fn(&Any) -> Result<K>, value: impl Fn(&Any) -> Result<V>) -> Result<HashMap<K, V>> {
-    get::<Map<Any, Any>>(x)?.iter().map(|(k, v)| Ok((key(&k)?, value(&v)?))).collect()
+/// Calls take for each field of a record, with its name and what its value is taken from.
+pub(crate) fn fields(x: &mut Values<'_>, mut take: impl FnMut(&str, &mut Values<'_>) -> Result<()>) -> Result<()> {
+    match x.enter(true) {
+        Some(n) => (0..n).try_for_each(|_| {
+            let name = string(x)?;
+            take(&name, x)
+        }),
+        None => get::<Map<Any, Any>>(x)?.iter().try_for_each(|(k, v)| take(&string(&mut Values::of(&k))?, &mut Values::of(&v))),
+    }
 }
 
-pub(crate) fn fields(x: &Any) -> Result<HashMap<String, Any>> {
-    hash_map(x, string, |x| Ok(x.clone()))
-}
-
-pub(crate) fn field(fields: &HashMap<String, Any>, name: &str) -> Result<Any> {
-    Ok(fields.get(name).cloned().unwrap_or_default())
+/// Returns the value of a field. One that is absent is nil in Go.
+pub(crate) fn field<T>(x: Option<T>, f: impl Fn(&mut Values<'_>) -> Result<T>) -> Result<T> {
+    match x {
+        Some(x) => Ok(x),
+        None => f(&mut Values::of(&Any::new())),
+    }
 }
 
 // ---- object types
@@ -507,13 +751,13 @@ pub(crate) fn is_instance<T: Class>(index: i32) -> bool {
 fn by_global(name: &str, x: Any, y: Option<Any>) -> Result<Any> {
     let f = Function::get_global(name)?;
     match y {
-        Some(y) => call(&f, [x, y]),
-        None => call(&f, [x]),
+        Some(y) => call(&f, false, [x, y], same),
+        None => call(&f, false, [x], same),
     }
 }
 
 pub(crate) fn describe<T: AnyCompatible + Clone>(x: &T, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-    match by_global("ffi.ReprPrint", shared(x), None).and_then(|x| string(&x)) {
+    match by_global("ffi.ReprPrint", shared(x), None).and_then(|x| string(&mut Values::of(&x))) {
         Ok(text) => f.write_str(&text),
         Err(e) => write!(f, "<{}: {}>", T::type_str(), e.message()),
     }
@@ -521,11 +765,11 @@ pub(crate) fn describe<T: AnyCompatible + Clone>(x: &T, f: &mut std::fmt::Format
 
 /// Asks Go how two objects compare. An error counts as no.
 pub(crate) fn ask<T: AnyCompatible + Clone>(name: &str, x: &T, y: &T) -> bool {
-    by_global(name, shared(x), Some(shared(y))).and_then(|x| get::<bool>(&x)).unwrap_or(false)
+    by_global(name, shared(x), Some(shared(y))).and_then(|x| get::<bool>(&mut Values::of(&x))).unwrap_or(false)
 }
 
 pub(crate) fn hashed<T: AnyCompatible + Clone>(x: &T) -> i64 {
-    by_global("ffi.RecursiveHash", shared(x), None).and_then(|x| get::<i64>(&x)).unwrap_or(0)
+    by_global("ffi.RecursiveHash", shared(x), None).and_then(|x| get::<i64>(&mut Values::of(&x))).unwrap_or(0)
 }
 
 macro_rules! object_type {
@@ -603,7 +847,7 @@ macro_rules! object_type {
             type Error = ::tvm_ffi::Error;
 
             fn try_from(value: ::tvm_ffi::Any) -> ::tvm_ffi::Result<Self> {
-                $crate::library::get::<Self>(&value)
+                $crate::library::get::<Self>(&mut $crate::library::Values::of(&value))
             }
         }
 
@@ -773,7 +1017,7 @@ macro_rules! error_type {
             type Error = ::tvm_ffi::Error;
 
             fn try_from(error: &::tvm_ffi::Error) -> ::tvm_ffi::Result<Self> {
-                Self::from_any(&$crate::library::error_fields(error, Self::KIND)?)
+                Self::from_any(&mut $crate::library::Values::of(&$crate::library::error_fields(error, Self::KIND)?))
             }
         }
 
@@ -804,7 +1048,7 @@ pub(crate) fn error_fields(error: &Error, kind: &str) -> Result<Any> {
     if error.kind().as_str() != kind {
         return Err(other());
     }
-    let fields = call(FIELDS.get()?, [shared(error)])?;
+    let fields = call(FIELDS.get()?, false, [shared(error)], same)?;
     if is_none(&fields) {
         return Err(other());
     }
@@ -813,7 +1057,7 @@ pub(crate) fn error_fields(error: &Error, kind: &str) -> Result<Any> {
 
 pub(crate) fn new_error(kind: &str, fields: Any) -> Result<Error> {
     static NEW: Func = Func::new("_error_new");
-    get::<Error>(&call(NEW.get()?, [text(kind), fields, Any::new()])?)
+    call(NEW.get()?, false, [text(kind), fields, Any::new()], get::<Error>)
 }
 
 // ---- what else a crate needs
@@ -864,11 +1108,11 @@ impl<T: Close> Drop for Closing<T> {
 pub struct Seq<T> {
     next: Option<Function>,
     failed: Option<Error>,
-    convert: fn(&Any) -> Result<T>,
+    convert: fn(&mut Values<'_>) -> Result<T>,
 }
 
 impl<T> Seq<T> {
-    pub(crate) fn from_any(x: &Any, convert: fn(&Any) -> Result<T>) -> Result<Self> {
+    pub(crate) fn from_any(x: &mut Values<'_>, convert: fn(&mut Values<'_>) -> Result<T>) -> Result<Self> {
         Ok(Self { next: Some(get::<Function>(x)?), failed: None, convert })
     }
 
@@ -881,12 +1125,7 @@ impl<T> Seq<T> {
     }
 
     fn pull(&self, next: &Function) -> Result<Option<T>> {
-        let x = next.call_packed(&[])?;
-        if is_none(&x) {
-            return Ok(None);
-        }
-        let [x] = elements::<1>(&x)?;
-        (self.convert)(&x).map(Some)
+        call(next, true, [], |x| maybe(x, |x| elements(x, 1, self.convert)))
     }
 }
 
@@ -911,7 +1150,7 @@ impl<T> Iterator for Seq<T> {
 pub struct Async<R> {
     state: Arc<State>,
     cancel: Function,
-    convert: fn(&Any) -> Result<R>,
+    convert: fn(&mut Values<'_>) -> Result<R>,
 }
 
 struct State {
@@ -931,7 +1170,7 @@ struct Outcome(Result<Any>);
 unsafe impl Send for Outcome {}
 
 impl<R> Async<R> {
-    pub(crate) fn start(start: &Function, args: Vec<Any>, rest: Vec<Any>, convert: fn(&Any) -> Result<R>) -> Result<Self> {
+    pub(crate) fn start(start: &Function, args: Vec<Any>, rest: Vec<Any>, convert: fn(&mut Values<'_>) -> Result<R>) -> Result<Self> {
         let state = Arc::new(State { inner: Mutex::new(Inner { outcome: None, waker: None }), ended: Condvar::new() });
         let given = state.clone();
         let done = Function::from_packed(move |args| {
@@ -951,8 +1190,8 @@ impl<R> Async<R> {
             }
             Ok(Any::new())
         });
-        let cancel = call_all(start, [Any::from(done)], args.into_iter().chain(rest).collect())?;
-        Ok(Self { state, cancel: get::<Function>(&cancel)?, convert })
+        let cancel = call_all(start, false, [Any::from(done)], args.into_iter().chain(rest).collect(), get::<Function>)?;
+        Ok(Self { state, cancel, convert })
     }
 
     /// Waits for the end of the call and returns its result.
@@ -961,7 +1200,7 @@ impl<R> Async<R> {
         loop {
             if let Some(o) = inner.outcome.take() {
                 drop(inner);
-                return (self.convert)(&o.0?);
+                return (self.convert)(&mut Values::of(&o.0?));
             }
             inner = self.state.ended.wait(inner).unwrap_or_else(|e| e.into_inner());
         }
@@ -986,7 +1225,7 @@ impl<R> Future for Async<R> {
         match inner.outcome.take() {
             Some(o) => {
                 drop(inner);
-                Poll::Ready(o.0.and_then(|x| (self.convert)(&x)))
+                Poll::Ready(o.0.and_then(|x| (self.convert)(&mut Values::of(&x))))
             }
             None => {
                 inner.waker = Some(context.waker().clone());
@@ -1003,8 +1242,8 @@ macro_rules! container {
         pub struct $name(ObjectRef);
 
         impl $name {
-            pub(crate) fn from_any(x: &Any) -> Result<Self> {
-                if x.type_index() != TypeIndex::$index as i32 {
+            pub(crate) fn from_any(x: &mut Values<'_>) -> Result<Self> {
+                if x.head() != TypeIndex::$index as i32 {
                     return Err(Error::new(TYPE_ERROR, concat!("expected a ", stringify!($name)), ""));
                 }
                 Ok(Self(get::<ObjectRef>(x)?))
@@ -1034,35 +1273,35 @@ container!(
     kTVMFFIDict
 );
 
-fn global<const N: usize>(name: &str, args: [Any; N]) -> Result<Any> {
-    call(&Function::get_global(name)?, args)
+fn global<const N: usize, T>(name: &str, args: [Any; N], read: impl FnOnce(&mut Values<'_>) -> Result<T>) -> Result<T> {
+    call(&Function::get_global(name)?, false, args, read)
 }
 
 impl List {
     /// Makes a list.
     pub fn new<T: Into<Any>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
         let items = items.into_iter().map(Into::into).collect();
-        Self::from_any(&call_all(&Function::get_global("ffi.List")?, [], items)?)
+        call_all(&Function::get_global("ffi.List")?, false, [], items, Self::from_any)
     }
 
     /// Returns the number of elements.
     pub fn len(&self) -> Result<i64> {
-        get::<i64>(&global("ffi.ListSize", [self.to_any()])?)
+        global("ffi.ListSize", [self.to_any()], get::<i64>)
     }
 
     /// Returns the element at an index.
     pub fn get(&self, index: i64) -> Result<Any> {
-        global("ffi.ListGetItem", [self.to_any(), Any::from(index)])
+        global("ffi.ListGetItem", [self.to_any(), Any::from(index)], same)
     }
 
     /// Changes the element at an index.
     pub fn set(&self, index: i64, value: impl Into<Any>) -> Result<()> {
-        global("ffi.ListSetItem", [self.to_any(), Any::from(index), value.into()]).map(|_| ())
+        global("ffi.ListSetItem", [self.to_any(), Any::from(index), value.into()], nothing)
     }
 
     /// Adds an element at the end.
     pub fn push(&self, value: impl Into<Any>) -> Result<()> {
-        global("ffi.ListAppend", [self.to_any(), value.into()]).map(|_| ())
+        global("ffi.ListAppend", [self.to_any(), value.into()], nothing)
     }
 }
 
@@ -1070,26 +1309,26 @@ impl Dict {
     /// Makes a map.
     pub fn new<K: Into<Any>, V: Into<Any>>(items: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
         let items = items.into_iter().flat_map(|(k, v)| [k.into(), v.into()]).collect();
-        Self::from_any(&call_all(&Function::get_global("ffi.Dict")?, [], items)?)
+        call_all(&Function::get_global("ffi.Dict")?, false, [], items, Self::from_any)
     }
 
     /// Returns the number of elements.
     pub fn len(&self) -> Result<i64> {
-        get::<i64>(&global("ffi.DictSize", [self.to_any()])?)
+        global("ffi.DictSize", [self.to_any()], get::<i64>)
     }
 
     /// Reports whether the map has a key.
     pub fn contains(&self, key: impl Into<Any>) -> Result<bool> {
-        get::<bool>(&global("ffi.DictCount", [self.to_any(), key.into()])?)
+        global("ffi.DictCount", [self.to_any(), key.into()], get::<bool>)
     }
 
     /// Returns the value of a key. A key that the map lacks is an error.
     pub fn get(&self, key: impl Into<Any>) -> Result<Any> {
-        global("ffi.DictGetItem", [self.to_any(), key.into()])
+        global("ffi.DictGetItem", [self.to_any(), key.into()], same)
     }
 
     /// Changes or adds the value of a key.
     pub fn set(&self, key: impl Into<Any>, value: impl Into<Any>) -> Result<()> {
-        global("ffi.DictSetItem", [self.to_any(), key.into(), value.into()]).map(|_| ())
+        global("ffi.DictSetItem", [self.to_any(), key.into(), value.into()], nothing)
     }
 }

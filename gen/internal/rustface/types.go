@@ -18,8 +18,8 @@ const (
 	objectRef = "::tvm_ffi::object::ObjectRef"
 )
 
-// kind says how the values of a kind of type cross. In the expressions, $e is a reference to a value, or to the Any; expand
-// knows the other words.
+// kind says how the values of a kind of type cross. In the expressions, $e is a reference to a value, or to the Values
+// that one is taken from; expand knows the other words.
 type kind struct {
 	value string // the type of a value that Rust owns
 	ffi   string // the type of an element of an Array or a Map of the crate; it defaults to Any
@@ -59,7 +59,7 @@ var Kinds = face.Table[kind]{
 	face.KindOptional: {value: optionOf + "<$value0>", to: "library::optional($place.as_ref(), $to0)?", from: "library::maybe($e, $from0)", shows: true,
 		param: optionOf + "<$some0>", give: "library::optional($e, $give0)?"},
 	face.KindTuple: {value: "($values,)", to: "library::tuple(::std::vec![$tos])", shows: true,
-		from: "library::elements::<$count>($e).and_then(|x| " + okValue + "(($froms,)))"},
+		from: "library::elements($e, $count, |x| " + okValue + "(($froms,)))"},
 	face.KindSequence: {value: "::std::vec::Vec<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::vec($e, $from0)", shows: true,
 		param: iterator + "$item0>", give: "library::list($e, $each0)?"},
 	face.KindMapping: {value: "::std::collections::HashMap<$values>", to: "library::map($place.iter(), $to0, $to1)?", shows: true,
@@ -115,13 +115,6 @@ func (k kind) some() (typ, e string) {
 
 // expand replaces the words of a text of a kind.
 func (w *writer) expand(t *face.Type, text, e string) string {
-	each := func(f func(*face.Type, string) string, format string) string {
-		var texts []string
-		for i, of := range t.Elems {
-			texts = append(texts, f(of, fmt.Sprintf(format, i)))
-		}
-		return joined(texts)
-	}
 	return face.Expand(t, text, func(t *face.Type, word string) string {
 		switch word {
 		case "e":
@@ -155,11 +148,12 @@ func (w *writer) expand(t *face.Type, text, e string) string {
 			_, x := kindOf(t).some()
 			return w.maker(t, x)
 		case "tos":
-			return each(w.to, "&"+place(e)+".%d")
+			i := -1
+			return face.List(t.Elems, func(of *face.Type) string { i++; return w.to(of, fmt.Sprintf("&%s.%d", place(e), i)) })
 		case "from":
 			return w.mapper(t)
 		case "froms":
-			return each(func(of *face.Type, e string) string { return w.from(of, e) + "?" }, "&x[%d]")
+			return face.List(t.Elems, func(of *face.Type) string { return w.from(of, "x") + "?" })
 		case "signature": // the trait of a closure that other threads may call
 			return fmt.Sprintf("Fn(%s) -> %s<%s> + Send + Sync + 'static", face.List(t.Elems[1:], w.value), result, w.value(t.Elems[0]))
 		case "closure":
@@ -190,7 +184,7 @@ func (w *writer) param(t *face.Type, name string) (typ, expr string) {
 // to returns an expression that makes an Any of e, which is a reference to a value. It may have ? inside.
 func (w *writer) to(t *face.Type, e string) string { return w.expand(t, kindOf(t).to, e) }
 
-// from returns an expression that makes a Result of a value of e, which is a &Any.
+// from returns an expression that makes a Result of a value of e, which is a &mut Values.
 func (w *writer) from(t *face.Type, e string) string { return w.expand(t, kindOf(t).from, e) }
 
 // number returns a type such as u8 or f64.
@@ -219,7 +213,7 @@ func ok(e string) string {
 // place returns the value behind the reference e, for a field or a method of it.
 func place(e string) string { return strings.TrimPrefix(e, "&") }
 
-// mapper returns a function that makes a Result of a value of type t from a &Any.
+// mapper returns a function that makes a Result of a value of type t from a &mut Values.
 func (w *writer) mapper(t *face.Type) string {
 	return function(w.from(t, "x"))
 }
@@ -247,7 +241,7 @@ func owned(e string) string {
 func (w *writer) closure(t *face.Type) string {
 	var args []string
 	for i, of := range t.Elems[1:] {
-		args = append(args, w.from(of, fmt.Sprintf("&args[%d]", i))+"?")
+		args = append(args, w.from(of, fmt.Sprintf("&mut library::Values::of(&args[%d])", i))+"?")
 	}
 	name, value := "args", "let result = f("+strings.Join(args, ", ")+")?; "+ok(w.to(t.Elems[0], "&result"))
 	if len(args) == 0 {
@@ -266,7 +260,16 @@ func (w *writer) callee(t *face.Type, e string) string {
 		params = append(params, fmt.Sprintf("a%d: %s", i, w.value(of)))
 		args = append(args, w.to(of, fmt.Sprintf("&a%d", i)))
 	}
-	call := "&library::call(&f, [" + strings.Join(args, ", ") + "])?"
+	call := fmt.Sprintf("library::call(&f, %t, [%s], %s)", flat(t.Elems[0]), strings.Join(args, ", "), w.mapper(t.Elems[0]))
 	return fmt.Sprintf("library::get::<::tvm_ffi::Function>(%s).map(|f| ::std::sync::Arc::new(move |%s| -> %s<%s> { %s }) as %s)",
-		e, strings.Join(params, ", "), result, w.value(t.Elems[0]), w.from(t.Elems[0], call), w.value(t))
+		e, strings.Join(params, ", "), result, w.value(t.Elems[0]), call, w.value(t))
+}
+
+// flat reports whether Rust takes results of type t apart, so that the library may return them in flat form.
+func flat(t *face.Type) bool {
+	switch t = t.Bare(); t.Kind {
+	case face.KindString, face.KindBytes, face.KindSequence, face.KindMapping, face.KindTuple, face.KindRecord:
+		return true
+	}
+	return false
 }

@@ -1,6 +1,7 @@
 package rustface
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -89,9 +90,17 @@ func (w *writer) structure(name string, of *face.Record, fields []face.Field) {
 
 // conversions writes the functions of a struct that make it of an Any, and an Any of it.
 func (w *writer) conversions(of *face.Record, fields []face.Field, names []string) {
-	w.p("    #[allow(dead_code)]\n    pub(crate) fn from_any(x: &%s) -> %s<Self> {\n        let fields = library::fields(x)?;\n        %s(Self {\n", anyType, result, okValue)
+	w.p("    #[allow(dead_code)]\n    pub(crate) fn from_any(x: &mut library::Values<'_>) -> %s<Self> {\n", result)
+	for i := range fields {
+		w.p("        let mut field%d = %s::None;\n", i, optionOf)
+	}
+	w.p("        library::fields(x, |name, x| {\n            match name {\n")
 	for i, f := range fields {
-		expr := w.from(f.Type, "&library::field(&fields, "+quoted(f.Name)+")?") + "?"
+		w.p("                %s => field%d = %s::Some(%s?),\n", quoted(f.Name), i, optionOf, w.from(f.Type, "x"))
+	}
+	w.p("                _ => ::std::mem::drop(x.any()?),\n            }\n            %s(())\n        })?;\n        %[1]s(Self {\n", okValue)
+	for i, f := range fields {
+		expr := fmt.Sprintf("library::field(field%d, %s)?", i, w.mapper(f.Type))
 		if w.fieldType(of, f.Type) != w.value(f.Type) {
 			expr += ".map(::std::boxed::Box::new)"
 		}
