@@ -9,8 +9,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// same is the part of a header that all libraries have.
-var same = regexp.MustCompile(`(?s)\nusing SafeCall.*?\nstruct (\w+Obj) `)
+// form is the name of the header that all libraries share, by its text.
+var form = regexp.MustCompile(`form_[0-9a-f]{8}`)
 
 // TestExports_cpp compares the C++ face of a package with every form of func.
 func TestExports_cpp(t *testing.T) {
@@ -28,8 +28,10 @@ func TestExports_cpp(t *testing.T) {
 		if !IsGenerated(f.Content) {
 			t.Errorf("%s does not say that it is generated", f.Path)
 		}
-		text := same.ReplaceAllString(string(f.Content), "\n// ...\n\nstruct $1 ")
-		got.Files = append(got.Files, txtar.File{Name: f.Path, Data: []byte(text)})
+		if f.Path == "include/tvmffi_go.hpp" { // the same for all libraries
+			continue
+		}
+		got.Files = append(got.Files, txtar.File{Name: f.Path, Data: form.ReplaceAll(f.Content, []byte("form_x"))})
 	}
 	compareGolden(t, "wide.cpp.golden", got)
 	again, err := x.Cpp(c)

@@ -37,7 +37,6 @@ func (w *writer) objects() {
 		w.p("  static const Entry& Constructor() {\n    static const Entry entry = FindConstructor(RuntimeTypeIndex());\n    return entry;\n  }\n")
 		w.p("};\n\n")
 	}
-	w.p("%s", strings.NewReplacer("NAMESPACE", w.ns, "LIBRARY", w.lib.Name, "MACRO", w.macro("_LOAD_AT_RUN_TIME"), "SYMBOL", symbol(w.lib.Name, "")).Replace(libraryPart))
 }
 
 // class is a class while it is written.

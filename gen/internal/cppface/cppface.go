@@ -5,6 +5,7 @@ package cppface
 import (
 	_ "embed"
 	"fmt"
+	"hash/crc32"
 	"path"
 	"slices"
 	"strings"
@@ -30,7 +31,10 @@ func Write(l *face.Library, c Config) ([]face.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the C++ header of %s: %w", l.Path, err)
 	}
-	files := []face.File{{Path: path.Join("include", l.Name+".hpp"), Content: header}}
+	files := []face.File{
+		{Path: path.Join("include", l.Name+".hpp"), Content: header},
+		{Path: path.Join("include", "tvmffi_go.hpp"), Content: []byte("// " + c.Marker + "\n" + strings.ReplaceAll(shared, "FORM", common))},
+	}
 	packaging, err := packages(l, c)
 	if err != nil {
 		return nil, fmt.Errorf("write the CMake package of %s: %w", l.Path, err)
@@ -38,15 +42,12 @@ func Write(l *face.Library, c Config) ([]face.File, error) {
 	return append(files, packaging...), nil
 }
 
-// prelude holds the parts of the header that every library has.
+// shared is the header that all libraries have, and common the name of its namespace.
 //
-//go:embed prelude.hpp
-var prelude string
+//go:embed tvmffi_go.hpp
+var shared string
 
-// asyncPart is for libraries that have a function with a context.
-//
-//go:embed async.hpp
-var asyncPart string
+var common = fmt.Sprintf("form_%08x", crc32.ChecksumIEEE([]byte(shared)))
 
 // libraryPart says how the library is reached.
 //
@@ -106,7 +107,7 @@ func newWriter(l *face.Library, c Config) *writer {
 func namespace(library string) string {
 	name := identifier(library)
 	switch name {
-	case "std", "tvm", "ffi", "detail", "posix":
+	case "std", "tvm", "tvmffi_go", "ffi", "detail", "posix":
 		return name + "_"
 	}
 	return name
@@ -120,10 +121,6 @@ func (w *writer) header() ([]byte, error) {
 	w.symbols()
 	w.open()
 	w.declarations()
-	w.p("%s", strings.NewReplacer("NAMESPACE", w.ns, "LIBRARY", w.lib.Name).Replace(prelude))
-	if w.hasContext() {
-		w.p("%s", asyncPart)
-	}
 	w.objects()
 	w.p("}  // namespace detail\n\n")
 	w.stringEnums()
@@ -139,7 +136,7 @@ func (w *writer) header() ([]byte, error) {
 	for _, e := range w.lib.Errors {
 		w.errorClass(e)
 	}
-	w.throw()
+	w.throwers()
 	for _, f := range w.all() {
 		w.resultStruct(f)
 	}
@@ -176,45 +173,13 @@ libtvm_ffi only, and calls %s::load with the path of lib%s first.`, w.lib.Name, 
 #undef min
 #undef max
 
-#include <tvm/ffi/container/array.h>
-#include <tvm/ffi/container/dict.h>
-#include <tvm/ffi/container/list.h>
-#include <tvm/ffi/container/map.h>
-#include <tvm/ffi/container/shape.h>
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/container/tuple.h>
-#include <tvm/ffi/container/variant.h>
-#include <tvm/ffi/dtype.h>
-#include <tvm/ffi/extra/module.h>
-#include <tvm/ffi/function.h>
-#include <tvm/ffi/optional.h>
-#include <tvm/ffi/string.h>
-#if __has_include(<tvm/ffi/big_int.h>)
-#include <tvm/ffi/big_int.h>
+#include "tvmffi_go.hpp"
+
+#ifndef TVMFFI_GO_%[1]s
+#error "tvmffi_go.hpp comes from another release of tvmffi-bind than this header: export both libraries with one release"
 #endif
 
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <future>
-#include <initializer_list>
-#include <iterator>
-#include <limits>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <ostream>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-`)
+`, common)
 }
 
 func (w *writer) bottom() {
@@ -281,7 +246,7 @@ func (w *writer) declarations() {
 			w.intEnum(e)
 		}
 	}
-	w.p("\nnamespace detail {\n\n")
+	w.p("\nnamespace detail {\n\nusing namespace ::tvmffi_go::%s;\n\n", common)
 	w.library()
 }
 
@@ -294,8 +259,7 @@ func (w *writer) library() {
 	w.p("// The functions of the library.\n")
 	w.p("inline constexpr std::size_t kEntries = %d;\n", len(names))
 	w.p("inline constexpr std::array<const char*, %d> kNames = {%s};\n\n", max(1, len(names)), wrap(strings.Join(names, ", "), "    "))
-	w.p("// Ready returns when the library has registered its types.\ninline void Ready();\n\n")
-	w.p("// Throw throws an error as the class of this library that has its kind.\n[[noreturn]] inline void Throw(const ffi::Error& error);\n\n")
+	w.p("%s", strings.NewReplacer("NAMESPACE", w.ns, "LIBRARY", w.lib.Name, "MACRO", w.macro("_LOAD_AT_RUN_TIME"), "SYMBOL", symbol(w.lib.Name, ""), "FORM", common).Replace(libraryPart))
 }
 
 // wrap breaks a list into lines.
@@ -322,10 +286,6 @@ func (w *writer) all() []*function {
 		list = slices.Concat(list, k.properties, k.methods)
 	}
 	return list
-}
-
-func (w *writer) hasContext() bool {
-	return slices.ContainsFunc(w.all(), func(f *function) bool { return f.Context })
 }
 
 // loadFunction writes what loads the library at run time.

@@ -40,3 +40,18 @@ inline void Ready() {
 }
 #endif
 
+inline Entry Global(const char* name) {
+  Ready();
+  return ::tvmffi_go::FORM::Global(name);
+}
+
+inline int32_t TypeIndex(const char* key, std::atomic<int32_t>* kept) {
+  Ready();
+  return ::tvmffi_go::FORM::TypeIndex(key, kept);
+}
+
+// Starter returns the function that starts a function with a context.
+inline Entry Starter(const char* global, const char* name) {
+  return Forever(Invoke<ffi::Function>(Global(global), name));
+}
+

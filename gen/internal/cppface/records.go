@@ -216,16 +216,16 @@ func (w *writer) errorClass(e *face.Error) {
 	w.p("\n private:\n  detail::Fields fields_;\n};\n\n")
 }
 
-// throw writes the function that throws an error as its class.
-func (w *writer) throw() {
-	w.p("namespace detail {\n\n[[noreturn]] inline void Throw(const ffi::Error& error) {\n")
-	if len(w.lib.Errors) > 0 {
-		w.p("  const std::string kind = error.kind();\n")
+// throwers registers the classes of errors.
+func (w *writer) throwers() {
+	if len(w.lib.Errors) == 0 {
+		return
 	}
+	w.p("namespace detail {\n\n")
 	for _, e := range w.lib.Errors {
-		w.p("  if (kind == %s) throw %s(error);\n", quote(e.Kind), w.own(w.names[e]))
+		w.p("inline const Thrower k%s(%s, &ThrowAs<%s>);\n", w.names[e], quote(e.Kind), w.own(w.names[e]))
 	}
-	w.p("  throw error;\n}\n\n}  // namespace detail\n\n")
+	w.p("\n}  // namespace detail\n\n")
 }
 
 // orderedFields puts the fields with a default behind those without.

@@ -262,6 +262,17 @@ static void calls() {
 }
 
 static void errors() {
+  {
+    // The classes of a plugin end with it, in any order.
+    using kinds::detail::Thrower;
+    const auto raise = [](const ffi::Error& error) { throw error; };
+    auto first = std::make_unique<Thrower>("plugin.First", raise), second = std::make_unique<Thrower>("plugin.Second", raise);
+    CHECK(Thrower::Of("plugin.First") != nullptr && Thrower::Of("plugin.Second") != nullptr && Thrower::Of("plugin.Third") == nullptr);
+    first.reset();
+    CHECK(Thrower::Of("plugin.First") == nullptr && Thrower::Of("plugin.Second") != nullptr);
+    second.reset();
+    CHECK(Thrower::Of("plugin.Second") == nullptr && Thrower::Of("kinds.NotFoundError") != nullptr);
+  }
   try {
     kinds::fail("kinds.NotFoundError");
     CHECK(false);

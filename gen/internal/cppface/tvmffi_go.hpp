@@ -1,3 +1,58 @@
+#ifndef TVMFFI_GO_FORM
+#define TVMFFI_GO_FORM
+
+// This is the part of the headers of Go libraries that is the same for all of them. Users need nothing of it by name. Its
+// namespace has the name of its text, so headers of different releases of tvmffi-bind do not meet.
+
+// Some headers define these as macros.
+#pragma push_macro("min")
+#pragma push_macro("max")
+#undef min
+#undef max
+
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/container/tuple.h>
+#include <tvm/ffi/container/variant.h>
+#include <tvm/ffi/dtype.h>
+#include <tvm/ffi/extra/module.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/optional.h>
+#include <tvm/ffi/string.h>
+#if __has_include(<tvm/ffi/big_int.h>)
+#include <tvm/ffi/big_int.h>
+#endif
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <future>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tvmffi_go {
+namespace FORM {
+
+namespace ffi = ::tvm::ffi;
+
 using SafeCall = int (*)(void*, const TVMFFIAny*, int32_t, TVMFFIAny*);
 
 // BigInt is an integer of any size. Older versions of TVM-FFI have no class for it.
@@ -297,6 +352,57 @@ struct FlatError {
   TVMFFIObjectHandle cause, value;
 };
 
+// A Thrower throws the errors of a kind as the class of a library for it.
+class Thrower {
+ public:
+  using Raise = void (*)(const ffi::Error&);
+  Thrower(const char* kind, Raise raise) : kind_(kind), raise_(raise) {
+    std::lock_guard<std::mutex> lock(Lock());
+    next_ = First();
+    First() = this;
+  }
+  Thrower(const Thrower&) = delete;
+  Thrower& operator=(const Thrower&) = delete;
+  ~Thrower() {
+    std::lock_guard<std::mutex> lock(Lock());
+    Thrower** at = &First();
+    while (*at != this) at = &(*at)->next_;
+    *at = next_;
+  }
+  // Of returns what throws errors of a kind, or nullptr.
+  static Raise Of(const std::string& kind) {
+    std::lock_guard<std::mutex> lock(Lock());
+    for (const Thrower* t = First(); t != nullptr; t = t->next_) {
+      if (kind == t->kind_) return t->raise_;
+    }
+    return nullptr;
+  }
+
+ private:
+  static std::mutex& Lock() {
+    static std::mutex* lock = new std::mutex;  // which outlives all static objects
+    return *lock;
+  }
+  static Thrower*& First() {
+    static Thrower* first = nullptr;
+    return first;
+  }
+  const char* kind_;
+  Raise raise_;
+  Thrower* next_ = nullptr;
+};
+
+template <typename E>
+[[noreturn]] void ThrowAs(const ffi::Error& error) {
+  throw E(error);
+}
+
+// Throw throws an error as the class of a library that has its kind.
+[[noreturn]] inline void Throw(const ffi::Error& error) {
+  if (const Thrower::Raise raise = Thrower::Of(error.kind())) raise(error);
+  throw error;
+}
+
 // Raise throws the error that a C function has left behind, as its result or for the thread.
 [[noreturn]] inline void Raise(TVMFFIAny* result = nullptr) {
   TVMFFIObjectHandle handle = nullptr;
@@ -577,7 +683,6 @@ inline Entry Forever(const ffi::Function& function) {
 }
 
 inline Entry Global(const char* name) {
-  Ready();
   return Forever(ffi::Function::GetGlobalRequired(name));
 }
 
@@ -586,7 +691,6 @@ inline std::string_view Read(const TVMFFIByteArray& bytes) { return {bytes.data,
 
 // TypeIndex returns the index of a type of the library, and keeps it.
 inline int32_t TypeIndex(const char* key, std::atomic<int32_t>* kept) {
-  Ready();
   const TVMFFIByteArray bytes = Bytes(key);
   int32_t index = 0;
   if (TVMFFITypeKeyToIndex(&bytes, &index) != 0) Raise();
@@ -608,7 +712,7 @@ inline Entry FindMethod(int32_t index, std::string_view name) {
   for (int32_t i = 0; i < info->num_methods; i++) {
     if (Read(info->methods[i].name) == name) return EntryOf(info->methods[i].method.v_obj);
   }
-  throw ffi::Error("TypeError", std::string(Read(info->type_key)) + " has no method " + std::string(name) + ": the header belongs to another version of the library LIBRARY", "");
+  throw ffi::Error("TypeError", std::string(Read(info->type_key)) + " has no method " + std::string(name) + ": the header belongs to another version of its library", "");
 }
 
 // FindConstructor returns what makes objects of a type.
@@ -627,7 +731,7 @@ inline const TVMFFIFieldInfo* FindField(int32_t index, std::string_view name) {
   for (int32_t i = 0; i < info->num_fields; i++) {
     if (Read(info->fields[i].name) == name) return &info->fields[i];
   }
-  throw ffi::Error("TypeError", std::string(Read(info->type_key)) + " has no field " + std::string(name) + ": the header belongs to another version of the library LIBRARY", "");
+  throw ffi::Error("TypeError", std::string(Read(info->type_key)) + " has no field " + std::string(name) + ": the header belongs to another version of its library", "");
 }
 
 // A Field reads and writes a field. A number or a bool is read in memory if the type table
@@ -858,3 +962,49 @@ class ClosingOf {
   T object_;
 };
 
+// Call is a call that runs in Go. Dropping it neither cancels it nor waits.
+template <typename R>
+class Call {
+ public:
+  Call(std::future<R> result, Entry cancel, ffi::Any kept) : result_(std::move(result)), cancel_(cancel), kept_(std::move(kept)) {}
+  /// Waits for the result; throws what the function fails with.
+  R get() { return result_.get(); }
+  /// The future, to wait for a time.
+  std::future<R>& future() { return result_; }
+  /// Ends the context of the function, which returns when it looks at it.
+  void cancel() const { Invoke<void>(cancel_); }
+
+ private:
+  std::future<R> result_;
+  Entry cancel_;
+  ffi::Any kept_;
+};
+
+template <typename R, typename... Args>
+inline Call<R> Start(const Entry& start, const Args&... args) {
+  auto promise = std::make_shared<std::promise<R>>();
+  ffi::Function done = ffi::Function::FromPacked([promise](ffi::PackedArgs results, ffi::Any*) {
+    try {
+      if (results[1] != nullptr) Throw(results[1].cast<ffi::Error>());
+      if constexpr (std::is_void_v<R>) {
+        promise->set_value();
+      } else {
+        promise->set_value(Unpack<R>(ffi::Any(results[0])));
+      }
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+    }
+  });
+  std::future<R> result = promise->get_future();
+  ffi::Function cancel = Invoke<ffi::Function>(start, done, args...);
+  const Entry entry = EntryOf(reinterpret_cast<const TVMFFIObject*>(cancel.get()));
+  return Call<R>(std::move(result), entry, ffi::Any(std::move(cancel)));
+}
+
+}  // namespace FORM
+}  // namespace tvmffi_go
+
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+
+#endif  // TVMFFI_GO_FORM
