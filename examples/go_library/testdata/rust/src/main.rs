@@ -90,6 +90,15 @@ fn values() {
     assert_eq!(golib::swap((7, "x".to_string())).unwrap(), ("x".to_string(), 7));
     assert_eq!(golib::volume(&[2, 3, 4]).unwrap(), 24);
     assert_eq!(golib::power(2, 100).unwrap().to_string(), "1267650600228229401496703205376");
+    // The library writes these into the memory of the crate, or into its own.
+    for text in ["x\0\u{e4}".to_string(), "y".repeat(2040), "z".repeat(2 << 20)] {
+        assert_eq!(golib::greet(&text).unwrap(), format!("hello, {text}"));
+        assert_eq!(golib::reversed(text.as_bytes(), Some(2)).unwrap(), text.as_bytes());
+        assert_eq!(golib::word_count([&text]).unwrap()[&text], 1);
+    }
+    assert!(golib::reversed(b"", None).unwrap().is_empty() && golib::word_count([""]).unwrap().is_empty());
+    assert_eq!(golib::sorted([("r", vec![vec![1.0, 2.0, 3.0]; 1000])]).unwrap()["r"], vec![vec![1.0, 2.0, 3.0]; 1000]);
+    assert_eq!(golib::greet("\u{e4}").unwrap(), "hello, \u{e4}");
     let rows = golib::sorted([("r", vec![vec![3.0, 1.0, 2.0]])]).unwrap();
     assert_eq!(rows["r"], [[1.0, 2.0, 3.0]]);
     assert_eq!(golib::within(50.0, &Limits::new(0.0, 40.0)).unwrap(), 40.0);
