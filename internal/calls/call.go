@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"math"
 	"runtime"
 	"strconv"
 	"strings"
@@ -27,15 +28,18 @@ type Call struct {
 	fn *Func
 	// extra is what few calls need; nil for the others.
 	extra *extra
-	// next is the first free word of the block, 0 before the first text; ended is
-	// one more than the index of an argument that has ended, or hasOwned.
-	next, ended uint32
-	// head.Word, which C does not get, is an object to release; extra has more of them.
+	// head.Next is the first free word of the block, 0 before the first text. head.Mask may have
+	// the bits hasEnded and hasOwned until finish. head.Word, which C does not get, is an object to
+	// release; extra has more of them.
 	head ccall.Head
 }
 
-// hasOwned is set in Call.ended if only head.Word keeps the call from being made as it is.
-const hasOwned = 1 << 31
+// Bits of head.Mask keep the call from being made as it is: an argument has ended, or head.Word
+// is to be released. They belong to types of arguments, which are not offsets.
+const (
+	hasEnded = 1 << 0
+	hasOwned = 1 << 2
+)
 
 // extra is what a call needs until it has returned: memory to keep alive,
 // objects to release, pooled texts, and the first error of packing.
@@ -61,13 +65,13 @@ func (c *Call) word(i uint32) *uint64 {
 }
 
 // begin starts a call of f with n arguments in a block of the given size.
-func (c *Call) begin(f *Func, n int, units uint32) {
-	c.fn, c.head.N, c.head.Units = f, uintptr(n), units
+func (c *Call) begin(f *Func, n int, units uint8) {
+	c.fn, c.head.N, c.head.Units, c.head.Mode = f, uint16(n), units, ccall.Block
 }
 
 // beginFunction starts a call of a Function object.
-func (c *Call) beginFunction(fn *objects.Object, n int, units uint32) {
-	c.head.N, c.head.Units = uintptr(n), units
+func (c *Call) beginFunction(fn *objects.Object, n int, units uint8) {
+	c.head.N, c.head.Units = uint16(n), units
 	handle, elsewhere := uintptr(0), fn.Elsewhere()
 	if elsewhere {
 		handle = fn.Hold()
@@ -82,7 +86,7 @@ func (c *Call) beginFunction(fn *objects.Object, n int, units uint32) {
 		c.own(abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)})
 	}
 	c.head.Fn, c.head.Handle = capi.SafeCall(handle), handle
-	c.keep(c.head.Units, unsafe.Pointer(fn))
+	c.keep(uint32(c.head.Units), unsafe.Pointer(fn))
 }
 
 // keep keeps what p points to alive until the call has returned. Each frame has
@@ -155,7 +159,8 @@ func (c *Call) Object(i int, o *objects.Object) {
 		c.keep(uint32(i), unsafe.Pointer(o))
 		switch {
 		case o.Addr() == 0:
-			c.ended = uint32(i) + 1
+			at[0] = uint64(abi.TypeObject) // for failEnded; it may have no type
+			c.head.Mask |= hasEnded
 		case o.BorrowedMemory():
 			v := o.View()
 			at[0], at[1] = uint64(v.TypeIndex), v.Bits
@@ -230,14 +235,14 @@ func copyString(dst unsafe.Pointer, s string) bool {
 
 // room takes words behind the arguments in the block, if it has so many left.
 func (c *Call) room(words uint32) (at uint32, ok bool) {
-	if c.next == 0 {
-		c.next = 2 * uint32(c.head.N)
+	if c.head.Next == 0 {
+		c.head.Next = 2 * c.head.N
 	}
-	at = c.next
-	if at+words > 2*min(c.head.Units, ccall.MaxUnits) {
+	at = uint32(c.head.Next)
+	if at+words > 2*min(uint32(c.head.Units), ccall.MaxUnits) {
 		return 0, false
 	}
-	c.next += words
+	c.head.Next += uint16(words)
 	return at, true
 }
 
@@ -330,9 +335,7 @@ func (c *Call) own(v abi.Any) {
 	case !v.TypeIndex.IsObject():
 	case c.head.Word == 0:
 		c.head.Word = uintptr(v.Bits)
-		if c.ended == 0 {
-			c.ended = hasOwned
-		}
+		c.head.Mask |= hasOwned
 	default:
 		s := c.more()
 		s.objects = append(s.objects, uintptr(v.Bits))
@@ -363,38 +366,77 @@ func (c *Call) argument(i int) string {
 
 // Do makes the call. When it returns nil, exactly one of the result methods must
 // follow, because it takes the reference to the result.
-func (c *Call) Do() error {
-	if !c.ready() {
-		return c.finish()
-	}
-	if c.ordinary() {
+func (c *Call) Do() error { return c.do(anyType) }
+
+// anyType is for calls whose result may have any type.
+const anyType abi.TypeIndex = math.MinInt32
+
+// do makes the call and wants a result of the given type. The methods for results that are
+// read most are inlined around it: a generated function costs one Go call before the crossing,
+// whatever it returns. If there is an error, the result is zero.
+func (c *Call) do(want abi.TypeIndex) error {
+	f := c.fn
+	if c.extra != nil || c.head.Mask&(hasEnded|hasOwned) != 0 {
+		return c.doSlowly(want)
+	} else if f == nil {
+		if c.head.Fn == 0 {
+			return c.doSlowly(want)
+		}
 		ccall.Call(&c.head)
 	} else {
-		c.cross()
+		fn := f.safeCall.Load()
+		if fn == 0 {
+			return c.doSlowly(want)
+		}
+		c.head.Fn, c.head.Handle = fn, f.handle
+		if s := f.way.state.Load(); s == ordinary {
+			ccall.Call(&c.head)
+		} else if s < light {
+			f.way.learn(&c.head)
+		} else if how := ccall.Light(&c.head); how != ccall.Done {
+			f.way.finish(&c.head, how)
+		}
 	}
-	if c.head.RC != 0 {
-		return c.failed()
+	if c.head.RC != 0 || c.head.Res.TypeIndex != want && want != anyType {
+		return c.wrong(want)
 	}
 	return nil
 }
 
-// ready reports whether the call can be made with the frame as it is. It is inlined
-// into each method that makes a call, and so are the results that are read most: a
-// generated function costs one Go call before the crossing, whatever it returns.
-func (c *Call) ready() bool {
-	if c.extra != nil || c.ended != 0 {
-		return false
+// doSlowly is do for a call that needs more than its frame, or whose function has not been
+// resolved.
+func (c *Call) doSlowly(want abi.TypeIndex) error {
+	if err := c.finish(); err != nil {
+		c.head.Res = abi.Any{}
+		return err
 	}
-	f := c.fn
-	if f == nil {
-		return c.head.Fn != 0
+	if c.head.Res.TypeIndex != want && want != anyType {
+		return c.wrong(want)
 	}
-	fn := f.safeCall.Load()
-	if fn == 0 {
-		return c.head.Fn != 0
+	return nil
+}
+
+// wrong is what do returns for a call that failed, or whose result has another type. It may
+// convert the result.
+func (c *Call) wrong(want abi.TypeIndex) (err error) {
+	if c.head.RC != 0 {
+		err = c.failed()
+		c.head.Res = abi.Any{}
+		return err
 	}
-	c.head.Fn, c.head.Handle = fn, f.handle
-	return true
+	switch want {
+	case abi.TypeBool:
+		_, err = c.BoolResult()
+	case abi.TypeInt:
+		_, err = c.IntResult()
+	case abi.TypeFloat:
+		var v float64
+		v, err = c.FloatResult()
+		c.head.Res.Bits = math.Float64bits(v)
+	default:
+		err = c.mismatch(capi.KeyOf(want))
+	}
+	return err
 }
 
 // Prepare finds the function behind a call before an argument is packed that
@@ -419,13 +461,12 @@ func (c *Call) resolve() {
 	c.head.Fn, c.head.Handle = c.fn.safeCall.Load(), c.fn.handle
 }
 
-// finish is Do for a call that needs more than its frame, or whose function has
-// not been resolved.
+// finish is doSlowly for any result.
 func (c *Call) finish() error {
-	if c.ended&^hasOwned != 0 {
-		i := int(c.ended - 1)
-		c.fail(failure.Ended(c.argument(i), *(**objects.Object)(c.slot(uint32(i)))))
+	if c.head.Mask&hasEnded != 0 {
+		c.failEnded()
 	}
+	c.head.Mask &^= hasEnded | hasOwned
 	if c.extra == nil || c.extra.err == nil {
 		c.resolve()
 	}
@@ -433,11 +474,7 @@ func (c *Call) finish() error {
 		e.err = c.checkNumbers(e.narrow)
 	}
 	if c.extra == nil || c.extra.err == nil {
-		if c.ordinary() {
-			ccall.Call(&c.head)
-		} else {
-			c.cross()
-		}
+		c.cross()
 	}
 	if e := c.extra; e != nil {
 		c.extra = nil
@@ -467,6 +504,16 @@ func (c *Call) finish() error {
 	return nil
 }
 
+// failEnded is for a call with an argument that has ended.
+func (c *Call) failEnded() {
+	for i := range c.head.N {
+		at := uint32(i)
+		if abi.TypeIndex(*c.word(2 * at)).IsObject() && *c.word(2*at + 1) == 0 {
+			c.fail(failure.Ended(c.argument(int(i)), *(**objects.Object)(c.slot(at))))
+		}
+	}
+}
+
 // release releases the first of the objects that the call owns.
 func (c *Call) release() {
 	if o := c.head.Word; o != 0 {
@@ -477,10 +524,11 @@ func (c *Call) release() {
 
 // failed is the error of a call whose return code is not 0.
 func (c *Call) failed() error {
-	if c.head.RC == ccall.Thrown && c.fn != nil {
-		return failure.Thrown(c.fn.String(), c.head.Err)
+	rc, raised := c.head.Failure()
+	if rc == ccall.Thrown && c.fn != nil {
+		return failure.Thrown(c.fn.String(), raised)
 	}
-	return failure.OfCall(c.head.RC, c.head.Err)
+	return failure.OfCall(rc, raised)
 }
 
 // moved is where a callee finds the handle of an object that it may take; it leaves

@@ -29,14 +29,20 @@ func (w *way) begin() {
 	}
 }
 
-// ordinary reports whether the crossing is ordinary, and nothing is to be learnt from it.
-func (c *Call) ordinary() bool { return c.fn == nil || c.fn.way.state.Load() == ordinary }
-
-// cross makes a crossing that is not known to be ordinary.
+// cross makes the crossing.
 func (c *Call) cross() {
-	if w := &c.fn.way; w.state.Load() < light {
-		w.learn(&c.head)
-	} else if how := ccall.Light(&c.head); how != ccall.Done && ccall.Finish(&c.head, how) {
+	if f := c.fn; f == nil || f.way.state.Load() == ordinary {
+		ccall.Call(&c.head)
+	} else if f.way.state.Load() < light {
+		f.way.learn(&c.head)
+	} else if how := ccall.Light(&c.head); how != ccall.Done {
+		f.way.finish(&c.head, how)
+	}
+}
+
+// finish is the rest of a light call.
+func (w *way) finish(h *ccall.Head, how uintptr) {
+	if ccall.Finish(h, how) {
 		w.late()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -48,21 +47,8 @@ func (c *Call) mismatch(want string) error {
 
 // DoBool makes a call whose result is a bool.
 func (c *Call) DoBool() (bool, error) {
-	if !c.ready() {
-		if err := c.finish(); err != nil {
-			return false, err
-		}
-	} else {
-		if c.ordinary() {
-			ccall.Call(&c.head)
-		} else {
-			c.cross()
-		}
-		if c.head.RC != 0 {
-			return false, c.failed()
-		}
-	}
-	return c.BoolResult()
+	err := c.do(abi.TypeBool)
+	return c.head.Res.Bits != 0, err
 }
 
 // BoolResult takes a bool.
@@ -75,21 +61,8 @@ func (c *Call) BoolResult() (bool, error) {
 
 // DoInt makes a call whose result is an int.
 func (c *Call) DoInt() (int64, error) {
-	if !c.ready() {
-		if err := c.finish(); err != nil {
-			return 0, err
-		}
-	} else {
-		if c.ordinary() {
-			ccall.Call(&c.head)
-		} else {
-			c.cross()
-		}
-		if c.head.RC != 0 {
-			return 0, c.failed()
-		}
-	}
-	return c.IntResult()
+	err := c.do(abi.TypeInt)
+	return int64(c.head.Res.Bits), err
 }
 
 // IntResult takes an int.
@@ -102,24 +75,8 @@ func (c *Call) IntResult() (v int64, err error) {
 
 // DoFloat makes a call whose result is a float.
 func (c *Call) DoFloat() (float64, error) {
-	if !c.ready() {
-		if err := c.finish(); err != nil {
-			return 0, err
-		}
-	} else {
-		if c.ordinary() {
-			ccall.Call(&c.head)
-		} else {
-			c.cross()
-		}
-		if c.head.RC != 0 {
-			return 0, c.failed()
-		}
-	}
-	if c.head.Res.TypeIndex == abi.TypeFloat {
-		return *(*float64)(unsafe.Pointer(&c.head.Res.Bits)), nil
-	}
-	return c.FloatResult()
+	err := c.do(abi.TypeFloat)
+	return *(*float64)(unsafe.Pointer(&c.head.Res.Bits)), err
 }
 
 // FloatResult takes a float.
@@ -135,37 +92,16 @@ func (c *Call) DoDataType() (v struct {
 	Code, Bits uint8
 	Lanes      uint16
 }, err error) {
-	if !c.ready() {
-		if err := c.finish(); err != nil {
-			return v, err
-		}
-	} else {
-		if c.ordinary() {
-			ccall.Call(&c.head)
-		} else {
-			c.cross()
-		}
-		if c.head.RC != 0 {
-			return v, c.failed()
-		}
-	}
-	if c.head.Res.TypeIndex != abi.TypeDataType {
-		return v, c.mismatch("DataType")
-	}
+	err = c.do(abi.TypeDataType)
 	*(*uint32)(unsafe.Pointer(&v)) = uint32(c.head.Res.Bits)
-	return v, nil
+	return v, err
 }
 
 // DoDevice makes a call whose result is a device.
 func (c *Call) DoDevice() (v struct{ Type, ID int32 }, err error) {
-	if err := c.Do(); err != nil {
-		return v, err
-	}
-	if c.head.Res.TypeIndex != abi.TypeDevice {
-		return v, c.mismatch("Device")
-	}
+	err = c.do(abi.TypeDevice)
 	v.Type, v.ID = int32(c.head.Res.Bits), int32(c.head.Res.Bits>>32)
-	return v, nil
+	return v, err
 }
 
 // DoPointer makes a call whose result is an opaque pointer; None is the null pointer.
@@ -183,25 +119,14 @@ func (c *Call) DoPointer() (v struct{ Address uintptr }, err error) {
 // wantString asks that a String result be copied into the block and released in the
 // crossing of the call. It must come before Do, and StringResult after it.
 func (c *Call) wantString() {
-	c.head.TextCap = 16 * uint64(c.head.Units)
+	c.head.Text = 16 * uint16(c.head.Units)
 }
 
 // DoString makes a call whose result is a string.
 func (c *Call) DoString() (string, error) {
 	c.wantString()
-	if !c.ready() {
-		if err := c.finish(); err != nil {
-			return "", err
-		}
-	} else {
-		if c.ordinary() {
-			ccall.Call(&c.head)
-		} else {
-			c.cross()
-		}
-		if c.head.RC != 0 {
-			return "", c.failed()
-		}
+	if err := c.do(anyType); err != nil {
+		return "", err
 	}
 	return c.StringResult()
 }
@@ -212,7 +137,7 @@ func (c *Call) StringResult() (string, error) {
 	case abi.TypeSmallStr:
 		return string((*[8]byte)(unsafe.Pointer(&c.head.Res.Bits))[:c.head.Res.Small]), nil
 	case abi.TypeStr:
-		if end := c.head.TextEnd; end != 0 {
+		if end := c.head.Text; end != 0 {
 			return string(unsafe.Slice((*byte)(unsafe.Pointer(c.word(0))), end-1)), nil
 		}
 		return objects.TakeString(c.head.Res), nil
@@ -251,19 +176,8 @@ func (c *Call) DoBytes() ([]byte, error) {
 
 // DoObject makes a call whose result is an object of type t; None is nil.
 func (c *Call) DoObject(t *fields.Type) (*objects.Object, error) {
-	if !c.ready() {
-		if err := c.finish(); err != nil {
-			return nil, err
-		}
-	} else {
-		if c.ordinary() {
-			ccall.Call(&c.head)
-		} else {
-			c.cross()
-		}
-		if c.head.RC != 0 {
-			return nil, c.failed()
-		}
+	if err := c.do(anyType); err != nil {
+		return nil, err
 	}
 	return c.ObjectResult(t)
 }

@@ -87,3 +87,28 @@ func TestResults(t *testing.T) {
 		}
 	}
 }
+
+// TestResultValues: an int becomes a float, and there is no result beside an error.
+func TestResultValues(t *testing.T) {
+	load(t)
+	for _, made := range []abi.Any{{TypeIndex: abi.TypeInt, Bits: 3}, {TypeIndex: abi.TypeDevice, Bits: 3}, {}} {
+		fn := objects.Own(callbacks.New(func(a *callbacks.Args) error {
+			if made.TypeIndex == abi.TypeNone {
+				return errors.New("on purpose")
+			}
+			a.Return(made)
+			return nil
+		}))
+		var c, d, e calls.Call1
+		c.BeginFunction(fn, 0)
+		d.BeginFunction(fn, 0)
+		e.BeginFunction(fn, 0)
+		f, errOfFloat := c.DoFloat()
+		b, errOfBool := d.DoBool()
+		n, errOfInt := e.DoInt()
+		if isInt := made.TypeIndex == abi.TypeInt; isInt && (f != 3 || n != 3 || errOfFloat != nil || errOfInt != nil) || !isInt && (f != 0 || n != 0 || errOfFloat == nil || errOfInt == nil) || b || errOfBool == nil {
+			t.Errorf("%v: %v %v, %v %v, %v %v", made, f, errOfFloat, n, errOfInt, b, errOfBool)
+		}
+		fn.Release()
+	}
+}

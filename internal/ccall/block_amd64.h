@@ -2,19 +2,20 @@
 #define AT(field) (field-callStack__size)(BP)
 
 // What callBlock and lightBlock do on the system stack, between their beginnings and done.
-// BX: the head. R12: top of the goroutine stack. R13: the g. BP: the end of a callStack,
-// whose beginning is the stack pointer and, until the call, R10.
+// BX: the head. R12: top of the goroutine stack. R14: the g, which C keeps there. BP: the end
+// of a callStack, whose beginning is the stack pointer and, until the call, R10.
 
-	MOVQ  const_stackLow(R13), AX
-	MOVQ  AX, AT(callStack_low)
-	MOVQ  const_stackHigh(R13), R12
-	MOVQ  SP, R10
-	MOVL  Head_Units(BX), CX
-	SHLQ  $const_unitShift, CX
-	SUBQ  CX, SP
-	MOVQ  SP, SI
-	LEAQ  const_HeadSize(BX), R8
-	JMP   copyTest
+	MOVQ    const_stackLow(R14), AX
+	MOVQ    AX, AT(callStack_low)
+	MOVQ    const_stackHigh(R14), R12
+	MOVQ    SP, R10
+	MOVBLZX Head_Units(BX), CX
+	SHLQ    $const_unitShift, CX
+	SUBQ    CX, SP
+	MOVQ    SP, SI
+	LEAQ    const_HeadSize(BX), R8
+	TESTQ   CX, CX
+	JEQ     copied
 
 copy:
 	SUBQ $const_unit, CX
@@ -22,11 +23,10 @@ copy:
 	MOVQ const_word(R8)(CX*1), R9
 	MOVQ AX, (SI)(CX*1)
 	MOVQ R9, const_word(SI)(CX*1)
+	JNE  copy                     // a MOVQ changes no flags
 
-copyTest:
-	TESTQ CX, CX
-	JNE   copy
-	MOVQ  Head_Mask(BX), R9
+copied:
+	MOVQ Head_Mask(BX), R9
 
 relocate:
 	TESTQ R9, R9
@@ -38,58 +38,52 @@ relocate:
 	JMP   relocate
 
 second:
-	MOVQ  Head_Handle(BX), DI
-	MOVQ  Head_N(BX), DX
-	MOVL  Head_Mode(BX), AX
-	TESTL AX, AX
-	JNE   other
+	MOVQ    Head_Handle(BX), DI
+	MOVWLZX Head_N(BX), DX
+	MOVBLZX Head_Mode(BX), AX
+	TESTL   AX, AX
+	JNE     other
 
 call:
-	XORL    AX, AX
-	MOVQ    AX, (callStack_result+abiAny_TypeIndex)(R10)
-	MOVQ    AX, (callStack_result+abiAny_Bits)(R10)
-	MOVQ    AX, callStack_err(R10)
-	MOVQ    R10, CX
-	MOVQ    Head_Fn(BX), AX
-	CALL    AX
-	MOVLQSX AX, AX
-	MOVQ    AX, AT(callStack_rc)
-	LEAQ    AT(callStack_err), DI
-	TESTQ   AX, AX
-	JNE     failed
+	XORL  AX, AX
+	MOVQ  AX, (callStack_result+abiAny_TypeIndex)(R10)
+	MOVQ  AX, (callStack_result+abiAny_Bits)(R10)
+	MOVQ  R10, CX
+	MOVQ  Head_Fn(BX), AX
+	CALL  AX
+	TESTL AX, AX
+	JNE   failed
 
-returned:
-	MOVQ const_stackHigh(R13), AX
-	CMPQ AX, R12
+returned:  // AX: the return code
+	MOVQ const_stackHigh(R14), R9
+	CMPQ R9, R12
 	JNE  moved
 
 results:  // 4+4+8 bytes: a wider load would miss store forwarding
-	MOVL  AT(callStack_result+abiAny_TypeIndex), CX
-	MOVL  AT(callStack_result+abiAny_Small), DX
-	MOVQ  AT(callStack_result+abiAny_Bits), DI
-	MOVL  CX, (Head_Res+abiAny_TypeIndex)(BX)
-	MOVL  DX, (Head_Res+abiAny_Small)(BX)
-	MOVQ  DI, (Head_Res+abiAny_Bits)(BX)
-	MOVQ  AT(callStack_err), R8
-	MOVQ  R8, Head_Err(BX)
-	MOVQ  AT(callStack_rc), R8
-	MOVQ  R8, Head_RC(BX)
-	TESTQ R8, R8
-	JNE   done
-	CMPL  CX, $const_typeStr
-	JNE   done
-	MOVQ  Head_TextCap(BX), R9
-	TESTQ R9, R9
-	JEQ   done
-	MOVQ  const_stringSize(DI), DX
-	CMPQ  DX, R9
-	JHI   done
-	LEAQ  1(DX), R11
-	MOVQ  R11, Head_TextEnd(BX)
-	MOVQ  const_stringData(DI), SI
-	LEAQ  const_HeadSize(BX), R8
-	XORL  CX, CX
-	JMP   wordTest
+	MOVL    AT(callStack_result+abiAny_TypeIndex), CX
+	MOVL    AT(callStack_result+abiAny_Small), DX
+	MOVQ    AT(callStack_result+abiAny_Bits), DI
+	MOVL    CX, (Head_Res+abiAny_TypeIndex)(BX)
+	MOVL    DX, (Head_Res+abiAny_Small)(BX)
+	MOVQ    DI, (Head_Res+abiAny_Bits)(BX)
+	MOVL    AX, Head_RC(BX)
+	TESTL   AX, AX
+	JNE     done
+	CMPL    CX, $const_typeStr
+	JNE     done
+	MOVWLZX Head_Text(BX), R9
+	TESTL   R9, R9
+	JEQ     done
+	MOVW    AX, Head_Text(BX)
+	MOVQ    const_stringSize(DI), DX
+	CMPQ    DX, R9
+	JHI     done
+	LEAL    1(DX), R11
+	MOVW    R11, Head_Text(BX)
+	MOVQ    const_stringData(DI), SI
+	LEAQ    const_HeadSize(BX), R8
+	XORL    CX, CX
+	JMP     wordTest
 
 word:
 	MOVQ (SI)(CX*1), R9
@@ -126,26 +120,33 @@ notFirst:
 	CMPL AX, $const_Value
 	JNE  call
 	MOVQ Head_Word(BX), SI
+	MOVQ (Head_Res+abiAny_Bits)(BX), DX
 	JMP  call
 
 middle:
 	MOVQ R10, DX
 	JMP  call
 
-failed:
+failed:  // the error goes to the place of the result
+	MOVL AX, AT(callStack_rc)
+	LEAQ AT(callStack_result+abiAny_Bits), DI
+	MOVQ $0, (DI)
+
 #ifdef GOOS_linux
-	CMPQ AX, $const_Thrown
+	CMPL AX, $const_Thrown
 	JEQ  thrown
 
 #endif
 	MOVQ ·errorMove(SB), AX
 	CALL AX
+	MOVL AT(callStack_rc), AX
 	JMP  returned
 
 #ifdef GOOS_linux
 thrown:  // DX: the exception
 	MOVQ DX, SI
 	CALL tvmffi_catch(SB)
+	MOVL AT(callStack_rc), AX
 	JMP  returned
 
 #endif
@@ -154,6 +155,6 @@ moved:  // the frame moved with the stack, if it was there
 	JLO  results
 	CMPQ BX, R12
 	JHS  results
-	SUBQ R12, AX
-	ADDQ AX, BX
+	SUBQ R12, R9
+	ADDQ R9, BX
 	JMP  results

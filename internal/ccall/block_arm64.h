@@ -6,7 +6,7 @@
 	MOVD  R20, callStack_low(RSP)
 	MOVD  const_stackHigh(R23), R20
 	MOVD  RSP, R21
-	MOVWU Head_Units(R19), R2
+	MOVBU Head_Units(R19), R2
 	LSL   $const_unitShift, R2, R2
 	SUB   R2, R21, R3
 	MOVD  R3, RSP
@@ -37,9 +37,9 @@ relocate:
 second:
 	MOVD  R3, R1
 	MOVD  Head_Handle(R19), R0
-	MOVD  Head_N(R19), R2
+	MOVHU Head_N(R19), R2
 	ADD   $callStack_result, R21, R3
-	MOVWU Head_Mode(R19), R6
+	MOVBU Head_Mode(R19), R6
 	CBZ   R6, call
 	CMP   $const_Middle, R6
 	BEQ   middle
@@ -52,6 +52,7 @@ notFirst:
 	CMP  $const_Value, R6
 	BNE  call
 	MOVD Head_Word(R19), R1
+	MOVD (Head_Res+abiAny_Bits)(R19), R2
 	B    call
 
 middle:
@@ -59,7 +60,6 @@ middle:
 
 call:
 	STP  (ZR, ZR), callStack_result(R21)
-	MOVD ZR, callStack_err(R21)
 	MOVD Head_Fn(R19), R9
 	BL   (R9)
 	MOVD R21, RSP
@@ -78,19 +78,18 @@ results:
 	MOVW  R2, (Head_Res+abiAny_TypeIndex)(R19)
 	MOVW  R3, (Head_Res+abiAny_Small)(R19)
 	MOVD  R0, (Head_Res+abiAny_Bits)(R19)
-	MOVD  callStack_err(R21), R4
-	MOVD  R4, Head_Err(R19)
-	MOVD  R22, Head_RC(R19)
+	MOVW  R22, Head_RC(R19)
 	CBNZ  R22, done
 	CMPW  $const_typeStr, R2
 	BNE   done
-	MOVD  Head_TextCap(R19), R4
+	MOVHU Head_Text(R19), R4
 	CBZ   R4, done
+	MOVH  ZR, Head_Text(R19)
 	MOVD  const_stringSize(R0), R5
 	CMP   R4, R5
 	BHI   done
 	ADD   $1, R5, R6
-	MOVD  R6, Head_TextEnd(R19)
+	MOVH  R6, Head_Text(R19)
 	MOVD  const_stringData(R0), R6
 	ADD   $const_HeadSize, R19, R7
 
@@ -114,8 +113,9 @@ copiedText:
 	BL   (R9)
 	B    done
 
-failed:
-	ADD $callStack_err, R21, R0
+failed:  // the error goes to the place of the result
+	ADD  $(callStack_result+abiAny_Bits), R21, R0
+	MOVD ZR, (R0)
 
 #ifdef GOOS_linux
 	MOVD $const_Thrown, R9

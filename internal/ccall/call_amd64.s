@@ -40,16 +40,13 @@ TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  SP, BP
 	PUSHQ BX
 	PUSHQ R12
-	PUSHQ R13
-	SUBQ  $callStack_r13, SP
+	SUBQ  $callStack_r12, SP
 	MOVQ  DI, BX
-	MOVQ  R14, R13
 
 #include "block_amd64.h"
 
 done:
-	LEAQ AT(callStack_r13), SP
-	POPQ R13
+	LEAQ AT(callStack_r12), SP
 	POPQ R12
 	POPQ BX
 	POPQ BP

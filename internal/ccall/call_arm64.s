@@ -26,14 +26,14 @@ found:
 	MOVD R2, ret+0(FP)
 	RET
 
-// void callBlock(Head*), C calling convention, on the system stack. Head.Err is the g
-// that called, whose first words are the ends of its stack.
+// void callBlock(Head*), C calling convention, on the system stack. Head.Res begins with
+// the g that called, whose first words are the ends of its stack.
 TEXT tvmffi_callBlock(SB), NOSPLIT, $callStack__size
 	STP  (R19, R20), callStack_r19(RSP)
 	STP  (R21, R22), callStack_r21(RSP)
 	MOVD R23, callStack_r23(RSP)
 	MOVD R0, R19
-	MOVD Head_Err(R19), R23
+	MOVD Head_Res(R19), R23
 
 #include "block_arm64.h"
 

@@ -36,7 +36,6 @@ func Init(errorMoveFromRaised, objectDecRef uintptr) {
 type scratch struct {
 	block [2 * MaxBlock]uint64
 	res   abi.Any
-	err   uintptr
 	args  [4]uintptr // of the C function
 }
 
@@ -47,24 +46,24 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func Call(h *Head) {
 	Collect()
 	if !passes() {
-		h.RC, h.Err = Ended, 0
+		h.RC, h.Res.Bits = Ended, 0
 		return
 	}
 	s := scratches.Get().(*scratch)
-	block := unsafe.Slice((*uint64)(unsafe.Add(unsafe.Pointer(h), HeadSize)), 2*h.Units)
+	block := unsafe.Slice((*uint64)(unsafe.Add(unsafe.Pointer(h), HeadSize)), 2*int(h.Units))
 	copy(s.block[:], block)
 	base := uint64(uintptr(unsafe.Pointer(&s.block)))
 	for m := h.Mask; m != 0; m &= m - 1 {
 		s.block[bits.TrailingZeros64(m)] += base
 	}
-	s.res, s.err = abi.Any{}, 0
+	s.res = abi.Any{}
 	res := uintptr(unsafe.Pointer(&s.res))
-	s.args = [4]uintptr{h.Handle, uintptr(base), h.N, res}
+	s.args = [4]uintptr{h.Handle, uintptr(base), uintptr(h.N), res}
 	switch h.Mode {
 	case Result:
 		s.args[1] = res
 	case Value:
-		s.args[1] = h.Word
+		s.args[1], s.args[2] = h.Word, uintptr(h.Res.Bits)
 	case First:
 		s.args[0], s.args[1] = uintptr(base), res
 	case Middle:
@@ -73,16 +72,18 @@ func Call(h *Head) {
 	// The error slot belongs to the OS thread.
 	runtime.LockOSThread()
 	rc, _, _ := purego.SyscallN(h.Fn, s.args[:]...)
-	if h.RC = int64(int32(rc)); h.RC != 0 {
-		purego.SyscallN(errorMove, uintptr(unsafe.Pointer(&s.err)))
+	if h.RC = int32(rc); h.RC != 0 {
+		s.res.Bits = 0
+		purego.SyscallN(errorMove, uintptr(unsafe.Pointer(&s.res.Bits)))
 	}
 	runtime.UnlockOSThread()
-	h.Res, h.Err = s.res, s.err
-	if h.RC == 0 && h.Res.TypeIndex == abi.TypeStr && h.TextCap > 0 {
+	h.Res = s.res
+	if h.RC == 0 && h.Res.TypeIndex == abi.TypeStr && h.Text > 0 {
 		text := (*abi.ByteArray)(pointer(uintptr(h.Res.Bits) + abi.ObjectSize))
-		if uint64(text.Size) <= h.TextCap {
-			h.TextEnd = uint64(text.Size) + 1
-			copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(h), HeadSize)), h.TextCap),
+		room := h.Text
+		if h.Text = 0; text.Size <= uintptr(room) {
+			h.Text = uint16(text.Size) + 1
+			copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(h), HeadSize)), room),
 				unsafe.Slice((*byte)(pointer(text.Data)), text.Size))
 			s.args[0] = uintptr(h.Res.Bits)
 			purego.SyscallN(decRef, s.args[:1]...)
@@ -95,8 +96,8 @@ func Call(h *Head) {
 // Drop drops a strong reference in C. An error of the deleter is lost.
 func Drop(handle uintptr) {
 	h := Head{Fn: decRef, Handle: handle, Mode: Value}
-	if Call(&h); h.Err != 0 {
-		purego.SyscallN(decRef, h.Err)
+	if Call(&h); h.RC != 0 && h.Res.Bits != 0 {
+		purego.SyscallN(decRef, uintptr(h.Res.Bits))
 	}
 }
 

@@ -46,11 +46,11 @@ func (f *frame) pack(n int, s string) {
 	text := unsafe.Slice((*byte)(unsafe.Pointer(&f.block[2*n])), len(s)+1)
 	copy(text, s)
 	text[len(s)] = 0
-	f.head.N, f.head.Mask, f.head.Units = uintptr(n), 1<<1, uint32(n+(len(s)+16)/16)
+	f.head.N, f.head.Mask, f.head.Units = uint16(n), 1<<1, uint8(n+(len(s)+16)/16)
 }
 
 func (f *frame) text() string {
-	return string(unsafe.Slice((*byte)(unsafe.Pointer(&f.block)), f.head.TextEnd-1))
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(&f.block)), f.head.Text-1))
 }
 
 var keep *frame
@@ -66,20 +66,20 @@ func TestCall(t *testing.T) {
 				f.head.Fn, f.head.Handle = capi.API.FunctionCall, length
 				f.pack(1, s)
 				ccall.Call(&f.head)
-				if f.head.RC != 0 || f.head.Res != (abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)}) || f.head.Err != 0 {
+				if f.head.RC != 0 || f.head.Res != (abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)}) {
 					t.Errorf("length of %d bytes: %+v", n, f.head)
 				}
 				for _, room := range []int{n - 1, n, n + 1} {
-					*f = frame{head: ccall.Head{Fn: capi.API.FunctionCall, Handle: echo, TextCap: uint64(room)}}
+					*f = frame{head: ccall.Head{Fn: capi.API.FunctionCall, Handle: echo, Text: uint16(room)}}
 					f.pack(1, s)
 					ccall.Call(&f.head)
 					switch {
 					case f.head.RC != 0 || f.head.Res.TypeIndex != abi.TypeStr:
 						t.Errorf("echo of %d bytes: %+v", n, f.head)
-					case room >= n && (f.head.TextEnd != uint64(n)+1 || f.text() != s):
+					case room >= n && (f.head.Text != uint16(n)+1 || f.text() != s):
 						t.Errorf("echo of %d bytes with room for %d: %+v", n, room, f.head)
 					case room < n:
-						if f.head.TextEnd != 0 {
+						if f.head.Text != 0 {
 							t.Errorf("%d bytes do not fit %d", n, room)
 						}
 						if got := capi.GoString(*capi.PointerTo[abi.ByteArray](uintptr(f.head.Res.Bits) + abi.ObjectSize)); got != s {
@@ -108,13 +108,13 @@ func TestCallErrors(t *testing.T) {
 		f.head.Fn, f.head.Handle = capi.API.FunctionCall, fail
 		f.pack(1, "not an int")
 		ccall.Call(&f.head)
-		if f.head.RC != -1 || f.head.Err == 0 || f.head.TextEnd != 0 {
+		if f.head.RC != -1 || f.head.Res.Bits == 0 || f.head.Text != 0 {
 			t.Fatalf("%+v", f.head)
 		}
-		if kind := capi.GoString(capi.PointerTo[abi.ErrorCell](f.head.Err + abi.ObjectSize).Kind); kind != "TypeError" {
+		if kind := capi.GoString(capi.PointerTo[abi.ErrorCell](uintptr(f.head.Res.Bits) + abi.ObjectSize).Kind); kind != "TypeError" {
 			t.Errorf("kind %q", kind)
 		}
-		objects.DecRef(f.head.Err)
+		objects.DecRef(uintptr(f.head.Res.Bits))
 	}
 }
 
@@ -123,7 +123,7 @@ func TestLargestBlock(t *testing.T) {
 	sum := function(t, "calls.sum")
 	for _, n := range []int{1, 2, 31, 32, 33, 127, ccall.MaxBlock} {
 		var f frame
-		f.head = ccall.Head{Fn: capi.API.FunctionCall, Handle: sum, N: uintptr(n), Units: uint32(n)}
+		f.head = ccall.Head{Fn: capi.API.FunctionCall, Handle: sum, N: uint16(n), Units: uint8(n)}
 		for i := range n {
 			f.block[2*i], f.block[2*i+1] = uint64(abi.TypeInt), uint64(i+1)
 		}

@@ -8,7 +8,7 @@ import "unsafe"
 // h in the same variable. h may lie on the goroutine stack.
 func Call(h *Head) {
 	Collect()
-	h.Err = getg() // in C, its register holds another value
+	*(*uintptr)(unsafe.Pointer(&h.Res)) = getg() // in C, its register holds another value
 	cgocall(callEntry, unsafe.Pointer(h))
 }
 

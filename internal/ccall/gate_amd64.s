@@ -20,8 +20,8 @@ closed:
 	JMP   tvmffi_callBlock(SB)
 
 refused:
-	MOVQ $const_Ended, Head_RC(DI)
-	MOVQ $0, Head_Err(DI)
+	MOVL $const_Ended, Head_RC(DI)
+	MOVQ $0, (Head_Res+abiAny_Bits)(DI)
 	RET
 
 // void gatedDrop(void* object): drop behind the gate.

@@ -26,8 +26,8 @@ closed:
 
 refused:
 	MOVD $const_Ended, R1
-	MOVD R1, Head_RC(R0)
-	MOVD ZR, Head_Err(R0)
+	MOVW R1, Head_RC(R0)
+	MOVD ZR, (Head_Res+abiAny_Bits)(R0)
 	RET
 
 // void gatedDrop(void* object): drop behind the gate.

@@ -12,38 +12,41 @@ type Head struct {
 	// Fn is the C function: int fn(Handle, second, N, &Res), unless Mode changes that.
 	Fn     uintptr
 	Handle uintptr
-	N      uintptr
 	// Word is the second argument of the mode Value.
 	Word uintptr
-	// Err is the error object, owned, if RC is not 0; it may be 0 even then. If RC is
-	// Thrown, it is the name of a type.
-	Err uintptr
-	RC  int64
-	// Res is the result, owned when RC is 0.
+	// Res is the result, owned when RC is 0. Before the call of the mode Value, its Bits are the
+	// third argument.
 	Res abi.Any
 	// Mask has bit i set when word i of the block is an offset in bytes from the
 	// start of the block that becomes an address.
 	Mask uint64
-	// TextEnd is the length of a String result plus one, if the result was copied to the
-	// start of the block and released; otherwise 0.
-	TextEnd uint64
-	// TextCap is the largest size in bytes of a String result that is copied; 0 means
-	// never.
-	TextCap uint64
+	RC   int32
+	// N is the number of arguments. One store sets it, Units and Mode.
+	N uint16
 	// Units is the size of the block in 16-byte units.
-	Units uint32
+	Units uint8
 	Mode  Mode
+	// Text is the largest size in bytes of a String result that is copied to the start of the
+	// block and released; 0 means never. If the result is a String, the call makes it the
+	// length of the copy plus one, or 0 where there is none.
+	Text uint16
+	// Next is for the maker of the call.
+	Next uint16
 }
 
+// Failure returns the return code and the error object, owned, of a call whose RC is not 0.
+// The error may be 0 even then. If the return code is Thrown, it is the name of a type.
+func (h *Head) Failure() (rc int64, err uintptr) { return int64(h.RC), uintptr(h.Res.Bits) }
+
 // Mode chooses the arguments of the C function.
-type Mode uint32
+type Mode uint8
 
 const (
 	// Block passes the address of the copied block.
 	Block Mode = iota
 	// Result passes the address of Res: int fn(Handle, &Res).
 	Result
-	// Value passes Word as it is.
+	// Value passes Word and the Bits of Res: int fn(Handle, Word, Bits, &Res).
 	Value
 	// First is for int fn(&block, &Res).
 	First

@@ -18,8 +18,6 @@ type callStack struct {
 	r23      uintptr
 	low      uintptr // the low end of the goroutine stack
 	result   abi.Any
-	err      uintptr
-	_        [3]uintptr
 }
 
 // dropStack holds the error of a release that failed.

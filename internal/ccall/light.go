@@ -237,7 +237,7 @@ func tryLight() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	giveMark()
-	h := Head{Fn: uintptr(unsafe.Pointer(&_lightTest)), Handle: uintptr(os.Getpid()), N: uintptr(syscall.Gettid()), RC: -1}
+	h := Head{Fn: uintptr(unsafe.Pointer(&_lightTest)), Handle: uintptr(os.Getpid()), Word: uintptr(syscall.Gettid()), Mode: Value, RC: -1}
 	how := Light(&h)
 	return (how == Upgraded || how == Late) && h.RC == 0
 }

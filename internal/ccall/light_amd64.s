@@ -30,14 +30,13 @@
 // R15: the mark.
 TEXT tvmffi_lightBlock(SB), NOSPLIT|NOFRAME, $0
 	MOVQ   AX, BX
-	MOVQ   R14, R13
-	MOVQ   const_gM(R13), CX
+	MOVQ   const_gM(R14), CX
 	MOVQ   (CX), DX
 	MARK(DX, R15)
 	CMPQ   mark_g0(R15), DX
 	JNE    unmarked
-	MOVQ   SP, const_schedSP(R13)
-	MOVQ   BP, const_schedBP(R13)
+	MOVQ   SP, const_schedSP(R14)
+	MOVQ   BP, const_schedBP(R14)
 	SETG(DX)
 	MOVQ   const_schedSP(DX), SP
 	ANDQ   $const_stackAlign, SP
@@ -45,17 +44,16 @@ TEXT tvmffi_lightBlock(SB), NOSPLIT|NOFRAME, $0
 	MOVUPS X15, (SP)              // here the unwinder ends
 	MOVQ   SP, BP
 	SUBQ   $callStack__size, SP
-	MOVQ   R13, mark_g(R15)
+	MOVQ   R14, mark_g(R15)
 
 #include "block_amd64.h"
 
 done:
 	MOVQ  mark_g(R15), CX
 	MOVQ  $0, mark_g(R15)
-	MOVQ  const_schedSP(R13), SP
-	MOVQ  const_schedBP(R13), BP
-	SETG(R13)
-	MOVQ  R13, R14
+	MOVQ  const_schedSP(R14), SP
+	MOVQ  const_schedBP(R14), BP
+	SETG(R14)
 	XORPS X15, X15
 	XORL  AX, AX
 	TESTL $const_upgraded, CX
@@ -63,7 +61,7 @@ done:
 	RET
 
 ordinary:
-	MOVQ   const_gM(R13), AX
+	MOVQ   const_gM(R14), AX
 	MOVB   $0, const_mInCgo(AX)
 	DECL   const_mNCgo(AX)
 	MOVQ   mark_seconds(R15), R12
@@ -73,7 +71,6 @@ ordinary:
 	SUBQ   mark_nanoseconds(R15), BX
 	IMUL3Q $const_second, R12, R12
 	ADDQ   R12, BX
-	MOVQ   R13, R14
 	JMP    tvmffi_lightExit(SB)
 
 unmarked:
@@ -268,9 +265,8 @@ TEXT tvmffi_lightOff(SB), NOSPLIT|NOFRAME, $0
 	MOVL $const_Unmarked, AX
 	RET
 
-// int lightTest(pid, ..., tid, ...), a light call that asks for its own upgrade.
+// int lightTest(pid, tid, ...), a light call that asks for its own upgrade.
 TEXT tvmffi_lightTest(SB), NOSPLIT|NOFRAME, $0
-	MOVL DX, SI
 	MOVL $const_sigurg, DX
 	MOVL $const_sysTgkill, AX
 	SYSCALL

@@ -290,9 +290,8 @@ TEXT tvmffi_lightOff(SB), NOSPLIT|NOFRAME, $0
 	MOVD $const_Unmarked, R0
 	RET
 
-// int lightTest(pid, ..., tid, ...), a light call that asks for its own upgrade.
+// int lightTest(pid, tid, ...), a light call that asks for its own upgrade.
 TEXT tvmffi_lightTest(SB), NOSPLIT|NOFRAME, $0
-	MOVD R2, R1
 	MOVD $const_sigurg, R2
 	MOVD $const_sysTgkill, R8
 	SVC

@@ -29,7 +29,7 @@ func (f *frame) describe(t abi.DLTensor, shape, strides []int64) {
 	for i := range n {
 		f.block[words+i], f.block[words+n+i] = uint64(shape[i]), uint64(strides[i])
 	}
-	f.head.Units = uint32(words+2*n+1) / 2
+	f.head.Units = uint8(words+2*n+1) / 2
 }
 
 // deep uses about 300 bytes of stack for each level.
@@ -122,14 +122,14 @@ func TestFirst(t *testing.T) {
 				f.describe(abi.DLTensor{DType: float, Device: abi.DLDevice{Type: 1}}, shape, strides[i])
 				ccall.Call(&f.head)
 				if len(shape) == 6 {
-					if f.head.RC == 0 || f.head.Err == 0 {
+					if f.head.RC == 0 || f.head.Res.Bits == 0 {
 						return fmt.Errorf("the error of the allocator is lost: %+v", f.head)
 					}
-					objects.DecRef(f.head.Err)
+					objects.DecRef(uintptr(f.head.Res.Bits))
 					return nil
 				}
 				if f.head.RC != 0 {
-					return failure.ErrorOf(f.head.Err)
+					return failure.ErrorOf(uintptr(f.head.Res.Bits))
 				}
 				defer objects.DecRef(f.handle())
 				return wantTensor(f.handle(), shape, nil)
@@ -160,7 +160,7 @@ func TestMiddle(t *testing.T) {
 			f.describe(view, shape, strides[i])
 			ccall.Call(&f.head)
 			if f.head.RC != 0 {
-				return failure.ErrorOf(f.head.Err)
+				return failure.ErrorOf(uintptr(f.head.Res.Bits))
 			}
 			defer objects.DecRef(f.handle())
 			if at := capi.PointerTo[abi.DLTensor](f.handle() + abi.ObjectSize).Data; at != view.Data {

@@ -13,10 +13,10 @@ import (
 
 // Invoke calls a C function of the form int f(handle, second, third, result).
 func Invoke(fn, handle, second, third uintptr) (abi.Any, error) {
-	h := ccall.Head{Fn: fn, Handle: handle, Word: second, N: third, Mode: ccall.Value}
+	h := ccall.Head{Fn: fn, Handle: handle, Word: second, Res: abi.Any{Bits: uint64(third)}, Mode: ccall.Value}
 	ccall.Call(&h)
 	if h.RC != 0 {
-		return abi.Any{}, OfCall(h.RC, h.Err)
+		return abi.Any{}, OfCall(h.Failure())
 	}
 	return h.Res, nil
 }
@@ -26,7 +26,7 @@ func InvokeResult(fn, handle uintptr) (abi.Any, error) {
 	h := ccall.Head{Fn: fn, Handle: handle, Mode: ccall.Result}
 	ccall.Call(&h)
 	if h.RC != 0 {
-		return abi.Any{}, OfCall(h.RC, h.Err)
+		return abi.Any{}, OfCall(h.Failure())
 	}
 	return h.Res, nil
 }
@@ -39,7 +39,7 @@ func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {
 
 // ApplyAs is Apply for a function that errors call name.
 func ApplyAs(name string, fn uintptr, values []abi.Any) (abi.Any, error) {
-	h := ccall.Head{Fn: capi.SafeCall(fn), Handle: fn, N: uintptr(len(values)), Mode: ccall.Value}
+	h := ccall.Head{Fn: capi.SafeCall(fn), Handle: fn, Res: abi.Any{Bits: uint64(len(values))}, Mode: ccall.Value}
 	if len(values) == 0 {
 		values = make([]abi.Any, 1) // a callee may look at the address
 	}
@@ -50,9 +50,10 @@ func ApplyAs(name string, fn uintptr, values []abi.Any) (abi.Any, error) {
 	case 0:
 		return h.Res, nil
 	case ccall.Thrown:
-		return abi.Any{}, Thrown(name, h.Err)
+		_, thrown := h.Failure()
+		return abi.Any{}, Thrown(name, thrown)
 	}
-	return abi.Any{}, OfCall(h.RC, h.Err)
+	return abi.Any{}, OfCall(h.Failure())
 }
 
 // hostError is the return code of a function whose error the host language keeps, such as

@@ -322,7 +322,7 @@ func (f *Field) write(info *abi.FieldInfo, o *objects.Object, v abi.Any) error {
 	ccall.Call(&frame.head)
 	runtime.KeepAlive(o)
 	if frame.head.RC != 0 {
-		return failure.OfCall(frame.head.RC, frame.head.Err)
+		return failure.OfCall(frame.head.Failure())
 	}
 	return nil
 }

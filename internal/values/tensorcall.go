@@ -33,7 +33,7 @@ const (
 func (f *tensorFrame) call(fn uintptr, mode ccall.Mode, shape, strides []int64) (uintptr, error) {
 	f.head.Fn, f.head.Mode = fn, mode
 	n := len(shape)
-	f.head.Units = uint32(tensorUnits + min(n, objects.FewDims)) // which is enough for shape and strides
+	f.head.Units = uint8(tensorUnits + min(n, objects.FewDims)) // which is enough for shape and strides
 	f.tensor.NDim = int32(n)
 	var more []int64
 	if n <= objects.FewDims {
@@ -56,7 +56,7 @@ func (f *tensorFrame) call(fn uintptr, mode ccall.Mode, shape, strides []int64) 
 	ccall.Call(&f.head)
 	runtime.KeepAlive(more)
 	if f.head.RC != 0 {
-		return 0, failure.OfCall(f.head.RC, f.head.Err)
+		return 0, failure.OfCall(f.head.Failure())
 	}
 	return f.head.Res.First(), nil
 }
