@@ -74,6 +74,21 @@ type (
 	CallN  = calls.CallN  // up to 128 arguments
 )
 
+// inlined calls methods that are small: the compiler inlines a method into generated code only
+// if a package that the code imports inlines it, too. No other code of this one does.
+//
+//lint:ignore U1000 the compiler reads it
+func inlined(c *Call, c6 *Call6, c24 *Call24, c32 *Call32, a *Args) {
+	c6.Begin(nil, 0)
+	c24.Begin(nil, 0)
+	c32.Begin(nil, 0)
+	c.DoBool()
+	c.DoInt()
+	c.DoFloat()
+	c.DoDataType()
+	a.Check(0)
+}
+
 // Ref returns the state behind a pointer to an object type; nil stays nil.
 func Ref[T any](p *T) *objects.Object { return (*objects.Object)(unsafe.Pointer(p)) }
 
