@@ -19,9 +19,11 @@ func (f *CallbackFrame) FullStack() uintptr {
 	if f.Stack == 0 {
 		return 0 // the thread calls Go for the first time
 	}
-	low, high := *(*uintptr)(pointer(f.Stack + stackLow)), *(*uintptr)(pointer(f.Stack + stackHigh))
-	if size := high - low; uintptr(unsafe.Pointer(f))-low < min(size/8, mostReserve) && size != estimated {
-		return size
+	stack := (*struct{ low, high uintptr })(pointer(f.Stack))
+	if rest := uintptr(unsafe.Pointer(f)) - stack.low; rest < mostReserve {
+		if size := stack.high - stack.low; rest < size/8 && size != estimated {
+			return size
+		}
 	}
 	return 0
 }
