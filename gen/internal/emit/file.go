@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"go/format"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -46,11 +47,11 @@ func importAs(f *jen.File, path, name string, alias bool) {
 // render writes a file in the form of gofmt and goimports.
 func render(f *jen.File, what string) ([]byte, error) {
 	var b bytes.Buffer
-	f.NoFormat = true // layout does it below
+	f.NoFormat = true // format.Source does it below
 	err := f.Render(&b)
 	text := b.Bytes()
 	if err == nil {
-		text, err = layout(groupImports(text))
+		text, err = format.Source(groupImports(text))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", what, err)
