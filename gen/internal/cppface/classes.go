@@ -23,19 +23,12 @@ func (w *writer) object(c *face.Class) string { return "detail::" + w.names[c] +
 // objects writes the structs of objects, which name types in the type table.
 func (w *writer) objects() {
 	for _, c := range w.lib.Classes {
-		name := w.names[c] + "Obj"
-		parent, depth := "ffi::Object", "ffi::Object::_type_depth"
+		name, parent := w.names[c]+"Obj", "ffi::Object"
 		if c.Parent != nil {
 			parent = w.names[c.Parent] + "Obj"
-			depth = parent + "::_type_depth"
 		}
-		w.p("struct %s : public %s {\n", name, parent)
-		w.p("  static constexpr const char* _type_key = %s;\n  static constexpr int32_t _type_depth = %s + 1;\n", quote(c.Key), depth)
-		w.p("  static constexpr bool _type_final = %t;\n  static constexpr bool _type_mutable = true;\n", c.Final)
-		w.p("  static int32_t RuntimeTypeIndex() {\n    static std::atomic<int32_t> kept{0};\n    const int32_t index = kept.load(std::memory_order_relaxed);\n    return index != 0 ? index : TypeIndex(_type_key, &kept);\n  }\n")
-		w.p("  static int32_t _GetOrAllocRuntimeTypeIndex() { return RuntimeTypeIndex(); }\n")
-		w.p("  static const Entry& Constructor() {\n    static const Entry entry = FindConstructor(RuntimeTypeIndex());\n    return entry;\n  }\n")
-		w.p("};\n\n")
+		w.p("struct %s : ClassObject<%[1]s, %s> {\n  static constexpr const char* _type_key = %s;\n  static constexpr bool _type_final = %t;\n  static void Wait() { Ready(); }\n};\n\n",
+			name, parent, quote(c.Key), c.Final)
 	}
 }
 
@@ -123,13 +116,18 @@ func (w *writer) constructorOf(c *face.Class) *function {
 		if f.HasDefault && f.Default == nil {
 			continue
 		}
-		p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.Claim(f.Name)}
+		p := fieldParam(f, s)
 		if f.KwOnly || foreign {
 			p.keyword = f.Name
 		}
 		g.params = append(g.params, p)
 	}
 	return g
+}
+
+// fieldParam is the parameter for a field.
+func fieldParam(f face.Field, s face.Scope) param {
+	return param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.Claim(f.Name)}
 }
 
 // ordered returns the parameters in the order of C++, those without defaults first.

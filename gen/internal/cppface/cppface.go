@@ -148,7 +148,7 @@ func (w *writer) header() ([]byte, error) {
 	}
 	w.loadFunction()
 	w.close()
-	w.recordConversions()
+	w.walks()
 	w.hashes()
 	w.bottom()
 	return []byte(w.out.String()), nil
@@ -159,7 +159,7 @@ func (w *writer) macro(suffix string) string { return strings.ToUpper(w.lib.Name
 
 func (w *writer) top() {
 	guard := "TVMFFI_GO_" + w.macro("_HPP")
-	w.p("// %s\n// source: %s\n", w.Marker, oneLine(w.lib.Path))
+	w.p("// %s\n// source: %s\n", w.Marker, face.Clean(w.lib.Path))
 	w.p("#ifndef %s\n#define %s\n\n", guard, guard)
 	w.p("%s", comment("", "\\file\n\n"+doc(w.lib.Doc)+fmt.Sprintf(`
 

@@ -3,7 +3,8 @@ package cppface
 import (
 	"regexp"
 	"strings"
-	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
 // doc makes a Go comment a text for Doxygen, which reads backslashes and at signs as
@@ -20,7 +21,7 @@ func comment(indent, text string) string {
 	}
 	var b strings.Builder
 	for _, line := range strings.Split(text, "\n") {
-		line = strings.TrimRight(oneLine(line), " \t")
+		line = strings.TrimRight(face.Clean(line), " \t")
 		// A backslash at the end of the line would continue the comment, also before blanks.
 		if body, ok := strings.CutSuffix(line, `\\`); ok {
 			line = body + "&#92;"
@@ -35,19 +36,6 @@ func comment(indent, text string) string {
 
 // trigraphs are characters that old compilers read as others.
 var trigraphs = regexp.MustCompile(`\?\?([=/'()!<>-])`)
-
-// oneLine removes what ends a line or changes the direction of the text.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
-			return r
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029', unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar:
-			return ' '
-		}
-		return r
-	}, text)
-}
 
 // join joins paragraphs that are not empty.
 func join(paragraphs ...string) string {

@@ -45,11 +45,6 @@ inline Entry Global(const char* name) {
   return ::tvmffi_go::FORM::Global(name);
 }
 
-inline int32_t TypeIndex(const char* key, std::atomic<int32_t>* kept) {
-  Ready();
-  return ::tvmffi_go::FORM::TypeIndex(key, kept);
-}
-
 // Starter returns the function that starts a function with a context.
 inline Entry Starter(const char* global, const char* name) {
   return Forever(Invoke<ffi::Function>(Global(global), name));

@@ -10,12 +10,12 @@ import (
 
 // packages writes the files by which CMake and pkg-config find the library.
 func packages(l *face.Library, c Config) ([]face.File, error) {
-	about, _, _ := strings.Cut(oneLine(strings.ReplaceAll(l.Doc, "\n", " ")), ". ")
+	about, _, _ := strings.Cut(face.Clean(strings.ReplaceAll(l.Doc, "\n", " ")), ". ")
 	if about == "" {
 		about = "A library made in Go"
 	}
 	data := map[string]string{
-		"Marker": c.Marker, "Source": oneLine(l.Path), "Name": l.Name, "Version": c.Version, "About": strings.TrimSuffix(about, "."),
+		"Marker": c.Marker, "Source": face.Clean(l.Path), "Name": l.Name, "Version": c.Version, "About": strings.TrimSuffix(about, "."),
 		"Load": strings.ToUpper(l.Name) + "_LOAD_AT_RUN_TIME",
 	}
 	cmake := path.Join("lib", "cmake", l.Name)

@@ -39,13 +39,11 @@ func (w *writer) record(r *face.Record) {
 	w.p("%sstruct %s {\n", comment("", doc(r.Doc)), w.names[r])
 	for i, f := range r.Fields {
 		w.p("%s  %s %s", comment("  ", doc(f.Doc)), w.recordField(r, f.Type), w.recordFields[r][i])
-		switch {
-		case f.Default != nil && f.Default.Kind != face.KindNone:
-			w.p(" = %s", w.literal(f.Default, f.Type))
-		default:
-			w.p("%s", kindOf(f.Type).zero)
+		zero := kindOf(f.Type).zero
+		if f.Default != nil && f.Default.Kind != face.KindNone {
+			zero = " = " + w.literal(f.Default, f.Type)
 		}
-		w.p(";\n")
+		w.p("%s;\n", zero)
 	}
 	w.p("};\n\n")
 }
@@ -65,69 +63,26 @@ func (w *writer) traits() {
 		}
 	}
 	for _, r := range w.order.List {
-		w.p("%s", strings.NewReplacer("RECORD", w.own(w.names[r]), "NAMESPACE", w.ns).Replace(recordTraits))
+		w.p("template <>\nstruct TypeTraits<%[1]s> : ::%[2]s::detail::RecordTraits<%[1]s> {\n  template <typename F>\n  static void Each(%[1]s* x, F&& visit);\n};\n\n", w.own(w.names[r]), w.ns)
 	}
 	w.p("}  // namespace ffi\n}  // namespace tvm\n\n")
 }
 
-// recordTraits declares the conversions of a record. There is no CopyToAnyView: a view
-// could not own the map.
-const recordTraits = `template <>
-struct TypeTraits<RECORD> : TypeTraitsBase {
-  static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIMap;
-  static void CopyToAnyView(const RECORD&, TVMFFIAny*) = delete;
-  static void MoveToAny(RECORD from, TVMFFIAny* to);
-  static bool CheckAnyStrict(const TVMFFIAny* from);
-  static RECORD CopyFromAnyViewAfterCheck(const TVMFFIAny* from);
-  static RECORD MoveFromAnyAfterCheck(TVMFFIAny* from);
-  static std::optional<RECORD> TryCastFromAnyView(const TVMFFIAny* from);
-  static void TakeField(const std::string& name, ::NAMESPACE::detail::Values* from, RECORD* to);
-  static std::string TypeStr() { return "Map<str, Any>"; }
-  static std::string TypeSchema() { return R"({"type":"Map"})"; }
-};
-
-`
-
-// recordConversions defines the conversions of records.
-func (w *writer) recordConversions() {
+// walks defines the walks over the fields of records.
+func (w *writer) walks() {
 	if len(w.order.List) == 0 {
 		return
 	}
 	w.p("namespace tvm {\nnamespace ffi {\n\n")
 	for _, r := range w.order.List {
-		name := w.own(w.names[r])
-		traits := "TypeTraits<" + name + ">"
-		w.p("inline void %s::MoveToAny(%s from, TVMFFIAny* to) {\n  Map<String, Any> map;\n", traits, name)
+		w.p("template <typename F>\ninline void TypeTraits<%[1]s>::Each(%[1]s* x, F&& visit) {\n", w.own(w.names[r]))
 		for i, f := range r.Fields {
-			w.p("  map.Set(%s, ::%s::detail::Owned(from.%s));\n", quote(f.Name), w.ns, w.recordFields[r][i])
+			w.p("  visit(%s, x->%s);\n", quoteView(f.Name), w.recordFields[r][i])
 		}
 		if len(r.Fields) == 0 {
-			w.p("  static_cast<void>(from);\n")
+			w.p("  static_cast<void>(x), static_cast<void>(visit);\n")
 		}
-		w.p("  TypeTraits<Map<String, Any>>::MoveToAny(std::move(map), to);\n}\n")
-		w.p("inline void %s::TakeField(const std::string& name, ::%s::detail::Values* from, %s* to) {\n", traits, w.ns, name)
-		for i, f := range r.Fields {
-			field := "to->" + w.recordFields[r][i]
-			w.p("  if (name == %s) {\n    %s = ::%s::detail::Take<std::decay_t<decltype(%[2]s)>>(from);\n    return;\n  }\n", quoteView(f.Name), field, w.ns)
-		}
-		if len(r.Fields) == 0 {
-			w.p("  static_cast<void>(name), static_cast<void>(to);\n")
-		}
-		w.p("  ::%s::detail::TakeAny(from);\n}\n", w.ns)
-		w.p(`inline std::optional<%[1]s> %[2]s::TryCastFromAnyView(const TVMFFIAny* from) {
-  if (from->type_index != kTVMFFIMap && from->type_index != kTVMFFIDict) return std::nullopt;
-  ::%[3]s::detail::Values values{from, nullptr};
-  try {
-    return ::%[3]s::detail::Take<%[1]s>(&values);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-`, name, traits, w.ns)
-		w.p("inline bool %s::CheckAnyStrict(const TVMFFIAny* from) { return TryCastFromAnyView(from).has_value(); }\n", traits)
-		w.p("inline %s %s::CopyFromAnyViewAfterCheck(const TVMFFIAny* from) { return *TryCastFromAnyView(from); }\n", name, traits)
-		w.p("inline %s %s::MoveFromAnyAfterCheck(TVMFFIAny* from) {\n  std::optional<%s> to = TryCastFromAnyView(from);\n", name, traits, name)
-		w.p("  reinterpret_cast<Any*>(from)->reset();\n  return *std::move(to);\n}\n\n")
+		w.p("}\n\n")
 	}
 	w.p("}  // namespace ffi\n}  // namespace tvm\n\n")
 }
@@ -154,24 +109,12 @@ func (w *writer) stringEnums() {
 			continue
 		}
 		name := w.names[e]
-		w.p("%sclass %s {\n public:\n", comment("", doc(e.Doc)), name)
+		w.p("%sclass %s : public detail::StringEnum<%[2]s> {\n public:\n  using detail::StringEnum<%[2]s>::StringEnum;\n", comment("", doc(e.Doc)), name)
 		names := memberNames(e)
 		for i, m := range e.Members {
 			w.p("%s  static const %s %s;\n", comment("  ", doc(m.Doc)), name, names[i])
 		}
-		w.p(`  %[1]s() = default;
-  explicit %[1]s(ffi::String value) : value_(std::move(value)) {}
-  /// The string.
-  const ffi::String& value() const { return value_; }
-  friend bool operator==(const %[1]s& a, const %[1]s& b) { return a.value_ == b.value_; }
-  friend bool operator!=(const %[1]s& a, const %[1]s& b) { return !(a == b); }
-  friend bool operator<(const %[1]s& a, const %[1]s& b) { return a.value_ < b.value_; }
-  friend std::ostream& operator<<(std::ostream& os, const %[1]s& x) { return os << std::string(x.value_); }
-
- private:
-  ffi::String value_;
-};
-`, name)
+		w.p("};\n")
 		for i, m := range e.Members {
 			text := quote(m.Value.Text)
 			if strings.Contains(m.Value.Text, "\x00") {
@@ -197,10 +140,13 @@ func (w *writer) errorClass(e *face.Error) {
 	w.p("  /// The exception for an error of this kind.\n  explicit %s(const ffi::Error& error)\n      : ffi::Error(error), fields_(detail::Invoke<detail::Fields>(%s, error)) {}\n", name, w.entry(errorFields))
 	var params, pairs []string
 	s := newScope("fields_")
-	for _, f := range orderedFields(e.Fields) {
-		p := param{Param: face.Param{Name: f.Name, Type: f.Type, Default: f.Default}, name: s.Claim(f.Name)}
+	made := &function{}
+	for _, f := range e.Fields {
+		made.params = append(made.params, fieldParam(f, s))
+	}
+	for _, p := range made.ordered() {
 		params = append(params, w.declared(p, true))
-		pairs = append(pairs, "{"+quote(f.Name)+", detail::Owned("+w.arg(f.Type, p.name)+")}")
+		pairs = append(pairs, "{"+quote(p.Name)+", detail::Owned("+w.arg(p.Type, p.name)+")}")
 	}
 	explicit := ""
 	if len(params) == 1 {
@@ -226,17 +172,4 @@ func (w *writer) throwers() {
 		w.p("inline const Thrower k%s(%s, &ThrowAs<%s>);\n", w.names[e], quote(e.Kind), w.own(w.names[e]))
 	}
 	w.p("\n}  // namespace detail\n\n")
-}
-
-// orderedFields puts the fields with a default behind those without.
-func orderedFields(fields []face.Field) []face.Field {
-	var required, rest []face.Field
-	for _, f := range fields {
-		if f.Default == nil {
-			required = append(required, f)
-		} else {
-			rest = append(rest, f)
-		}
-	}
-	return append(required, rest...)
 }

@@ -214,7 +214,7 @@ struct IsStruct<T, std::void_t<typename T::tvmffi_tuple>> : std::true_type {};
 template <typename T, typename = void>
 struct IsRecord : std::false_type {};
 template <typename T>
-struct IsRecord<T, std::void_t<decltype(&ffi::TypeTraits<T>::TakeField)>> : std::true_type {};
+struct IsRecord<T, std::void_t<typename ffi::TypeTraits<T>::Record>> : std::true_type {};
 
 // Owned makes a value of TVM-FFI.
 template <typename T>
@@ -616,6 +616,48 @@ T Take(Values* from) {
   }
 }
 
+// RecordTraits says how a struct crosses as a map. TypeTraits<T>::Each visits the names of its fields, and the fields. There is no
+// CopyToAnyView: a view could not own the map.
+template <typename T>
+struct RecordTraits : ffi::TypeTraitsBase {
+  using Record = T;
+  static constexpr int32_t field_static_type_index = kTVMFFIMap;
+  static void CopyToAnyView(const T&, TVMFFIAny*) = delete;
+  static void MoveToAny(T from, TVMFFIAny* to) {
+    ffi::Map<ffi::String, ffi::Any> map;
+    ffi::TypeTraits<T>::Each(&from, [&](std::string_view name, const auto& field) { map.Set(ffi::String(name.data(), name.size()), Owned(field)); });
+    ffi::TypeTraits<ffi::Map<ffi::String, ffi::Any>>::MoveToAny(std::move(map), to);
+  }
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* from) {
+    if (from->type_index != kTVMFFIMap && from->type_index != kTVMFFIDict) return std::nullopt;
+    Values values{from, nullptr};
+    try {
+      return Take<T>(&values);
+    } catch (const ffi::Error&) {
+      return std::nullopt;
+    }
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* from) { return TryCastFromAnyView(from).has_value(); }
+  static T CopyFromAnyViewAfterCheck(const TVMFFIAny* from) { return *TryCastFromAnyView(from); }
+  static T MoveFromAnyAfterCheck(TVMFFIAny* from) {
+    std::optional<T> to = TryCastFromAnyView(from);
+    reinterpret_cast<ffi::Any*>(from)->reset();
+    return *std::move(to);
+  }
+  // TakeField takes the next value as a field. One that the struct does not have is lost.
+  static void TakeField(std::string_view name, Values* from, T* to) {
+    bool taken = false;
+    ffi::TypeTraits<T>::Each(to, [&](std::string_view key, auto& field) {
+      if (taken || key != name) return;
+      field = Take<std::decay_t<decltype(field)>>(from);
+      taken = true;
+    });
+    if (!taken) TakeAny(from);
+  }
+  static std::string TypeStr() { return "Map<str, Any>"; }
+  static std::string TypeSchema() { return R"({"type":"Map"})"; }
+};
+
 // kTaken says that values of a type are taken apart, so that the library may return them in flat form.
 template <typename T>
 constexpr bool kTaken = std::is_same_v<T, std::string> || IsOptional<T>::value || IsVector<T>::value || IsMap<T>::value || IsTuple<T>::value ||
@@ -725,6 +767,25 @@ inline Entry FindConstructor(int32_t index) {
   }
   return FindMethod(index, "__ffi_init__");
 }
+
+// ClassObject is the struct of the objects of a class, which names it in the type table. T has the key, and waits for the library.
+template <typename T, typename Parent>
+struct ClassObject : Parent {
+  static constexpr int32_t _type_depth = Parent::_type_depth + 1;
+  static constexpr bool _type_mutable = true;
+  static int32_t RuntimeTypeIndex() {
+    static std::atomic<int32_t> kept{0};
+    const int32_t index = kept.load(std::memory_order_relaxed);
+    if (index != 0) return index;
+    T::Wait();
+    return TypeIndex(T::_type_key, &kept);
+  }
+  static int32_t _GetOrAllocRuntimeTypeIndex() { return RuntimeTypeIndex(); }
+  static const Entry& Constructor() {
+    static const Entry entry = FindConstructor(RuntimeTypeIndex());
+    return entry;
+  }
+};
 
 inline const TVMFFIFieldInfo* FindField(int32_t index, std::string_view name) {
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
@@ -853,6 +914,23 @@ struct ReferenceTraits : ffi::TypeTraitsBase {
   }
   static std::string TypeStr() { return Object::_type_key; }
   static std::string TypeSchema() { return "{\"type\":\"" + TypeStr() + "\"}"; }
+};
+
+// A StringEnum is an enum E of strings. Its values may be others than the members, as in Go.
+template <typename E>
+class StringEnum {
+ public:
+  StringEnum() = default;
+  explicit StringEnum(ffi::String value) : value_(std::move(value)) {}
+  /// The string.
+  const ffi::String& value() const { return value_; }
+  friend bool operator==(const E& a, const E& b) { return a.value() == b.value(); }
+  friend bool operator!=(const E& a, const E& b) { return !(a == b); }
+  friend bool operator<(const E& a, const E& b) { return a.value() < b.value(); }
+  friend std::ostream& operator<<(std::ostream& os, const E& x) { return os << std::string(x.value()); }
+
+ private:
+  ffi::String value_;
 };
 
 // StringEnumTraits says how an enum of strings becomes an Any.

@@ -3,7 +3,6 @@ package cppface
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -40,9 +39,9 @@ var Kinds = face.Table[kind]{
 	face.KindPointer:  {value: "void*", param: "$value"},
 
 	face.KindOptional: {value: "$optional", result: "$optionalResult", param: "$optionalParam"},
-	face.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$results>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
-	face.KindSequence: {value: "ffi::Array<$value0>", result: "std::vector<$result0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
-	face.KindMapping:  {value: "ffi::Map<$value0, $value1>", result: "std::map<$result0, $result1>", param: "const detail::Mapping<$value0, $value1>&", optional: "const detail::Nullable<detail::Mapping<$value0, $value1>, $result>&"},
+	face.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
+	face.KindSequence: {value: "ffi::Array<$value0>", result: "std::vector<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
+	face.KindMapping:  {value: "ffi::Map<$value0, $value1>", result: "std::map<$part0, $part1>", param: "const detail::Mapping<$value0, $value1>&", optional: "const detail::Nullable<detail::Mapping<$value0, $value1>, $result>&"},
 	face.KindRecord:   {value: "$own", arg: "ffi::Any($name)"},
 	face.KindArray:    {value: "ffi::Array<$value0>"},
 	face.KindList:     {value: "ffi::List<$value0>"},
@@ -58,7 +57,7 @@ var Kinds = face.Table[kind]{
 	face.KindErrorValue: {value: "ffi::Error", zero: ` = ffi::Error("RuntimeError", "", "")`},
 	face.KindCallable:   {value: "ffi::TypedFunction<$value0($params)>"},
 	face.KindFunction:   {value: "ffi::Function"},
-	face.KindIterator:   {value: "ffi::Function", result: "detail::Iterator<$result0>"},
+	face.KindIterator:   {value: "ffi::Function", result: "detail::Iterator<$part0>"},
 }
 
 func kindOf(t *face.Type) kind {
@@ -76,29 +75,21 @@ func kindOf(t *face.Type) kind {
 	return k
 }
 
-// word returns the text of a word in Kinds. A digit at its end means an element, which is any value if Go does not name it.
+// word returns the text of a word in Kinds. A digit at its end means an element.
 func (w *writer) word(t *face.Type, word string) string {
-	if name := strings.TrimRight(word, "01"); name != word {
-		switch i := int(word[len(name)] - '0'); {
-		case i >= len(t.Elems):
-			return "ffi::Any"
-		case name == "result":
-			return w.part(t.Elems[i])
-		default:
-			return w.value(t.Elems[i])
-		}
-	}
 	switch word {
 	case "value":
 		return w.value(t)
 	case "values":
-		return w.list(t.Elems, w.value)
-	case "results":
-		return w.list(t.Elems, w.part)
+		return face.List(t.Elems, w.value)
+	case "parts":
+		return face.List(t.Elems, w.part)
+	case "part":
+		return w.part(t)
 	case "result":
 		return w.result(t)
 	case "params":
-		return w.list(t.Elems[1:], w.callbackParam)
+		return face.List(t.Elems[1:], w.callbackParam)
 	case "own":
 		return w.own(w.names[t.Record] + w.names[t.Class] + w.names[t.Enum]) // one of them is there
 	case "int":
@@ -119,17 +110,7 @@ func (w *writer) word(t *face.Type, word string) string {
 	return "ffi::Optional<" + w.value(t.Elems[0]) + ">"
 }
 
-func (w *writer) expand(t *face.Type, text string) string {
-	return os.Expand(text, func(word string) string { return w.word(t, word) })
-}
-
-func (w *writer) list(types []*face.Type, f func(*face.Type) string) string {
-	var texts []string
-	for _, t := range types {
-		texts = append(texts, f(t))
-	}
-	return strings.Join(texts, ", ")
-}
+func (w *writer) expand(t *face.Type, text string) string { return face.Expand(t, text, w.word) }
 
 // value returns the type of a field or an element.
 func (w *writer) value(t *face.Type) string { return w.expand(t, kindOf(t).value) }

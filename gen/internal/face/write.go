@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"unicode"
 )
 
 // A File is a file of a face. Path is relative to the folder of the face, with forward slashes.
@@ -53,6 +54,19 @@ func (s Scope) Types(l *Library) map[any]string {
 		names[r] = s.Claim(r.Name)
 	}
 	return names
+}
+
+// Clean replaces what ends a line, changes the direction of a text or cannot be seen, except tabs and ends of lines.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n':
+			return r
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029', unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar:
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // Words returns the words of a text as a set.

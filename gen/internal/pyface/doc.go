@@ -11,7 +11,7 @@ import (
 
 // docstring writes a text as a docstring.
 func docstring(indent, text string) string {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(face.Clean(text))
 	if text == "" {
 		return ""
 	}

@@ -3,7 +3,8 @@ package rustface
 import (
 	"go/doc/comment"
 	"strings"
-	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
 // markdown turns a doc comment of Go into one of Rust. Its code is marked as text, which
@@ -27,17 +28,6 @@ func markdown(doc string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// printable replaces what rustc refuses in a comment: control characters and those that
-// change the direction of the text.
-func printable(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c == '\t' || c == '\n' || c == ' ' || !unicode.Is(unicode.C, c) {
-			return c
-		}
-		return unicode.ReplacementChar
-	}, text)
-}
-
 // comment writes a doc comment with the mark /// or //!. Notes are paragraphs that follow
 // the doc of Go; they are Markdown.
 func (w *writer) comment(indent, mark, doc, otherwise string, notes ...string) {
@@ -48,7 +38,7 @@ func (w *writer) comment(indent, mark, doc, otherwise string, notes ...string) {
 	for _, n := range notes {
 		text += "\n\n" + n
 	}
-	for line := range strings.SplitSeq(printable(text), "\n") {
+	for line := range strings.SplitSeq(face.Clean(text), "\n") {
 		w.p("%s%s\n", indent, strings.TrimRight(mark+" "+line, " \t"))
 	}
 }
