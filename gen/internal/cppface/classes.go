@@ -48,11 +48,8 @@ type class struct {
 	using      []string
 }
 
-// classOf names the members of c.
-func (w *writer) classOf(c *face.Class) *class {
-	if k := w.written[c]; k != nil {
-		return k
-	}
+// members names the members of c.
+func (w *writer) members(c *face.Class) *class {
 	k := &class{Class: c, name: w.names[c], base: "ffi::ObjectRef", object: w.object(c)}
 	if c.Parent != nil {
 		k.base = w.own(w.names[c.Parent])
@@ -75,20 +72,19 @@ func (w *writer) classOf(c *face.Class) *class {
 		}
 		k.methods = append(k.methods, w.function(f, s, c.Name))
 	}
-	for i, f := range c.Fields {
+	for _, f := range c.Fields {
 		if c.Frozen || f.ReadOnly {
 			k.setters = append(k.setters, "")
 			continue
 		}
-		k.setters = append(k.setters, s.Claim("set_"+c.Fields[i].Name))
+		k.setters = append(k.setters, s.Claim("set_"+f.Name))
 	}
-	if f := w.constructorOf(c); f != nil {
-		k.constructor = f
-		if copies(f, c) {
+	k.constructor = w.constructorOf(c)
+	if f := k.constructor; f != nil && f.single() {
+		if t := f.ordered()[0].Type.Bare(); t.Kind == face.KindClass && t.Class == c { // that would be a copy constructor
 			k.maker = s.Claim("make")
 		}
 	}
-	w.written[c] = k
 	return k
 }
 
@@ -96,12 +92,7 @@ func (w *writer) classOf(c *face.Class) *class {
 // constructor that takes the fields.
 func (w *writer) constructorOf(c *face.Class) *function {
 	if c.Constructor != nil {
-		g := &function{Function: c.Constructor}
-		s := newScope(w.ns)
-		for _, p := range c.Constructor.Params {
-			g.params = append(g.params, param{Param: p, name: s.Claim(p.Name)})
-		}
-		return g
+		return &function{Function: c.Constructor, params: params(c.Constructor, newScope(w.ns))}
 	}
 	if c.Opaque {
 		return nil
@@ -143,17 +134,10 @@ func (f *function) ordered() []param {
 	return all
 }
 
-// copies reports whether a constructor could be called with an object of c alone.
-func copies(f *function, c *face.Class) bool {
+// single reports whether a constructor can be called with one argument.
+func (f *function) single() bool {
 	all := f.ordered()
-	if len(all) == 0 || len(all) > 1 && all[1].Default == nil && !all[1].Variadic {
-		return false
-	}
-	t := all[0].Type
-	for t.Kind == face.KindOptional {
-		t = t.Elems[0]
-	}
-	return t.Kind == face.KindClass && t.Class == c
+	return len(all) == 1 || len(all) > 1 && (all[1].Default != nil || all[1].Variadic)
 }
 
 // constructorParams is the list of parameters of a constructor.
@@ -198,30 +182,29 @@ func (w *writer) constructed(k *class) string {
 }
 
 // class declares a class.
-func (w *writer) class(c *face.Class) {
-	k := w.classOf(c)
+func (w *writer) class(k *class) {
 	about := "It is a reference: a copy is the same object. It is null only if it is made of nullptr, or returned as nil of Go."
-	w.p("%sclass %s : public %s {\n public:\n", comment("", join(doc(c.Doc), about)), k.name, k.base)
+	w.p("%sclass %s : public %s {\n public:\n", comment("", join(doc(k.Doc), about)), k.name, k.base)
 	w.p("  using ContainerType = %s;\n  static constexpr bool _type_is_nullable = true;\n", k.object)
 	for _, name := range k.using {
 		w.p("  using ffi::ObjectRef::%s;\n", name)
 	}
-	w.p("\n  %s(std::nullptr_t) : %s(%s) {}\n", k.name, k.base, map[bool]string{true: "nullptr", false: "ffi::UnsafeInit{}"}[c.Parent != nil])
+	w.p("\n  %s(std::nullptr_t) : %s(%s) {}\n", k.name, k.base, map[bool]string{true: "nullptr", false: "ffi::UnsafeInit{}"}[k.Parent != nil])
 	w.p("  explicit %s(ffi::UnsafeInit) : %[1]s(nullptr) {}\n", k.name)
-	w.p("  explicit %s(detail::Raw raw) : %s(std::move(raw%s)) {}\n", k.name, k.base, map[bool]string{false: ".object"}[c.Parent != nil])
+	w.p("  explicit %s(detail::Raw raw) : %s(std::move(raw%s)) {}\n", k.name, k.base, map[bool]string{false: ".object"}[k.Parent != nil])
 	if f := k.constructor; f != nil {
 		w.p("%s", comment("  ", doc(f.Doc)))
 		switch {
 		case k.maker != "":
 			w.p("  static %s %s(%s);\n", w.own(k.name), k.maker, w.constructorParams(k, true))
-		case len(f.params) > 0 && (len(f.params) == 1 || f.ordered()[1].Default != nil || f.ordered()[1].Variadic):
+		case f.single():
 			w.p("  explicit %s(%s);\n", k.name, w.constructorParams(k, true))
 		default:
 			w.p("  %s(%s);\n", k.name, w.constructorParams(k, true))
 		}
 	}
 	w.p("\n")
-	for i, f := range c.Fields {
+	for i, f := range k.Fields {
 		w.p("%s  %s %s() const;\n", comment("  ", doc(f.Doc)), w.result(f.Type), k.fields[i])
 		if k.setters[i] != "" {
 			w.p("  void %s(%s value) const;\n", k.setters[i], w.param(f.Type))
@@ -244,18 +227,18 @@ func (w *writer) class(c *face.Class) {
 // over and compared.
 func (w *writer) special(k *class) {
 	name := w.own(k.name)
-	if f := k.find(k.Close); f != nil {
+	if f := w.made[k.Close]; f != nil {
 		w.p("  /// Closes an object at the end of a block: `%s::Closing guard(x);`\n  using Closing = detail::ClosingOf<%s>;\n  void tvmffi_close() const { %s(); }\n", k.name, name, f.name)
 	}
-	if f := k.find(k.Len); f != nil {
+	if f := w.made[k.Len]; f != nil {
 		w.p("  /// The number of elements, as of a container.\n  std::size_t size() const { return static_cast<std::size_t>(%s()); }\n", f.name)
 	}
-	if f := k.find(k.All); f != nil {
+	if f := w.made[k.All]; f != nil {
 		elem := w.result(f.Results[0].Type.Elems[0])
 		w.p("  /// The values of %s, for a range-for.\n  detail::ValuesOf<%s> begin() const { return detail::ValuesOf<%[2]s>(%[1]s()); }\n", f.name, elem)
 		w.p("  typename detail::Iterator<%s>::End end() const { return {}; }\n", elem)
 	}
-	switch f := k.find(k.String); {
+	switch f := w.made[k.String]; {
 	case k.Repr:
 		w.p("  friend std::ostream& operator<<(std::ostream& os, const %s& x) {\n    static const detail::Entry entry = detail::Global(\"ffi.ReprPrint\");\n    return os << std::string(detail::Invoke<ffi::String>(entry, x));\n  }\n", name)
 	case f != nil:
@@ -277,19 +260,8 @@ func (w *writer) special(k *class) {
 	w.p("  friend bool operator!=(const %s& a, std::nullptr_t) { return a.ffi::ObjectRef::defined(); }\n", name)
 }
 
-// find returns the method of k for a method of the face.
-func (k *class) find(m *face.Function) *function {
-	for _, f := range k.methods {
-		if m != nil && f.Function == m {
-			return f
-		}
-	}
-	return nil
-}
-
-// members defines the members of a class.
-func (w *writer) members(c *face.Class) {
-	k := w.classOf(c)
+// definitions defines the members of a class.
+func (w *writer) definitions(k *class) {
 	if k.constructor != nil {
 		params := w.constructorParams(k, false)
 		if k.maker != "" {
@@ -298,7 +270,7 @@ func (w *writer) members(c *face.Class) {
 			w.p("inline %[1]s::%[1]s(%[2]s) : %[1]s(%[3]s) {}\n\n", k.name, params, w.constructed(k))
 		}
 	}
-	for i, f := range c.Fields {
+	for i, f := range k.Fields {
 		field := fmt.Sprintf("static const detail::Field<%s> tvmffi_field(%s::RuntimeTypeIndex(), %s);", w.result(f.Type), k.object, quote(f.Name))
 		w.p("inline %s %s::%s() const {\n  %s\n  return tvmffi_field.Get(*this);\n}\n\n", w.result(f.Type), k.name, k.fields[i], field)
 		if k.setters[i] != "" {
@@ -307,7 +279,7 @@ func (w *writer) members(c *face.Class) {
 	}
 	for _, m := range slices.Concat(k.properties, k.methods) {
 		call := fmt.Sprintf("[]() -> const detail::Entry& {\n    static const detail::Entry entry = detail::FindMethod(%s::RuntimeTypeIndex(), %s);\n    return entry;\n  }()", k.object, quote(m.Name))
-		start := fmt.Sprintf("[]() -> const detail::Entry& {\n    static const detail::Entry entry = detail::Starter(%s, %s);\n    return entry;\n  }()", quote(w.lib.Prefix+"_async"), quote(c.Key+"."+m.Name))
+		start := fmt.Sprintf("[]() -> const detail::Entry& {\n    static const detail::Entry entry = detail::Starter(%s, %s);\n    return entry;\n  }()", quote(w.lib.Prefix+"_async"), quote(k.Key+"."+m.Name))
 		for _, form := range w.forms(m, call, start, fmt.Sprintf("detail::Self(*this, %s)", quote(m.name))) {
 			if form.template != "" {
 				w.p("%s\n", withoutDefault(form.template))

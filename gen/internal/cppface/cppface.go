@@ -72,14 +72,15 @@ type writer struct {
 	// of a library that is loaded at run time.
 	entries   []string
 	functions []*function
-	written   map[*face.Class]*class
+	classes   []*class
+	made      map[*face.Function]*function // functions and members
 	// callbackResult is set while the type of a function that C++ calls is written.
 	callbackResult bool
 }
 
 func newWriter(l *face.Library, c Config) *writer {
 	w := &writer{
-		lib: l, Config: c, ns: namespace(l.Name), recordFields: map[*face.Record][]string{}, written: map[*face.Class]*class{},
+		lib: l, Config: c, ns: namespace(l.Name), recordFields: map[*face.Record][]string{}, made: map[*face.Function]*function{},
 	}
 	w.scope = newScope(w.ns, "detail", "ffi", "std", "tvm", "load", "loaded")
 	w.names = w.scope.Types(l)
@@ -95,7 +96,7 @@ func newWriter(l *face.Library, c Config) *writer {
 		w.entries = append(w.entries, f.Symbol)
 	}
 	for _, c := range l.Classes {
-		w.classOf(c)
+		w.classes = append(w.classes, w.members(c))
 	}
 	if len(l.Errors) > 0 {
 		w.entries = append(w.entries, errorNew, errorFields)
@@ -127,8 +128,8 @@ func (w *writer) header() ([]byte, error) {
 	w.close()
 	w.traits()
 	w.open()
-	for _, c := range w.lib.Classes {
-		w.class(c)
+	for _, k := range w.classes {
+		w.class(k)
 	}
 	for _, r := range w.order.List {
 		w.record(r)
@@ -143,8 +144,8 @@ func (w *writer) header() ([]byte, error) {
 	for _, f := range w.functions {
 		w.freeFunction(f)
 	}
-	for _, c := range w.lib.Classes {
-		w.members(c)
+	for _, k := range w.classes {
+		w.definitions(k)
 	}
 	w.loadFunction()
 	w.close()
@@ -281,8 +282,7 @@ func wrap(list, indent string) string {
 // all returns the functions, properties and methods.
 func (w *writer) all() []*function {
 	list := slices.Clone(w.functions)
-	for _, c := range w.lib.Classes {
-		k := w.classOf(c)
+	for _, k := range w.classes {
 		list = slices.Concat(list, k.properties, k.methods)
 	}
 	return list

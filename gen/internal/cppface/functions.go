@@ -38,12 +38,18 @@ func (w *writer) function(f *face.Function, s face.Scope, owner string) *functio
 	if f.Context {
 		g.async = s.Claim(f.Name + "_async")
 	}
-	names := newScope("Rest", "rest", "This", "this", w.ns)
-	for _, p := range f.Params {
-		g.params = append(g.params, param{Param: p, name: names.Claim(p.Name)})
-	}
+	g.params = params(f, newScope("Rest", "rest", "This", "this", w.ns))
 	g.result = w.results(g, owner)
+	w.made[f] = g
 	return g
+}
+
+func params(f *face.Function, s face.Scope) []param {
+	var list []param
+	for _, p := range f.Params {
+		list = append(list, param{Param: p, name: s.Claim(p.Name)})
+	}
+	return list
 }
 
 // results returns the type of the results of f.
