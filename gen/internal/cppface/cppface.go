@@ -210,12 +210,11 @@ func symbol(library, name string) string {
 
 // entry is the code of the entry of a symbol.
 func (w *writer) entry(name string) string {
-	for i, e := range w.entries {
-		if e == name {
-			return fmt.Sprintf("TVMFFI_GO_ENTRY(%d, %s)", i, symbol(w.lib.Name, name))
-		}
+	i := slices.Index(w.entries, name)
+	if i < 0 {
+		panic("cppface: no entry " + name)
 	}
-	panic("cppface: no entry " + name)
+	return fmt.Sprintf("TVMFFI_GO_ENTRY(%d, %s)", i, symbol(w.lib.Name, name))
 }
 
 // open and close begin and end the namespace. Code that loads the library at run time has
@@ -259,24 +258,8 @@ func (w *writer) library() {
 	}
 	w.p("// The functions of the library.\n")
 	w.p("inline constexpr std::size_t kEntries = %d;\n", len(names))
-	w.p("inline constexpr std::array<const char*, %d> kNames = {%s};\n\n", max(1, len(names)), wrap(strings.Join(names, ", "), "    "))
+	w.p("inline constexpr std::array<const char*, %d> kNames = {\n    %s};\n\n", max(1, len(names)), strings.Join(names, ",\n    "))
 	w.p("%s", strings.NewReplacer("NAMESPACE", w.ns, "LIBRARY", w.lib.Name, "MACRO", w.macro("_LOAD_AT_RUN_TIME"), "SYMBOL", symbol(w.lib.Name, ""), "FORM", common).Replace(libraryPart))
-}
-
-// wrap breaks a list into lines.
-func wrap(list, indent string) string {
-	const width = 90
-	var b strings.Builder
-	line := 0
-	for _, word := range strings.SplitAfter(list, " ") {
-		if line > 0 && line+len(word) > width {
-			b.WriteString("\n" + indent)
-			line = 0
-		}
-		b.WriteString(word)
-		line += len(word)
-	}
-	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
 // all returns the functions, properties and methods.

@@ -23,9 +23,7 @@ func comment(indent, text string) string {
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimRight(face.Clean(line), " \t")
 		// A backslash at the end of the line would continue the comment, also before blanks.
-		if body, ok := strings.CutSuffix(line, `\\`); ok {
-			line = body + "&#92;"
-		} else if body, ok := strings.CutSuffix(line, `\`); ok {
+		if body := strings.TrimRight(line, `\`); body != line {
 			line = body + "&#92;"
 		}
 		line = trigraphs.ReplaceAllString(line, "?&#63;$1")

@@ -28,7 +28,7 @@ func kindsLibrary() *face.Library {
 		{GoName: "ModeFast", Name: "FAST", Value: *text(face.KindString, "fast\"\\?\n")},
 		{GoName: "ModeZero", Name: "ZERO", Value: *text(face.KindString, "a\x00b")},
 	}}
-	record := &face.Record{Name: "Limits", Doc: "Limits limit.", Fields: []face.Field{
+	record := &face.Record{Name: "Limits", Fields: []face.Field{
 		{Name: "low", Type: float32Type}, {Name: "class", Type: stringType, Default: text(face.KindString, "any")},
 		{Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}}, {Name: "note", Type: typ(face.KindOptional, stringType)},
 	}}

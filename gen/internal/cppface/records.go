@@ -36,7 +36,7 @@ func (w *writer) incomplete(t *face.Type, r *face.Record) bool {
 
 // record writes a struct that crosses as a map.
 func (w *writer) record(r *face.Record) {
-	w.p("%sstruct %s {\n", comment("", doc(r.Doc)), w.names[r])
+	w.p("struct %s {\n", w.names[r])
 	for i, f := range r.Fields {
 		w.p("%s  %s %s", comment("  ", doc(f.Doc)), w.recordField(r, f.Type), w.recordFields[r][i])
 		zero := kindOf(f.Type).zero

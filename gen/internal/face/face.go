@@ -250,6 +250,5 @@ type Type struct {
 type Record struct {
 	// Name is the name of the struct in Go.
 	Name   string
-	Doc    string
 	Fields []Field
 }

@@ -63,17 +63,13 @@ func kernelType(text string) *Type {
 		}
 		return optional(t)
 	}
-	switch text {
-	case "DLTensor*", "Tensor":
-		return &Type{Kind: KindTensor}
-	case "float":
-		return &Type{Kind: KindFloat, Bits: 64}
-	case "int":
-		return &Type{Kind: KindInt, Bits: 64}
-	case "bool":
-		return &Type{Kind: KindBool}
-	case "void*":
-		return optional(&Type{Kind: KindPointer})
+	if t, ok := kernelTypes[text]; ok {
+		return &t
 	}
 	return &Type{Kind: KindAny}
+}
+
+var kernelTypes = map[string]Type{
+	"DLTensor*": {Kind: KindTensor}, "Tensor": {Kind: KindTensor}, "float": {Kind: KindFloat, Bits: 64}, "int": {Kind: KindInt, Bits: 64},
+	"bool": {Kind: KindBool}, "void*": {Kind: KindOptional, Elems: []*Type{{Kind: KindPointer}}},
 }

@@ -62,7 +62,7 @@ func (w *writer) typedDicts() {
 				required.fields = append(required.fields, f)
 			}
 		}
-		doc := cmp.Or(w.text(r.Doc, r.Name, name), name+" is a dict with the fields of the Go struct "+r.Name+".") + section("Keys", lines...)
+		doc := name + " is a dict with the fields of the Go struct " + r.Name + "." + section("Keys", lines...)
 		switch {
 		case awkward:
 			w.record(name, doc, w.part(r, required)+", "+w.part(r, optional), keys{})

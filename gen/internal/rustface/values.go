@@ -120,7 +120,7 @@ func (w *writer) conversions(of *face.Record, fields []face.Field, names []strin
 func joined(list []string) string { return strings.Join(list, ", ") }
 
 func (w *writer) recordType(r *face.Record) {
-	w.comment("", "///", r.Doc, "The struct `"+r.Name+"` of Go, a copy of its values.")
+	w.p("/// The struct `%s` of Go, a copy of its values.\n", r.Name)
 	w.structure(w.names[r], r, r.Fields)
 }
 
