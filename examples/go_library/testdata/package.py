@@ -233,7 +233,9 @@ def plain(g):
             last = last.tb_next
         last.tb_next = None if outer else other
         last = other = None
-        assert of_go(failure(g.fail, "plain", "x")) == want, want
+        e = failure(g.fail, "plain", "x")
+        assert of_go(e) == want and traceback.extract_tb(e.__traceback__)[-1].filename.endswith(".go"), e
+        e = None
 
     def again(x):
         raise es[0]
