@@ -652,6 +652,21 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "spread",
+			Doc:    "Spread returns the smallest and the largest number of the rows, both shifted.",
+			Params: []string{"rows", "shift"},
+			Func:   Spread,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[][]float64](a, 0)
+				x1 := bindrt.Arg[[]int8](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r0, r1 := Spread(x0, x1)
+				return bindrt.Return(a, tvmffi.Tuple2[float64, float64]{A: r0, B: r1})
+			},
+		},
+		{
 			Name:   "squares",
 			Doc:    "Squares returns a tensor over memory of Go, and the number of its elements.",
 			Params: []string{"n"},

@@ -2,6 +2,7 @@ package golib
 
 import (
 	"iter"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -82,6 +83,22 @@ func Squares(n int) (squares []int32, count int, err error) {
 		squares[i] = int32(i * i)
 	}
 	return squares, n, nil
+}
+
+// Spread returns the smallest and the largest number of the rows, both shifted.
+//
+//tvmffi:export
+func Spread(rows [][]float64, shift []int8) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, row := range rows {
+		for _, x := range row {
+			low, high = min(low, x), max(high, x)
+		}
+	}
+	for _, s := range shift {
+		low, high = low+float64(s), high+float64(s)
+	}
+	return low, high
 }
 
 // Ramp is Squares with one result.

@@ -88,6 +88,7 @@ def forms(g):
 
 def plain(g):
     """Calls with values of Python's own types need no code of Python. What they return and raise is what that code would."""
+    import array
     import collections
     import enum
     import functools
@@ -96,6 +97,8 @@ def plain(g):
     import threading
     import types
     import weakref
+
+    import numpy as np
 
     def of_python(f):
         return next(x for x in gc.get_referents(f) if type(x) is types.FunctionType)
@@ -184,6 +187,27 @@ def plain(g):
         greet = f
 
     assert "has 0 parameters" not in Greeter.greet("x") and outcome(Greeter("me").greet) == outcome(of_python(f), Greeter("me"))
+
+    # An array is a list of its numbers, whatever its form.
+    rows = np.array([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]])
+    fixed = rows.copy()
+    fixed.flags.writeable = False
+
+    class Column:
+        def __array__(self):
+            return np.arange(-1, 3)
+
+    for x in rows, rows[::-1, ::2], rows.T, np.asfortranarray(rows), fixed, rows.astype("f4"), np.zeros((2, 0)), np.zeros((0, 2)), memoryview(rows):
+        assert g.spread(x, ()) == g.spread(np.asarray(x).tolist(), ()), x
+    for kind in "bhilqBHILQfd?":
+        assert g.spread([np.arange(2).astype(kind).tolist()], ()) == g.spread(np.arange(2).astype(kind)[None], ()), kind
+    for x in Column(), np.arange(-1, 3, dtype="i1"), array.array("h", [-1, 0, 1, 2]), bytearray(b"\2"), np.array([True, True]):
+        assert g.spread([[1]], x) == (3, 3), x
+    big = np.ones((1, 1 << 20))
+    before = sys.getrefcount(big)
+    for _ in range(20):
+        assert g.spread(big, np.zeros(3, "i1")) == (1, 1)
+    assert sys.getrefcount(big) == before and isinstance(failure(g.spread, np.array([[1, "x"]], object), ()), (TypeError, BufferError))
 
     # Errors have the frames of Go, the handled exception as context, and no memory.
     try:
@@ -493,6 +517,9 @@ def arguments(g):
         (failure(g.word_count, 3), "word_count(texts=...): "),
         (failure(g.word_count, {"a"}), "got an object that only Python knows: pass a list or a tuple, such as list(x)"),
         (failure(g.word_count, tensor), "got Tensor: pass its values, such as x.tolist() in Python"),
+        (failure(g.spread, [[1]], numpy.array([200])), "spread(shift[0]=...): "),
+        (failure(g.spread, tensor, ()), "spread(rows[0]=...): "),
+        (failure(g.spread, (), numpy.array([2**63], "uint64")), "got Tensor: pass its values, such as x.tolist() in Python"),
         (failure(g.around, "x", 1), "around(p=...): expected a golib.Point"),
         (failure(g.Point), "missing 1 required positional argument: 'x'"),
         (failure(g.Point, 1, z=2), "unexpected keyword argument 'z'"),

@@ -61,7 +61,7 @@ func forC(object string, params []parameter, fields bool) string {
 			continue
 		case p.kwOnly || letter == "":
 			return ""
-		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields:
+		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields, letter == "n" && !ofNumbers(p.Type):
 			letter = "v"
 		}
 		letters += letter
@@ -72,6 +72,16 @@ func forC(object string, params []parameter, fields bool) string {
 		}
 	}
 	return fmt.Sprintf("%s, %d", quote(letters), required)
+}
+
+// ofNumbers reports whether t is a slice of numbers or bools, or of such slices, also an optional one.
+func ofNumbers(t *face.Type) bool {
+	for t = t.Bare(); t.Kind == face.KindSequence; t = t.Elems[0] {
+		if e := t.Elems[0].Kind; e == face.KindBool || e == face.KindInt || e == face.KindFloat {
+			return true
+		}
+	}
+	return false
 }
 
 // guarded reports whether an argument of type t is a function that may raise exceptions of Python.

@@ -90,7 +90,7 @@ var Kinds = face.Table[kind]{
 	face.KindPointer:  {given: "$ctypes.c_void_p | None"},
 	face.KindOptional: {given: "$optional", to: "to_optional"},
 	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v", depth: container},
-	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "v", depth: container},
+	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "n", depth: container},
 	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", c: "v", depth: container},
 	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", c: "v", depth: anyDepth},
 	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", c: "v", depth: container},

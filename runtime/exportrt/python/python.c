@@ -21,6 +21,7 @@ typedef struct { const char* name; object* (*get)(object*, void*); int (*set)(ob
 typedef struct { int slot; void* value; } slot;
 typedef struct { const char* name; int size, item; unsigned flags; slot* slots; } spec;
 typedef int (*visitor)(object*, void*);
+typedef struct { const char* at; object* owner; ssize bytes, item; int readonly, dimensions; const char* format; const ssize *shape, *strides, *inner; void* more; } buffer; // Py_buffer
 
 #define PYTHON(X)                                                   \
   X(void, Py_IncRef, (object*))                                     \
@@ -68,6 +69,9 @@ typedef int (*visitor)(object*, void*);
   X(object*, PyBytes_FromStringAndSize, (const char*, ssize))       \
   X(int, PyType_IsSubtype, (object*, object*))                      \
   X(int, PyCallable_Check, (object*))                               \
+  X(int, PyObject_CheckBuffer, (object*))                           \
+  X(int, PyObject_GetBuffer, (object*, buffer*, int))               \
+  X(void, PyBuffer_Release, (buffer*))                              \
   X(object*, PyErr_Occurred, (void))                                \
   X(void, PyErr_Clear, (void))                                      \
   X(int, PyErr_ExceptionMatches, (object*))                         \
@@ -147,7 +151,7 @@ typedef struct {
   void* self; // of target, which callee keeps
   object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class
   object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound, *trace, *tracebacks;
-  const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks; the last may be *;
+  const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks, n arrays of numbers; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
   const char* shape; // of the result, or NULL; make is the class of what it describes, or NULL
   ssize required, most;
@@ -338,8 +342,63 @@ struct limits {
 // not run.
 static header* handle(object* o) { return *(header**)(o + 1); }
 
-// argument makes v of a value of a type of Python itself, without code of Python. It returns 0
-// for all others, and where it fails, without an exception.
+// number makes v of a number of an array. kind is that of its format.
+static int number(const char* at, char kind, ssize size, any* v) {
+  const int little = 1;
+  *v = (any){.type = kind == 'f' ? FLOAT : kind == '?' ? BOOL : INT};
+  if (kind == 'f' && size == sizeof(float)) {
+    float x;
+    memcpy(&x, at, sizeof x);
+    v->number = x;
+    return 1;
+  }
+  memcpy((char*)&v->integer + (*(const char*)&little ? 0 : 8 - size), at, (size_t)size);
+  int unused = 64 - 8 * (int)size;
+  if (kind == 'i') v->integer = (int64_t)((uint64_t)v->integer << unused) >> unused;
+  return kind != 'u' || v->integer >= 0;
+}
+
+// numbers makes v an Array of the numbers of a dimension of an array, from at on.
+static int numbers(const buffer* b, int dimension, const char* at, char kind, any* v) {
+  ssize n = b->shape[dimension], step = b->strides[dimension];
+  array* a = new_array(n);
+  if (a == NULL) return 0;
+  *v = (any){.type = ARRAY, .object = &a->base};
+  for (; a->size < n; a->size++, at += step) {
+    if (dimension + 1 == b->dimensions ? !number(at, kind, b->item, &a->data[a->size]) : !numbers(b, dimension + 1, at, kind, &a->data[a->size])) {
+      a->size += dimension + 1 < b->dimensions && a->data[a->size].type == ARRAY;
+      return 0;
+    }
+  }
+  return 1;
+}
+
+// array_argument makes v of an array of NumPy, a column of pandas, and all others with numbers of this machine in a
+// buffer or in what __array__ returns. It may run code of Python, and returns 0 without an exception where it fails.
+APART static int array_argument(object* o, any* v) {
+  buffer b;
+  object* other = NULL;
+  if (!py.PyObject_CheckBuffer(o)) {
+    object* make = py.PyObject_GetAttrString(o, "__array__");
+    other = o = make == NULL ? NULL : py.PyObject_CallFunctionObjArgs(make, NULL);
+    if (make != NULL) py.Py_DecRef(make);
+  }
+  int ok = o != NULL && py.PyObject_CheckBuffer(o) && py.PyObject_GetBuffer(o, &b, 0x1c) == 0; // PyBUF_RECORDS_RO
+  py.PyErr_Clear();
+  if (ok) {
+    const char* format = b.format == NULL ? "B" : b.format + (*b.format == '@');
+    char kind = *format == 0 || format[1] != 0 ? 0 : strchr("bhilqn", *format) ? 'i' : strchr("BHILQN", *format) ? 'u' : strchr("fd?", *format) ? *format : 0;
+    if (kind == 'd') kind = 'f';
+    ok = 0;
+    if (kind != 0 && b.dimensions > 0 && b.strides != NULL && b.inner == NULL && b.item <= 8 && !(ok = numbers(&b, 0, b.at, kind, v))) drop(v);
+    py.PyBuffer_Release(&b);
+  }
+  if (other != NULL) py.Py_DecRef(other);
+  return ok;
+}
+
+// argument makes v of a value of a type of Python itself, without code of Python but for arrays. It
+// returns 0 for all others, and where it fails, without an exception.
 static int argument(object* o, char kind, struct limits* most, any* v) {
   v->size = 0;
   v->integer = 0;
@@ -390,7 +449,7 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
   }
   if (o == py._Py_NoneStruct) return 1;
   int list = o->type == py.PyList_Type, dict = o->type == py.PyDict_Type;
-  if (!list && !dict && o->type != py.PyTuple_Type) return 0;
+  if (!list && !dict && o->type != py.PyTuple_Type) return kind == 'n' && array_argument(o, v);
   ssize n = dict ? 2 * py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
   array* a = NULL;
   int ok = most->depth-- > 0 && (most->elements -= n) >= 0 && (a = new_array(n)) != NULL;
