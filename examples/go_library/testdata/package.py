@@ -23,6 +23,13 @@ def failure(f, *args, **kwargs):
     raise AssertionError("no error")
 
 
+def recent():
+    """Reports whether tvm_ffi is 0.1.13 or later."""
+    import tvm_ffi
+
+    return tuple(map(int, tvm_ffi.__version__.split(".")[:3])) >= (0, 1, 13)
+
+
 def functions(g):
     assert g.add(40, 2) == g.add(a=40, b=2) == g.add(40, b=2) == 42
     assert g.greet(name="x") == "hello, x"
@@ -39,11 +46,11 @@ def functions(g):
 
 def docs(g):
     text = pydoc.plain(pydoc.render_doc(g.greet))
-    assert "greet(name: 'str') -> 'str'" in text and "greet says hello to a name, which must not be empty." in text, text
+    assert "greet(name: str) -> str" in text.replace("'", "") and "greet says hello to a name, which must not be empty." in text, text
     assert "Parameters" not in text and "Raises" not in text, text  # the signature says it
     text = pydoc.plain(pydoc.render_doc(g.Point))
     assert "mirrored makes another point" in text and "x\n |      to the right" in text, text
-    assert "name: 'str' = 'p'" in text, text
+    assert "name: str = p" in text.replace("'", ""), text
 
 
 def results(g):
@@ -261,6 +268,32 @@ def plain(g):
         assert of_go(e) == want and traceback.extract_tb(e.__traceback__)[-1].filename.endswith(".go"), e
         e = None
 
+    # Code of Python that C calls for an error may fail, be interrupted, or raise another error.
+    face = sys.modules[g.__name__ + "._face"]
+    frames = face._frames
+
+    def elsewhere():
+        assert g.apply(lambda x: len(of_go(failure(g.fail, "plain", "x"))), 1) > 1
+
+    def fails(_):
+        raise ValueError
+
+    def interrupts(_):
+        raise KeyboardInterrupt
+
+    def fails_again(text):
+        face._frames = frames
+        elsewhere()
+        gc.collect()
+        return frames(text)
+
+    for f, kind in (fails, RuntimeError), (interrupts, KeyboardInterrupt), (fails_again, RuntimeError):
+        elsewhere()
+        face._frames = f
+        es = [failure(g.fail, "plain", "x") for _ in range(3)]
+        face._frames = frames
+        assert [type(e) for e in es] == [kind] * 3 and (kind is KeyboardInterrupt or [of_go(e)[-1] for e in es] == want[-1:] * 3), [want, *map(of_go, es)]
+
     def again(x):
         raise es[0]
 
@@ -358,6 +391,18 @@ def callbacks(g):
                 outcome(g.apply, f, 1)
             gc.collect()
             assert len(gc.get_objects()) - before < 100, f
+
+    # An exception stays that of its callback if code of Python that ends the callback makes other calls.
+    guard = sys.modules[g.__name__ + "._errors"].Guard
+    ordinary, e = guard.__call__, Mine("outer")
+
+    def inner(self, *args):
+        guard.__call__ = ordinary
+        assert type(failure(g.apply, raising(KeyError("inner")), 1)) is KeyError
+        return ordinary(self, *args)
+
+    guard.__call__ = inner
+    assert failure(g.apply, raising(e), 1) is e and guard.__call__ is ordinary
 
     # Goroutines call it on threads of their own.
     threads = set()
@@ -507,7 +552,6 @@ def arguments(g):
         (failure(g.add, None, 1), "add(a=...): expected an int, got None"),
         (failure(g.add, 1, "x"), "add(b=...): expected an int"),
         (failure(g.add, object(), 1), "add(a=...): expected an int"),
-        (failure(g.add, 2**70, 1), "add(a=...): expected an int from -2**63 to 2**63-1, got one outside this range"),
         (failure(g.small, 200, 1, True), "small(a=...): "),
         (failure(g.sum, None), "nil"),
         (failure(g.sum, 3), "sum(t=...): expected a Tensor, got int"),
@@ -524,12 +568,14 @@ def arguments(g):
         (failure(g.Point), "missing 1 required positional argument: 'x'"),
         (failure(g.Point, 1, z=2), "unexpected keyword argument 'z'"),
         (failure(g.Point, 1, 2, "p"), "positional argument"),
-        (failure(g.Point, None), "'x'"),
         (failure(g.Point(1).move, 1), "missing 1 required positional argument: 'dy'"),
         (failure(g.Point(1).move, 1, "x"), "Point.move(dy=...): expected a float"),
         (failure(g.Point.norm, 3), "Point.norm("),
         (failure(g.Point.norm, None), "Point.norm("),
     ]
+    if recent():
+        cases.append((failure(g.Point, None), "'x'"))
+        cases.append((failure(g.add, 2**70, 1), "add(a=...): expected an int from -2**63 to 2**63-1, got one outside this range"))
     for e, want in cases:
         assert type(e) is TypeError and want in str(e), (e, want)
 
@@ -710,7 +756,8 @@ def derived(g):
     # Without its check, the first use of such an object ends the process.
     e = failure(Empty)
     assert isinstance(e, TypeError) and str(e) == "Empty.__init__() did not call super().__init__(), which makes the object"
-    for cls in g.Point, g.Index, Named:
+    # Older releases of tvm_ffi call __new__ for results.
+    for cls in (g.Point, g.Index, Named) if recent() else ():
         e = failure(cls.__new__, cls)
         assert type(e) is TypeError and str(e) == f"{cls.__name__}.__new__() makes no object: call {cls.__name__}()", e
 
