@@ -252,6 +252,8 @@ TypeError UnboundLocalError UnicodeError ValueError ZeroDivisionError""".split()
 }
 for _cls, _name in _BUILTIN.items():
     core.ERROR_NAME_TO_TYPE.setdefault(_name, _cls)
+# tvm_ffi names the kind itself where _keep fails, as it does at the limit of recursion of Python 3.12.
+core.ERROR_TYPE_TO_NAME.setdefault(RecursionError, "RecursionError")
 
 
 def _kind_of(cls):
