@@ -156,7 +156,7 @@ func (t *tree) cgo(ctx context.Context) (string, error) {
 	for _, d := range t.wheel.Include() {
 		include += " -I" + d
 	}
-	return t.goBuild(ctx, filepath.Join(t.bench, "testdata", "cgo"), "cgo", "CGO_ENABLED=1",
+	return t.goBuild(ctx, filepath.Join(t.bench, "testdata", "byhand"), "cgo", "CGO_ENABLED=1",
 		"CGO_CFLAGS="+include, "CGO_LDFLAGS=-L"+lib+" -Wl,-rpath,"+lib)
 }
 

@@ -80,7 +80,7 @@ func (t *tree) build(ctx context.Context, name string) ([]string, error) {
 	case "cgo":
 		return one(t.cgo(ctx))
 	case "purego":
-		return one(t.goBuild(ctx, filepath.Join(t.bench, "testdata", "purego"), "purego", "CGO_ENABLED=0"))
+		return one(t.goBuild(ctx, filepath.Join(t.bench, "testdata", "byhand"), "purego", "CGO_ENABLED=0"))
 	case "python":
 		library, err := t.goLibrary(ctx)
 		if err != nil {

@@ -1,4 +1,4 @@
-// Command cgo calls the library through plain cgo, as a user of it does by hand, and in
+// With cgo the program calls the library through plain cgo, as a user of it does by hand, and in
 // expert.go as an expert does.
 // The small C helper fetches the error in the same crossing.
 package main
@@ -36,7 +36,6 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -59,6 +58,8 @@ func object(kind int32, h unsafe.Pointer) (v value) {
 	*(*unsafe.Pointer)(unsafe.Pointer(bits(&v))) = h
 	return v
 }
+
+func number(v value) int64 { return int64(*bits(&v)) }
 
 func handle(v value) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(bits(&v))) }
 
@@ -150,8 +151,7 @@ func calls() {
 	add := global("perf.add_one")
 	item("int", func(n int) {
 		for i := range n {
-			r := must(call(add, integer(int64(i))))
-			intSink += int64(*bits(&r))
+			intSink += number(must(call(add, integer(int64(i)))))
 		}
 	})
 	leaf := must(call(global("perf.make_leaf"), integer(1)))
@@ -228,14 +228,12 @@ func objects() {
 	}
 	item("field_int", func(n int) {
 		for range n {
-			r := get(0)
-			intSink += int64(*bits(&r))
+			intSink += number(get(0))
 		}
 	})
 	item("field_float", func(n int) {
 		for range n {
-			r := get(1)
-			intSink += int64(*bits(&r))
+			intSink += number(get(1))
 		}
 	})
 	item("field_string", func(n int) {
@@ -264,107 +262,4 @@ func callbacks() {
 	repeat, onThread := global("perf.repeat"), global("perf.repeat_on_thread")
 	item("callback", func(n int) { must(call(repeat, fn, integer(int64(n)))) })
 	item("callback_thread", func(n int) { must(call(onThread, fn, integer(int64(n)))) })
-}
-
-func containers() {
-	newArray, getItem := global("ffi.Array"), global("ffi.ArrayGetItem")
-	ints := make([]int64, 1000000)
-	buildInts := func() value {
-		a := make([]value, len(ints))
-		for i, x := range ints {
-			a[i] = integer(x)
-		}
-		return must(call(newArray, a...))
-	}
-	item("ints_build", func(n int) {
-		for range n {
-			release(buildInts())
-		}
-	})
-	array := buildInts()
-	item("ints_read", func(n int) {
-		for range n {
-			for i := range ints {
-				r := must(call(getItem, array, integer(int64(i))))
-				ints[i] = int64(*bits(&r))
-			}
-		}
-	})
-	var texts []string
-	for i := range 1000 {
-		texts = append(texts, fmt.Sprintf("string number %d", i))
-	}
-	buildStrings := func() value {
-		a := make([]value, len(texts))
-		for i, s := range texts {
-			a[i] = newString(s)
-		}
-		r := must(call(newArray, a...))
-		for _, x := range a {
-			release(x)
-		}
-		return r
-	}
-	item("strings_build", func(n int) {
-		for range n {
-			release(buildStrings())
-		}
-	})
-	stringArray := buildStrings()
-	item("strings_read", func(n int) {
-		for range n {
-			o := make([]string, len(texts))
-			for i := range o {
-				r := must(call(getItem, stringArray, integer(int64(i))))
-				o[i] = stringOf(r)
-				release(r)
-			}
-		}
-	})
-	newMap, mapGet, mapIterate := global("ffi.Map"), global("ffi.MapGetItem"), global("ffi.MapForwardIterFunctor")
-	buildMap := func() value {
-		a := make([]value, 2*len(texts))
-		for i, s := range texts {
-			a[2*i], a[2*i+1] = newString(s), integer(int64(i))
-		}
-		r := must(call(newMap, a...))
-		for _, x := range a {
-			release(x)
-		}
-		return r
-	}
-	item("map_build", func(n int) {
-		for range n {
-			release(buildMap())
-		}
-	})
-	table := buildMap()
-	item("map_lookup", func(n int) {
-		for i := range n {
-			k := newString(texts[i%1000])
-			r := must(call(mapGet, table, k))
-			intSink += int64(*bits(&r))
-			release(k)
-		}
-	})
-	item("map_iterate", func(n int) {
-		type pair struct {
-			key   string
-			value int64
-		}
-		for range n {
-			it := must(call(mapIterate, table))
-			o := make([]pair, 0, 1000)
-			for {
-				k := must(call(handle(it), integer(0)))
-				v := must(call(handle(it), integer(1)))
-				o = append(o, pair{stringOf(k), int64(*bits(&v))})
-				release(k)
-				if r := must(call(handle(it), integer(2))); *bits(&r) == 0 {
-					break
-				}
-			}
-			release(it)
-		}
-	})
 }

@@ -1,11 +1,12 @@
-// Command purego calls the library through purego's public API, as a user of it
+//go:build !cgo
+
+// Without cgo the program calls the library through purego's public API, as a user of it
 // does by hand: SyscallN, NewCallback, and LockOSThread for the error. It also
 // measures the empty crossing that all Go calls stand on.
 package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -92,6 +93,10 @@ func global(name string) uintptr {
 }
 
 func integer(v int64) value { return value{Type: 1, V: uint64(v)} }
+
+func number(v value) int64 { return int64(v.V) }
+
+func handle(v value) uintptr { return uintptr(v.V) }
 
 func object(kind int32, h uintptr) value { return value{Type: kind, V: uint64(h)} }
 
@@ -283,105 +288,4 @@ func callbacks(lib uintptr) {
 	repeat, onThread := global("perf.repeat"), global("perf.repeat_on_thread")
 	item("callback", func(n int) { must(call(repeat, fn, integer(int64(n)))) })
 	item("callback_thread", func(n int) { must(call(onThread, fn, integer(int64(n)))) })
-}
-
-func containers() {
-	newArray, getItem := global("ffi.Array"), global("ffi.ArrayGetItem")
-	ints := make([]int64, 1000000)
-	buildInts := func() value {
-		a := make([]value, len(ints))
-		for i, x := range ints {
-			a[i] = integer(x)
-		}
-		return must(call(newArray, a...))
-	}
-	item("ints_build", func(n int) {
-		for range n {
-			release(buildInts())
-		}
-	})
-	array := buildInts()
-	item("ints_read", func(n int) {
-		for range n {
-			for i := range ints {
-				ints[i] = int64(must(call(getItem, array, integer(int64(i)))).V)
-			}
-		}
-	})
-	var texts []string
-	for i := range 1000 {
-		texts = append(texts, fmt.Sprintf("string number %d", i))
-	}
-	buildStrings := func() value {
-		a := make([]value, len(texts))
-		for i, s := range texts {
-			a[i] = newString(s)
-		}
-		r := must(call(newArray, a...))
-		for _, x := range a {
-			release(x)
-		}
-		return r
-	}
-	item("strings_build", func(n int) {
-		for range n {
-			release(buildStrings())
-		}
-	})
-	stringArray := buildStrings()
-	item("strings_read", func(n int) {
-		for range n {
-			o := make([]string, len(texts))
-			for i := range o {
-				r := must(call(getItem, stringArray, integer(int64(i))))
-				o[i] = stringOf(r)
-				release(r)
-			}
-		}
-	})
-	newMap, mapGet, mapIterate := global("ffi.Map"), global("ffi.MapGetItem"), global("ffi.MapForwardIterFunctor")
-	buildMap := func() value {
-		a := make([]value, 2*len(texts))
-		for i, s := range texts {
-			a[2*i], a[2*i+1] = newString(s), integer(int64(i))
-		}
-		r := must(call(newMap, a...))
-		for _, x := range a {
-			release(x)
-		}
-		return r
-	}
-	item("map_build", func(n int) {
-		for range n {
-			release(buildMap())
-		}
-	})
-	table := buildMap()
-	item("map_lookup", func(n int) {
-		for i := range n {
-			k := newString(texts[i%1000])
-			intSink += int64(must(call(mapGet, table, k)).V)
-			release(k)
-		}
-	})
-	item("map_iterate", func(n int) {
-		type pair struct {
-			key   string
-			value int64
-		}
-		for range n {
-			it := must(call(mapIterate, table))
-			o := make([]pair, 0, 1000)
-			for {
-				k := must(call(uintptr(it.V), integer(0)))
-				v := must(call(uintptr(it.V), integer(1)))
-				o = append(o, pair{stringOf(k), int64(v.V)})
-				release(k)
-				if must(call(uintptr(it.V), integer(2))).V == 0 {
-					break
-				}
-			}
-			release(it)
-		}
-	})
 }
