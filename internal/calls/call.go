@@ -406,6 +406,12 @@ func (c *Call) do(want abi.TypeIndex) error {
 // doSlowly is do for a call that needs more than its frame, or whose function has not been
 // resolved.
 func (c *Call) doSlowly(want abi.TypeIndex) error {
+	if c.extra == nil && c.head.Mask&(hasEnded|hasOwned) == hasOwned {
+		c.head.Mask &^= hasOwned
+		err := c.do(want)
+		c.release()
+		return err
+	}
 	if err := c.finish(); err != nil {
 		c.head.Res = abi.Any{}
 		return err
