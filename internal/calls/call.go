@@ -329,6 +329,12 @@ func (c *Call) Put(i int, t values.AnyView, err error) {
 	}
 }
 
+// Give packs an object whose reference is dropped after the call.
+func (c *Call) Give(i int, index abi.TypeIndex, handle uintptr) {
+	c.set(i, index, uint64(handle))
+	c.own(abi.Any{TypeIndex: index, Bits: uint64(handle)})
+}
+
 // own releases the object in v after the call.
 func (c *Call) own(v abi.Any) {
 	switch {

@@ -222,7 +222,7 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 		return
 	}
 	handle := callbacks.NewOf(call, *(*uintptr)(closure)) // a closure begins with its code
-	c.Put(i, values.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(handle)}, Owned: true}, nil)
+	c.Give(i, abi.TypeFunction, handle)
 }
 
 // Bind records that the Go func f calls fn, so that Callback packs f as fn. f must
