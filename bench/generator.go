@@ -61,7 +61,7 @@ var packages = []string{"--no-deps", "apache-tvm==0.27.0.post1", "xgrammar==0.2.
 var libraries = []bound{
 	{"libtvm_ffi and its testing library", nil, []string{"tvm_ffi/lib/libtvm_ffi", "tvm_ffi/lib/libtvm_ffi_testing"}, " ", 1.3, 0},
 	{"xgrammar", packages, []string{"xgrammar/libxgrammar_bindings"}, "xgrammar.", 1.3, 0},
-	{"TVM", packages, []string{"tvm/lib/libtvm_runtime", "tvm/lib/libtvm_runtime_extra", "tvm/lib/libtvm_compiler"}, " ", 2.5, 250},
+	{"TVM", packages, []string{"tvm/lib/libtvm_runtime", "tvm/lib/libtvm_runtime_extra", "tvm/lib/libtvm_compiler"}, " ", 1.5, 130},
 }
 
 // usage is what a run of a generator took, with its child processes.

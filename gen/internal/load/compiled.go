@@ -57,6 +57,9 @@ func Compile(m Module, paths []string) (*Compiled, error) {
 	args := []string{"list", "-e", "-export", "-f", format, "--", "unsafe"} // no path at all would mean m.Dir
 	list := exec.Command("go", append(args, paths...)...)
 	list.Dir = m.Dir
+	if os.Getenv("GOGC") == "" {
+		list.Env = append(os.Environ(), "GOGC=400") // for it and for compilers: a fifth less time, a fifth more memory
+	}
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("list the imports: %w", err)

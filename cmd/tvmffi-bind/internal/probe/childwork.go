@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,7 @@ func Serve(ctx context.Context, in io.Reader, pipe string) error {
 	}
 	w := os.NewFile(uintptr(fd), "pipe")
 	defer w.Close()
+	debug.SetGCPercent(100) // the libraries take enough memory
 	out := json.NewEncoder(w)
 
 	var request childRequest
