@@ -118,7 +118,7 @@ var steps = []step{
 		args: words{"TVMFFI_TEST_LOAD=20s", "-race", "-run=TestLoad"}},
 	{name: "wheels", group: "journeys", about: "wheels for other platforms; the one for arm64 runs under qemu", night: true,
 		on: words{"./cmd/tvmffi-bind/scripts/wheels"}, args: words{"-tags=wheels"}, needs: arm64, do: wheels},
-	{name: "pythons", group: "journeys", about: "processes of Python 3.9 to 3.14 end 20 times each, and call Go by C", night: true, on: words{"./examples/go_library"},
+	{name: "pythons", group: "journeys", about: "processes of Python 3.9 to 3.14 end 20 times each, and call Go by C; 14 minutes", night: true, on: words{"./examples/go_library"},
 		args: words{"TVMFFI_TEST_PYTHONS=20", "-tags=e2e", "-run=TestEnding|TestPackage/plain"}},
 	{name: "known", group: "journeys", about: "init with TVM and its relatives; 230 MB once", night: true, on: words{"./cmd/tvmffi-bind/scripts/tvm"},
 		args: words{"CGO_ENABLED=0", "-tags=known"}},
