@@ -172,12 +172,13 @@ func goFiles(t *testing.T) []file {
 
 // TestText keeps files finished, and free of the machine they were written on.
 func TestText(t *testing.T) {
-	// The patterns are put together here so that this file does not match them.
-	forbidden := []struct{ what, pattern string }{
-		{"a path of one machine", `(^|[\s"'=:(` + "`" + `])/(wo` + `rk|ro` + `ot|ho` + `me|Us` + `ers)/[A-Za-z0-9._-]`},
-		{"a path of one machine", `(^|[\s"'=:(` + "`" + `])/t` + `mp/[A-Za-z0-9._-]`},
-		{"the address of a registry", `(?i)(py` + `pi\.org|python` + `hosted\.org|proxy\.go` + `lang\.org|sum\.go` + `lang\.org|crates` + `\.io/)`},
-		{"an unfinished note", `\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`},
+	// The patterns are put together here so that this file does not match them, and the words have a stroke. A pattern is
+	// tried where one of its words stands, which is found sooner.
+	forbidden := []struct{ what, words, pattern string }{
+		{"a path of one machine", `/wo|rk/ /ro|ot/ /ho|me/ /us|ers/`, `(^|[\s"'=:(` + "`" + `])/(wo` + `rk|ro` + `ot|ho` + `me|Us` + `ers)/[A-Za-z0-9._-]`},
+		{"a path of one machine", `/t|mp/`, `(^|[\s"'=:(` + "`" + `])/t` + `mp/[A-Za-z0-9._-]`},
+		{"the address of a registry", `py|pi.org python|hosted.org go|lang.org crates|.io/`, `(?i)(py` + `pi\.org|python` + `hosted\.org|proxy\.go` + `lang\.org|sum\.go` + `lang\.org|crates` + `\.io/)`},
+		{"an unfinished note", `to|do fix|me xx|x`, `\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`},
 	}
 	checked := 0
 	for _, f := range allFiles(t) {
@@ -185,7 +186,11 @@ func TestText(t *testing.T) {
 		if path.Base(f.path) == "go.sum" {
 			continue
 		}
+		lower := strings.ToLower(string(f.text))
 		for _, bad := range forbidden {
+			if !slices.ContainsFunc(strings.Fields(strings.ReplaceAll(bad.words, "|", "")), func(w string) bool { return strings.Contains(lower, w) }) {
+				continue
+			}
 			if at := regexp.MustCompile(`(?m)` + bad.pattern).FindIndex(f.text); at != nil {
 				t.Errorf("%s:%d holds %s: %q", f.path, 1+bytes.Count(f.text[:at[0]], []byte("\n")), bad.what, f.text[at[0]:at[1]])
 			}
