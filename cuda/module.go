@@ -148,8 +148,8 @@ func moduleText(image []byte) string {
 // checkImage refuses an image that the driver would read beyond its end, because it
 // receives no length.
 func checkImage(image []byte) error {
-	broken := func(format string, args ...any) error {
-		return &Error{Number: int(ErrInvalidImage), Name: names[ErrInvalidImage], Text: fmt.Sprintf(format, args...), Call: driver.ModuleLoadDataEx.String(),
+	broken := func(text string) error {
+		return &Error{Number: int(ErrInvalidImage), Name: names[ErrInvalidImage], Text: text, Call: driver.ModuleLoadDataEx.String(),
 			Item: moduleText(image)}
 	}
 	size := uint64(len(image))

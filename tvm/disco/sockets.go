@@ -102,13 +102,11 @@ func (p *caller) silent() error {
 // gather waits for the nodes.
 func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int) error {
 	come := make(chan *caller)
-	failed, stop, err := accept(ctx, l, come)
-	if err != nil {
-		return err
-	}
+	failed, stop := accept(ctx, l, come)
 	defer stop()
 	var waiting []*caller
 	for len(waiting) < nodes-1 {
+		var err error
 		select {
 		case c := <-come:
 			waiting = append(waiting, c)
@@ -151,7 +149,7 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 
 // accept passes on the connections until stop, or until the listener fails. After stop the listener
 // can be used again, if it has SetDeadline. A handshake of crypto/tls is done before.
-func accept(ctx context.Context, l net.Listener, come chan<- *caller) (failed <-chan error, stop func(), err error) {
+func accept(ctx context.Context, l net.Listener, come chan<- *caller) (failed <-chan error, stop func()) {
 	limited, ok := l.(interface{ SetDeadline(time.Time) error })
 	if !ok {
 		limited = noDeadline{l}
@@ -190,7 +188,7 @@ func accept(ctx context.Context, l net.Listener, come chan<- *caller) (failed <-
 		_ = limited.SetDeadline(time.Now()) // Accept returns at once
 		<-done
 		_ = limited.SetDeadline(time.Time{})
-	}, nil
+	}
 }
 
 // noDeadline stands for a listener that can only be interrupted by its end, such as one of crypto/tls.

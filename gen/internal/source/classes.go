@@ -35,7 +35,7 @@ func (r *reader) class(t types.Type) *Type {
 
 // constructor reads a func with the directive constructor.
 func (r *reader) constructor(decl *ast.FuncDecl, d directive) {
-	f := r.signature(decl, d, 0)
+	f := r.signature(decl, d)
 	if f == nil {
 		return
 	}

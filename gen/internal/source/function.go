@@ -33,7 +33,7 @@ func (r *reader) function(decl *ast.FuncDecl, d directive) {
 		r.fail(d.pos, "func %s has no receiver: write //tvmffi:export", name)
 		return
 	}
-	if f := r.signature(decl, d, 0); f != nil {
+	if f := r.signature(decl, d); f != nil {
 		if !symbolPattern.MatchString(f.Name) {
 			r.fail(d.pos, "%q is not a valid C symbol: begin with a letter, then write letters, digits and _, as in //tvmffi:export sum; --prefix adds a namespace", f.Name)
 			return
@@ -60,7 +60,7 @@ func (r *reader) method(decl *ast.FuncDecl, d directive) {
 		return
 	}
 	hook := hooks[d.verb]
-	f := r.signature(decl, d, 1)
+	f := r.signature(decl, d)
 	if f == nil {
 		return
 	}
@@ -104,7 +104,7 @@ func (r *reader) hookFits(t *Type, f *Function, decl *ast.FuncDecl) bool {
 }
 
 // signature reads parameters and results. It returns nil after it has reported a problem.
-func (r *reader) signature(decl *ast.FuncDecl, d directive, receivers int) *Function {
+func (r *reader) signature(decl *ast.FuncDecl, d directive) *Function {
 	f := &Function{GoName: decl.Name.Name, Name: d.name, Doc: documentation(decl.Doc), pos: decl.Pos()}
 	if f.Name == "" {
 		f.Name = Snake(f.GoName)
