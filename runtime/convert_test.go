@@ -1,7 +1,9 @@
 package tvmffi_test
 
 import (
+	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
@@ -126,6 +128,28 @@ func TestConvertPaths(t *testing.T) {
 	v = runtimetest.MustCall(t, "calls.echo", []any{true, 300})
 	_, err = tvmffi.Convert[[]int8](v)
 	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: 300 does not fit int8")
+	v.Release()
+	v = runtimetest.MustCall(t, "calls.echo", []any{-1, 1 << 31, true})
+	if x, err := tvmffi.Convert[[]int](v); err != nil || !slices.Equal(x, []int{-1, 1 << 31, 1}) {
+		t.Error(x, err)
+	}
+	_, err = tvmffi.Convert[[]int32](v)
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: 2147483648 does not fit int32")
+	if x, err := tvmffi.Convert[[]float64](v); err != nil || !slices.Equal(x, []float64{-1, 1 << 31, 1}) {
+		t.Error(x, err)
+	}
+	v.Release()
+	v = runtimetest.MustCall(t, "calls.echo", []any{-1.5, math.Inf(1), 3, math.NaN(), 1e300})
+	_, err = tvmffi.Convert[[]float32](v)
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 4: 1e+300 does not fit float32")
+	if x, err := tvmffi.Convert[[]float64](v); err != nil || !slices.Equal(x[:3], []float64{-1.5, math.Inf(1), 3}) || x[4] != 1e300 {
+		t.Error(x, err)
+	}
+	v.Release()
+	v = runtimetest.MustCall(t, "calls.echo", []any{-1.5, math.Inf(-1), math.MaxFloat32})
+	if x, err := tvmffi.Convert[[]float32](v); err != nil || !slices.Equal(x, []float32{-1.5, float32(math.Inf(-1)), math.MaxFloat32}) {
+		t.Error(x, err)
+	}
 	v.Release()
 	v = runtimetest.MustCall(t, "calls.echo", []any{"int8", "nonsense"})
 	_, err = tvmffi.Convert[[]tvmffi.DataType](v)

@@ -454,7 +454,7 @@ func CopyTo[T any](o *objects.Object, what string, dst []T) (n int, err error) {
 	defer runtime.KeepAlive(o)
 	all := Cells(o, what)
 	all = all[:min(len(all), len(dst))]
-	n = readAll(all, any(&dst))
+	n = readAll(all, false, any(&dst))
 	for ; n < len(all); n++ {
 		if dst[n], err = Element[T](&all[n], objects.ReadOwned()); err != nil {
 			return n, failure.Annotate(what+"["+Itoa(n)+"]", err)
@@ -474,7 +474,7 @@ func SliceOf[T any](o *objects.Object, what string) ([]T, error) {
 	defer runtime.KeepAlive(o)
 	all := Cells(o, what)
 	s := make([]T, len(all))
-	i := readAll(all, any(&s))
+	i := readAll(all, false, any(&s))
 	for ; i < len(all); i++ {
 		x, err := Element[T](&all[i], objects.ReadOwned())
 		if err != nil {
@@ -488,13 +488,48 @@ func SliceOf[T any](o *objects.Object, what string) ([]T, error) {
 
 // readAll reads elements into the slice that p points to, which has room for all,
 // if it is one of numbers, bools or strings. It returns how many were of that
-// type, from the first.
-func readAll(all []abi.Any, p any) int {
+// type, from the first. Ints become float64 if they are converted.
+func readAll(all []abi.Any, convert bool, p any) int {
 	switch p := p.(type) {
+	case *[]int:
+		for i := range all {
+			x := int64(all[i].Bits)
+			if all[i].TypeIndex != abi.TypeInt || int64(int(x)) != x {
+				return i
+			}
+			(*p)[i] = int(x)
+		}
+	case *[]int32:
+		for i := range all {
+			x := int64(all[i].Bits)
+			if all[i].TypeIndex != abi.TypeInt || int64(int32(x)) != x {
+				return i
+			}
+			(*p)[i] = int32(x)
+		}
+	case *[]float32:
+		for i := range all {
+			x := math.Float64frombits(all[i].Bits)
+			if all[i].TypeIndex != abi.TypeFloat || math.Abs(x) > math.MaxFloat32 && !math.IsInf(x, 0) {
+				return i
+			}
+			(*p)[i] = float32(x)
+		}
 	case *[]int64:
 		return readPayloads(*p, all, abi.TypeInt)
 	case *[]float64:
-		return readPayloads(*p, all, abi.TypeFloat)
+		i := readPayloads(*p, all, abi.TypeFloat)
+		for ; convert && i < len(all); i++ {
+			switch all[i].TypeIndex {
+			case abi.TypeInt:
+				(*p)[i] = float64(int64(all[i].Bits))
+			case abi.TypeFloat:
+				(*p)[i] = math.Float64frombits(all[i].Bits)
+			default:
+				return i
+			}
+		}
+		return i
 	case *[]bool:
 		for i := range all {
 			if all[i].TypeIndex != abi.TypeBool {

@@ -65,7 +65,7 @@ func decodeSlice(all []abi.Any, from objects.Reading, out reflect.Value) error {
 		return failure.Errorf(failure.KindType, "expected %s, got an array of %d elements", t, len(all))
 	}
 	item := Of(t.Elem())
-	for i := readAll(all, out.Addr().Interface()); i < len(all); i++ {
+	for i := readAll(all, from.Loose, out.Addr().Interface()); i < len(all); i++ {
 		if err := item.Decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
 			Abandon(out)
 			return failure.Annotate("element "+Itoa(i), err)
