@@ -208,8 +208,16 @@ def plain(g):
         assert g.spread(x, ()) == g.spread(np.asarray(x).tolist(), ()), x
     for kind in "bhilqBHILQfd?":
         assert g.spread([np.arange(2).astype(kind).tolist()], ()) == g.spread(np.arange(2).astype(kind)[None], ()), kind
-    for x in Column(), np.arange(-1, 3, dtype="i1"), array.array("h", [-1, 0, 1, 2]), bytearray(b"\2"), np.array([True, True]):
+    for x in Column(), np.arange(-1, 3, dtype="i1"), array.array("h", [-1, 0, 1, 2]), bytearray(b"\2"), np.array([2, 255], "u1").view(bool):
         assert g.spread([[1]], x) == (3, 3), x
+    for shape in (1 << 60,), (2, 1 << 60), (2, 1 << 50):  # more numbers than memory, all of them the same
+        assert isinstance(failure(g.spread, np.broadcast_to(np.int8(1), shape), ()), (TypeError, BufferError)), shape
+
+    class Stopped:
+        def __array__(self):
+            raise KeyboardInterrupt
+
+    assert type(failure(g.spread, [[1]], Stopped())) is KeyboardInterrupt
     big = np.ones((1, 1 << 20))
     before = sys.getrefcount(big)
     for _ in range(20):

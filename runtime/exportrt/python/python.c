@@ -235,6 +235,13 @@ static object* kind_of(const text* kind) {
   return last;
 }
 
+// interrupted reports whether a KeyboardInterrupt or the like is set. It clears all other exceptions.
+static int interrupted(void) {
+  if (py.PyErr_Occurred() && !py.PyErr_ExceptionMatches(*py.PyExc_Exception)) return 1;
+  py.PyErr_Clear();
+  return 0;
+}
+
 // raise sets the exception for an error of Go, as tvm_ffi makes it, and returns 0 without an
 // exception if that has to do it. A KeyboardInterrupt that comes meanwhile stays instead.
 static int raise(function* f, header* e) {
@@ -255,8 +262,7 @@ static int raise(function* f, header* e) {
     if (tb != NULL) py.Py_DecRef(tb);
   }
   if (ok) py.PyErr_SetObject(x->type, x);
-  else if (py.PyErr_Occurred() && !py.PyErr_ExceptionMatches(*py.PyExc_Exception)) ok = 1;
-  else py.PyErr_Clear();
+  else ok = interrupted();
   object* all[] = {name, said, x, error};
   for (int i = 0; i < 4; i++) {
     if (all[i] != NULL) py.Py_DecRef(all[i]);
@@ -324,8 +330,9 @@ static void* new_object(size_t size, int type, void (*end)(void*, int)) {
   return p + 16;
 }
 
-// new_array makes an Array whose elements are to be set.
+// new_array makes an Array whose elements are to be set. The size of an array of Python may be any number.
 static array* new_array(ssize n) {
+  if (n > PTRDIFF_MAX / (ssize)sizeof(any) - (ssize)sizeof(array)) return NULL;
   array* a = new_object(sizeof(array) + (size_t)n * sizeof(any), ARRAY, end_array);
   if (a != NULL) a->data = (any*)(a + 1), a->size = 0, a->capacity = n, a->end = NULL;
   return a;
@@ -353,6 +360,7 @@ static int number(const char* at, char kind, ssize size, any* v) {
     return 1;
   }
   memcpy((char*)&v->integer + (*(const char*)&little ? 0 : 8 - size), at, (size_t)size);
+  if (kind == '?') v->integer = v->integer != 0;
   int unused = 64 - 8 * (int)size;
   if (kind == 'i') v->integer = (int64_t)((uint64_t)v->integer << unused) >> unused;
   return kind != 'u' || v->integer >= 0;
@@ -362,19 +370,18 @@ static int number(const char* at, char kind, ssize size, any* v) {
 static int numbers(const buffer* b, int dimension, const char* at, char kind, any* v) {
   ssize n = b->shape[dimension], step = b->strides[dimension];
   array* a = new_array(n);
-  if (a == NULL) return 0;
-  *v = (any){.type = ARRAY, .object = &a->base};
-  for (; a->size < n; a->size++, at += step) {
-    if (dimension + 1 == b->dimensions ? !number(at, kind, b->item, &a->data[a->size]) : !numbers(b, dimension + 1, at, kind, &a->data[a->size])) {
-      a->size += dimension + 1 < b->dimensions && a->data[a->size].type == ARRAY;
-      return 0;
-    }
+  *v = (any){.type = a == NULL ? NONE : ARRAY, .object = (header*)a};
+  int ok = a != NULL;
+  for (; ok && a->size < n; at += step) {
+    any* x = &a->data[a->size++];
+    ok = dimension + 1 == b->dimensions ? number(at, kind, b->item, x) : numbers(b, dimension + 1, at, kind, x);
   }
-  return 1;
+  return ok;
 }
 
 // array_argument makes v of an array of NumPy, a column of pandas, and all others with numbers of this machine in a
-// buffer or in what __array__ returns. It may run code of Python, and returns 0 without an exception where it fails.
+// buffer or in what __array__ returns. It may run code of Python, and returns 0 where it fails, without an exception
+// unless it was interrupted.
 APART static int array_argument(object* o, any* v) {
   buffer b;
   object* other = NULL;
@@ -384,7 +391,7 @@ APART static int array_argument(object* o, any* v) {
     if (make != NULL) py.Py_DecRef(make);
   }
   int ok = o != NULL && py.PyObject_CheckBuffer(o) && py.PyObject_GetBuffer(o, &b, 0x1c) == 0; // PyBUF_RECORDS_RO
-  py.PyErr_Clear();
+  interrupted();
   if (ok) {
     const char* format = b.format == NULL ? "B" : b.format + (*b.format == '@');
     char kind = *format == 0 || format[1] != 0 ? 0 : strchr("bhilqn", *format) ? 'i' : strchr("BHILQN", *format) ? 'u' : strchr("fd?", *format) ? *format : 0;
@@ -398,7 +405,7 @@ APART static int array_argument(object* o, any* v) {
 }
 
 // argument makes v of a value of a type of Python itself, without code of Python but for arrays. It
-// returns 0 for all others, and where it fails, without an exception.
+// returns 0 for all others, and where it fails, without an exception unless an array was interrupted.
 static int argument(object* o, char kind, struct limits* most, any* v) {
   v->size = 0;
   v->integer = 0;
@@ -880,10 +887,11 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   for (const char* kind = f->kinds + (i = init); i < n && ((*kind == 'f' && new_callback(f, given[i], &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
     if (kind[1] != '*') kind++;
   }
-  int code = i == n ? run(f, a + init, n - init, &r) : 0;
+  int code = i == n ? run(f, a + init, n - init, &r) : 0, stopped = i < n && py.PyErr_Occurred() != NULL;
   int left_to_python = i < n || (code != 0 && *f->kinds == '+' && !no()); // tvm_ffi raises such an error itself
   object* failed = code != 0 && !left_to_python ? set_error(f, code, &r) : NULL; // the callbacks have the exceptions
   for (ssize j = init; j < i; j++) drop(&a[j]);
+  if (stopped) return NULL;
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
   if (r.type == ROOM || r.type == FLAT_ROOM) r = (any){.type = NONE};
