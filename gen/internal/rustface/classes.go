@@ -65,7 +65,7 @@ func depth(c *face.Class) int {
 }
 
 func (w *writer) method(c *face.Class, name string) string {
-	return "FUNCTION: library::Method = library::Method::new(" + quoted(c.Key) + ", " + quoted(name) + ")"
+	return static + "library::Func::method(" + quoted(c.Key) + ", " + quoted(name) + ")"
 }
 
 // field writes the functions that read and write a field.

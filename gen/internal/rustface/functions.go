@@ -60,15 +60,15 @@ func (w *writer) optionsOf(f *face.Function, of string) {
 
 // function writes f, which belongs to c if that is not nil.
 func (w *writer) function(f *face.Function, c *face.Class) {
-	indent, receiver, static, start := "", "", "FUNCTION: library::Func = library::Func::new("+quoted(f.Symbol)+")", f.Name
+	indent, receiver, callee, start := "", "", static+"library::Func::symbol("+quoted(f.Symbol)+")", f.Name
 	typ, read := w.value(f.Result()), w.mapper(f.Result())
 	switch {
 	case c == nil:
 	case f == c.Constructor:
-		indent, static = "    ", w.method(c, "__ffi_init__")
+		indent, callee = "    ", w.method(c, "__ffi_init__")
 		typ, read = "Self", "library::get::<Self>"
 	default:
-		indent, receiver, static, start = "    ", "&self", w.method(c, f.Name), c.Key+"."+f.Name
+		indent, receiver, callee, start = "    ", "&self", w.method(c, f.Name), c.Key+"."+f.Name
 	}
 	k := w.prepare(f, receiver)
 	if f.Packed {
@@ -76,14 +76,17 @@ func (w *writer) function(f *face.Function, c *face.Class) {
 	}
 	otherwise, notes := "`"+f.GoName+"` of the Go package "+w.lib.Path+".", w.notes(f, k)
 	w.comment(indent, "///", f.Doc, otherwise, notes...)
-	w.body(indent, w.names[f], joined(k.generics), typ, static, k.invoke(f, read))
+	w.body(indent, w.names[f], joined(k.generics), typ, callee, k.invoke(f, read))
 	if w.async[f] == "" {
 		return
 	}
 	w.comment(indent, "///", f.Doc, otherwise, append(notes, "It returns at once. The result is a future, which can also be waited for and cancelled.")...)
-	w.body(indent, w.async[f], joined(k.generics), "library::Async<"+typ+">", "FUNCTION: library::Start = library::Start::new("+quoted(start)+")",
+	w.body(indent, w.async[f], joined(k.generics), "library::Async<"+typ+">", static+"library::Func::start("+quoted(start)+")",
 		"library::Async::start(FUNCTION.get()?, ::std::vec!["+joined(k.args)+"], "+cmp.Or(k.rest, "::std::vec::Vec::new()")+", "+read+")")
 }
+
+// static is how the function that is called is declared.
+const static = "FUNCTION: library::Func = "
 
 // body writes a function with a static, which finds what the library has when it is used first.
 func (w *writer) body(indent, name, params, typ, static string, lines ...string) {

@@ -116,15 +116,32 @@ fn stale(what: &str, path: &Path, e: &Error) -> Error {
 
 // ---- functions of the library
 
-/// A function of the library, which is looked up at its first call.
+/// A function that the library has, which is looked up at its first call.
 pub(crate) struct Func {
-    name: &'static str,
+    what: What,
     found: OnceLock<Function>,
 }
 
+enum What {
+    /// The symbol of a function.
+    Symbol(&'static str),
+    /// The key of a type, and the name of a method.
+    Method(&'static str, &'static str),
+    /// The name of a function, for what starts an asynchronous call of it.
+    Start(&'static str),
+}
+
 impl Func {
-    pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, found: OnceLock::new() }
+    pub(crate) const fn symbol(name: &'static str) -> Self {
+        Self { what: What::Symbol(name), found: OnceLock::new() }
+    }
+
+    pub(crate) const fn method(key: &'static str, name: &'static str) -> Self {
+        Self { what: What::Method(key, name), found: OnceLock::new() }
+    }
+
+    pub(crate) const fn start(name: &'static str) -> Self {
+        Self { what: What::Start(name), found: OnceLock::new() }
     }
 
     #[inline]
@@ -138,59 +155,19 @@ impl Func {
     #[cold]
     fn find(&self) -> Result<&Function> {
         let (path, module) = module()?;
-        let f = module.get_function(self.name).map_err(|e| stale(&format!("function {}", self.name), path, &e))?;
-        Ok(self.found.get_or_init(|| f))
-    }
-}
-
-/// A method of a type of the library.
-pub(crate) struct Method {
-    key: &'static str,
-    name: &'static str,
-    found: OnceLock<Function>,
-}
-
-impl Method {
-    pub(crate) const fn new(key: &'static str, name: &'static str) -> Self {
-        Self { key, name, found: OnceLock::new() }
-    }
-
-    #[inline]
-    pub(crate) fn get(&self) -> Result<&Function> {
-        match self.found.get() {
-            Some(f) => Ok(f),
-            None => self.find(),
-        }
-    }
-
-    #[cold]
-    fn find(&self) -> Result<&Function> {
-        let (path, _) = module()?;
-        let index = key_index(self.key).map_err(|e| stale(&format!("type {}", self.key), path, &e))?;
-        let f = Function::from_type_method(index, self.name)
-            .or_else(|e| Function::from_type_attr(index, self.name).map_err(|_| e))
-            .map_err(|e| stale(&format!("method {} of {}", self.name, self.key), path, &e))?;
-        Ok(self.found.get_or_init(|| f))
-    }
-}
-
-/// The function that starts an asynchronous call.
-pub(crate) struct Start {
-    name: &'static str,
-    found: OnceLock<Function>,
-}
-
-impl Start {
-    pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, found: OnceLock::new() }
-    }
-
-    pub(crate) fn get(&self) -> Result<&Function> {
-        if let Some(f) = self.found.get() {
-            return Ok(f);
-        }
-        static ASYNC: Func = Func::new("_async");
-        let f = call(ASYNC.get()?, false, [text(self.name)], get::<Function>)?;
+        let f = match self.what {
+            What::Symbol(name) => module.get_function(name).map_err(|e| stale(&format!("function {name}"), path, &e))?,
+            What::Method(key, name) => {
+                let index = key_index(key).map_err(|e| stale(&format!("type {key}"), path, &e))?;
+                Function::from_type_method(index, name)
+                    .or_else(|e| Function::from_type_attr(index, name).map_err(|_| e))
+                    .map_err(|e| stale(&format!("method {name} of {key}"), path, &e))?
+            }
+            What::Start(name) => {
+                static ASYNC: Func = Func::symbol("_async");
+                call(ASYNC.get()?, false, [text(name)], get::<Function>)?
+            }
+        };
         Ok(self.found.get_or_init(|| f))
     }
 }
@@ -1043,7 +1020,7 @@ macro_rules! error_type {
 pub(crate) use {close, compare, deref, derived, display, equal, error_type, hash, iterate, object_type, plain_debug, text_enum};
 
 pub(crate) fn error_fields(error: &Error, kind: &str) -> Result<Any> {
-    static FIELDS: Func = Func::new("_error_fields");
+    static FIELDS: Func = Func::symbol("_error_fields");
     let other = || Error::new(TYPE_ERROR, &format!("expected an error of kind {kind}, got one of kind {}", error.kind()), "");
     if error.kind().as_str() != kind {
         return Err(other());
@@ -1056,7 +1033,7 @@ pub(crate) fn error_fields(error: &Error, kind: &str) -> Result<Any> {
 }
 
 pub(crate) fn new_error(kind: &str, fields: Any) -> Result<Error> {
-    static NEW: Func = Func::new("_error_new");
+    static NEW: Func = Func::symbol("_error_new");
     call(NEW.get()?, false, [text(kind), fields, Any::new()], get::<Error>)
 }
 
