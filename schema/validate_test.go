@@ -60,7 +60,7 @@ func TestSetAside(t *testing.T) {
 
 // TestValidate_libraries changes one thing of a good library at a time.
 func TestValidate_libraries(t *testing.T) {
-	long := strings.Repeat("x", maxNameLen+1)
+	long := strings.Repeat("x", 4097)
 	good := Library{File: "liba.so", Role: RoleBound, SHA256: strings.Repeat("0f", 32), Package: "a", PackageVersion: "1.0", PathInPackage: "a/liba.so"}
 	for _, c := range []struct {
 		change func(*Library)
@@ -68,7 +68,7 @@ func TestValidate_libraries(t *testing.T) {
 	}{
 		{func(*Library) {}, ""},
 		{func(l *Library) { l.SHA256, l.Package, l.PackageVersion, l.PathInPackage = "", "", "", "" }, ""},
-		{func(l *Library) { l.File = strings.Repeat("x", maxNameLen) }, ""},
+		{func(l *Library) { l.File = strings.Repeat("x", 4096) }, ""},
 		{func(l *Library) { l.File = "" }, "the file is empty"},
 		{func(l *Library) { l.File = long }, "the limit is"},
 		{func(l *Library) { l.File = "lib\xff.so" }, "the file: "},
@@ -102,7 +102,7 @@ func TestValidate_libraries(t *testing.T) {
 }
 
 // TestValidate_items changes one thing of a good schema at a time, to each side of the
-// limits.
+// limits. The limits are numbers here, because a file that one version accepts is good for the next.
 func TestValidate_items(t *testing.T) {
 	integer := TypeSchema{Name: "int"}
 	good := func() Schema {
@@ -148,8 +148,8 @@ func TestValidate_items(t *testing.T) {
 		{func(*Schema) {}, ""},
 		{func(s *Schema) { s.Format++ }, "format is "},
 		{func(s *Schema) { s.ABI.Major = -1 }, "not plausible"},
-		{func(s *Schema) { s.ABI.Minor = maxVersionPart + 1 }, "not plausible"},
-		{func(s *Schema) { s.ABI.Patch = maxVersionPart }, ""},
+		{func(s *Schema) { s.ABI.Minor = 1<<20 + 1 }, "not plausible"},
+		{func(s *Schema) { s.ABI.Patch = 1 << 20 }, ""},
 		{func(s *Schema) { s.Libraries[1].File = "liba.so" }, `library "liba.so" occurs twice`},
 		{func(s *Schema) { s.Libraries[1].Needs = []string{"liba.so"} }, ""},
 		{func(s *Schema) { s.Libraries[0].Needs = []string{"liba.so"} }, `library "liba.so" needs "liba.so", which is not in the list before it`},
@@ -168,10 +168,10 @@ func TestValidate_items(t *testing.T) {
 		{func(s *Schema) { s.Functions[0].Signature.Params[0].Type.Name = "" }, "parameter 0: the name of a type is empty"},
 		{func(s *Schema) { s.Functions[0].Signature.Return.Name = "" }, "result: the name of a type is empty"},
 		{func(s *Schema) {
-			s.Functions[0].Signature.Params = slices.Repeat([]Param{{Type: integer}}, maxMembers)
+			s.Functions[0].Signature.Params = slices.Repeat([]Param{{Type: integer}}, 1<<16)
 		}, ""},
 		{func(s *Schema) {
-			s.Functions[0].Signature.Params = slices.Repeat([]Param{{Type: integer}}, maxMembers+1)
+			s.Functions[0].Signature.Params = slices.Repeat([]Param{{Type: integer}}, 1<<16+1)
 		}, "parameters, the limit is"},
 		{func(s *Schema) { s.Functions[0].Signature.Return = deep(MaxDepth - 1) }, ""},
 		{func(s *Schema) { s.Functions[0].Signature.Return = deep(MaxDepth) }, "nest deeper"},
@@ -191,11 +191,11 @@ func TestValidate_items(t *testing.T) {
 		{func(s *Schema) { s.Types[2].Key = "" }, "the key is empty"},
 		{func(s *Schema) { s.Types[2].Library = "libc.so" }, "not in the list of libraries"},
 		{func(s *Schema) { s.Types[2].TotalSize = -1 }, "total size -1"},
-		{func(s *Schema) { s.Types[2].TotalSize = maxObjectSize }, ""},
-		{func(s *Schema) { s.Types[2].TotalSize = maxObjectSize + 1 }, "out of range"},
-		{func(s *Schema) { s.Types[2].Attributes = make([]string, maxMembers+1) }, "more than"},
-		{func(s *Schema) { s.Types[2].Fields = make([]Field, maxMembers+1) }, "more than"},
-		{func(s *Schema) { s.Types[2].Methods = make([]Method, maxMembers+1) }, "more than"},
+		{func(s *Schema) { s.Types[2].TotalSize = 1 << 30 }, ""},
+		{func(s *Schema) { s.Types[2].TotalSize = 1<<30 + 1 }, "out of range"},
+		{func(s *Schema) { s.Types[2].Attributes = make([]string, 1<<16+1) }, "more than"},
+		{func(s *Schema) { s.Types[2].Fields = make([]Field, 1<<16+1) }, "more than"},
+		{func(s *Schema) { s.Types[2].Methods = make([]Method, 1<<16+1) }, "more than"},
 		{func(s *Schema) { s.Types[1].Attributes[0] = "" }, "the name of an attribute is empty"},
 		{func(s *Schema) { s.Types[1].Attributes[0] = "y" }, `attribute "y" occurs twice`},
 		{func(s *Schema) { s.Types[1].Methods[0].Name = "" }, `method "": the name is empty`},
@@ -207,34 +207,34 @@ func TestValidate_items(t *testing.T) {
 		{func(s *Schema) { s.Types[1].Fields[0].Name = "" }, `field "": the name is empty`},
 		{func(s *Schema) { s.Types[1].Fields[0].Name = "g" }, `field "g": it occurs twice`},
 		{func(s *Schema) { s.Types[1].Fields[0].Type.Name = "" }, `field "f": the name of a type is empty`},
-		{func(s *Schema) { s.Types[1].Fields[0].Offset = minOffset }, ""},
-		{func(s *Schema) { s.Types[1].Fields[0].Offset = minOffset - 1 }, "out of range"},
-		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Offset = 0, maxObjectSize }, ""},
-		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Offset = 0, maxObjectSize+1 }, "out of range"},
+		{func(s *Schema) { s.Types[1].Fields[0].Offset = -1 << 16 }, ""},
+		{func(s *Schema) { s.Types[1].Fields[0].Offset = -1<<16 - 1 }, "out of range"},
+		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Offset = 0, 1<<30 }, ""},
+		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Offset = 0, 1<<30+1 }, "out of range"},
 		{func(s *Schema) { s.Types[1].Fields[0].Size = -1 }, "size -1 is out of range"},
-		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Size = 0, maxObjectSize }, ""},
-		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Size = 0, maxObjectSize+1 }, "out of range"},
+		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Size = 0, 1<<30 }, ""},
+		{func(s *Schema) { s.Types[1].TotalSize, s.Types[1].Fields[0].Size = 0, 1<<30+1 }, "out of range"},
 		{func(s *Schema) { s.Types[1].Fields[1].Offset = 41 }, "lie outside the object"},
 		{func(s *Schema) { s.Types[1].Fields[0].Alignment = 0 }, ""},
 		{func(s *Schema) { s.Types[1].Fields[0].Alignment = -8 }, "not a power of two"},
 		{func(s *Schema) { s.Types[1].Fields[0].Alignment = 12 }, "not a power of two"},
-		{func(s *Schema) { s.Types[1].Fields[0].Alignment = maxAlignment }, ""},
-		{func(s *Schema) { s.Types[1].Fields[0].Alignment = 2 * maxAlignment }, "not a power of two"},
+		{func(s *Schema) { s.Types[1].Fields[0].Alignment = 1 << 16 }, ""},
+		{func(s *Schema) { s.Types[1].Fields[0].Alignment = 1 << 17 }, "not a power of two"},
 		{func(s *Schema) { s.Types[2].Ancestors = []string{"ffi.Object", "a.B"} }, `form a cycle at "a.B"`},
 		{func(s *Schema) { s.Types[2].Ancestors = []string{"ffi.Object", "ffi.Object"} }, `form a cycle at "ffi.Object"`},
 		{func(s *Schema) { s.Types[2].Ancestors[1] = "a.C" }, `"a.C" is not in the schema`},
 		{func(s *Schema) { s.Types[2].Ancestors = []string{"a.A"} }, "disagree with the ancestors of"},
-		{func(s *Schema) { s.Types = chain(maxAncestors + 1) }, ""},
-		{func(s *Schema) { s.Types = chain(maxAncestors + 2) }, "ancestors, the limit is"},
+		{func(s *Schema) { s.Types = chain(129) }, ""},
+		{func(s *Schema) { s.Types = chain(130) }, "ancestors, the limit is"},
 
 		{func(s *Schema) { s.Flaws[0].Kind = "\xff" }, `flaw "a.bad": the text is not valid UTF-8`},
 		{func(s *Schema) { s.Flaws[0].Name = "\xff" }, "the text is not valid UTF-8"},
 		{func(s *Schema) { s.Flaws[0].Library = "\xff" }, "the text is not valid UTF-8"},
 		{func(s *Schema) { s.Flaws[0].Reason = "\xff" }, "the text is not valid UTF-8"},
-		{func(s *Schema) { s.Flaws = make([]Flaw, maxItems) }, ""},
-		{func(s *Schema) { s.Flaws = make([]Flaw, maxItems+1) }, "flaws; the limit is"},
-		{func(s *Schema) { s.Functions = make([]Function, maxItems+1) }, "the limit is"},
-		{func(s *Schema) { s.Types = make([]Type, maxItems+1) }, "the limit is"},
+		{func(s *Schema) { s.Flaws = make([]Flaw, 1<<20) }, ""},
+		{func(s *Schema) { s.Flaws = make([]Flaw, 1<<20+1) }, "flaws; the limit is"},
+		{func(s *Schema) { s.Functions = make([]Function, 1<<20+1) }, "the limit is"},
+		{func(s *Schema) { s.Types = make([]Type, 1<<20+1) }, "the limit is"},
 	} {
 		s := good()
 		c.change(&s)
