@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bufio"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -87,19 +86,19 @@ func licenseIn(root fs.FS, file string) (license string) {
 
 // fields calls yield for each field of the metadata of a package, before the description.
 func fields(root fs.FS, file string, yield func(key, value string)) error {
-	f, err := root.Open(file)
+	text, err := fs.ReadFile(root, file)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() && lines.Text() != "" {
-		if key, value, ok := strings.Cut(lines.Text(), ":"); ok {
+	for line := range strings.Lines(string(text)) {
+		key, value, ok := strings.Cut(line, ":")
+		if ok {
 			yield(key, strings.TrimSpace(value))
+		} else if strings.TrimSpace(line) == "" {
+			break
 		}
 	}
-	return lines.Err()
+	return nil
 }
 
 // CopyTo copies the library into a folder, and the licences of its package into a folder below.
