@@ -69,7 +69,7 @@ func (w *Walker) Err() error { return w.err }
 // change the objects that it sees; removed values may still come or not.
 func (w *Walker) All() iter.Seq2[Path, tvmffi.Any] {
 	return func(yield func(Path, tvmffi.Any) bool) {
-		w.err, w.skip = nil, false
+		w.err = nil
 		o := stateOf(w.root)
 		if o.Handle() == 0 {
 			w.err = noObject(o, "walk")
@@ -275,7 +275,6 @@ func (r *run) borrowed(v abi.Any, path Path) bool {
 
 // show yields a value without parts.
 func (r *run) show(path Path, v tvmffi.Any) bool {
-	r.skip = false
 	return r.yield(path, v)
 }
 
