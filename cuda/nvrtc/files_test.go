@@ -210,6 +210,22 @@ func TestReads_links(t *testing.T) {
 			t.Errorf("the header behind the link was not read again: %s", p.Source)
 		}
 	}
+	// Links that change places change the order of the folders.
+	place := func(first, second string) *nvrtc.Code {
+		p := nvrtc.Program{Source: "#include <b.h>\n" + usesV, Arch: "sm_80"}
+		for link, to := range map[string]string{"first": first, "second": second} {
+			link = filepath.Join(dir, link)
+			os.Remove(link)
+			if err := os.Symlink(filepath.Join(dir, to), link); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Options = []string{"-I" + filepath.Join(dir, "first"), "-I" + filepath.Join(dir, "second")}
+		return compile(t, p)
+	}
+	if bytes.Equal(place("real", "i").Image, place("i", "real").Image) {
+		t.Error("links that changed places were not seen")
+	}
 }
 
 // The headers that NVRTC carries are unpacked only if one is not found without them.

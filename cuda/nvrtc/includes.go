@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,8 +15,8 @@ import (
 
 // reading finds every file that NVRTC may read for a program, without NVRTC, which cannot list
 // them. It reads more than NVRTC: what is in comments and behind #if too. For each name in
-// an #include it notes the state of each place where NVRTC looks, also of places without a file, so
-// that a header that appears in front of another one is seen.
+// an #include it looks at each place where NVRTC looks, also behind the file that NVRTC finds, so that
+// a header that appears in front of another one is seen.
 //
 // NVRTC looks for "name" in Headers, in the folder of the file that has the #include, and in the
 // folders of -I; for <name> it leaves out the second place. A name in Headers counts as
@@ -27,7 +25,7 @@ type reading struct {
 	program *Program
 	folders []string
 
-	states  map[string]string   // by path: the hash of the file, or that there is none
+	states  map[string]string   // by path: the hash of the file, if there is one
 	folder  map[string]string   // by path: the folder without links
 	done    map[string]bool     // by path: whether there is a file
 	macros  map[string]struct{} // that an #include names
@@ -73,8 +71,10 @@ func (p *Program) read(options parsed) *reading {
 // state is what the hash of the cache covers of the files.
 func (r *reading) state() string {
 	var b strings.Builder
-	for _, path := range slices.Sorted(maps.Keys(r.states)) {
-		fmt.Fprintf(&b, "%q %s\n", path, r.states[path])
+	for _, paths := range []map[string]string{r.states, r.folder} { // with the folders, as links to them may change places
+		for _, path := range slices.Sorted(maps.Keys(paths)) {
+			fmt.Fprintf(&b, "%q %q\n", path, paths[path])
+		}
 	}
 	return b.String()
 }
@@ -109,7 +109,6 @@ func (r *reading) file(folder, name string) bool {
 		r.folder[dir] = real
 	}
 	if real == "" {
-		r.states[path] = "no folder"
 		return false
 	}
 	path = filepath.Join(real, base)
@@ -117,12 +116,7 @@ func (r *reading) file(folder, name string) bool {
 		return there
 	}
 	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		r.states[path] = "none"
-	case err != nil: // a folder, or not for us: NVRTC cannot read it either
-		r.states[path] = err.Error()
-	default:
+	if err == nil { // NVRTC cannot read a folder or a file that is not for us either
 		r.states[path] = fmt.Sprintf("%x", sha256.Sum256(text))
 		r.todo = append(r.todo, file{real, text})
 	}
