@@ -30,3 +30,15 @@ func TestCollectorReleases(t *testing.T) {
 		t.Errorf("%d handles were collected although all were released", n)
 	}
 }
+
+// TestCollected_last: Collected makes a handle that was made last known to the next collection.
+func TestCollected_last(t *testing.T) {
+	runtimetest.Load(t)
+	runtimetest.DropGarbage(t) // of earlier tests
+	func() { runtimetest.MakeBox(t, 1) }()
+	before := memstat.Collected()
+	runtimetest.RunCleanups()
+	if n := memstat.Collected() - before; n != 1 {
+		t.Errorf("the collection found %d handles, want 1", n)
+	}
+}
