@@ -211,3 +211,23 @@ func TestErrorAsResult(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherCause: other languages get the first error of theirs that caused an error of Go.
+func TestOtherCause(t *testing.T) {
+	declareErrors(t)
+	get, err := tvmffi.Lookup("ffi.ArrayGetItem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer get.Release()
+	_, foreign := get.Call([]int64{}, 1)
+	for _, c := range []struct{ err, want error }{
+		{errors.New("plain"), nil}, {&goneError{What: "x"}, nil}, {foreign, nil}, {fmt.Errorf("in: %w", foreign), foreign},
+		{errors.Join(errors.New("plain"), foreign), foreign}, {tvmffi.WrapError("ValueError", "outer", fmt.Errorf("in: %w", foreign)), foreign},
+	} {
+		f := failure.FailureOf(raised(t, c.err)).OtherCause()
+		if c.want == nil && f != nil || c.want != nil && f != failure.FailureOf(c.want) {
+			t.Errorf("%v: the cause is %v, want %v", c.err, f, c.want)
+		}
+	}
+}
