@@ -26,6 +26,17 @@ func undisturbed(ns ...float64) *samples {
 	return s
 }
 
+func TestTimes(t *testing.T) {
+	for o, want := range map[options]bool{
+		{times: 1}: true, {times: 1, check: true}: true, {times: 2, check: true}: true,
+		{times: 2}: false, {times: 0.5}: false, {times: 0.5, check: true}: false,
+	} {
+		if o.judged() != want {
+			t.Errorf("-times %v, -check %t: accepted: %t", o.times, o.check, !want)
+		}
+	}
+}
+
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		times       float64 // of C++; the target of map_lookup is 1.8

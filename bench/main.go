@@ -43,7 +43,7 @@ func main() {
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed")
 	flag.StringVar(&o.pack, "pack", "", "make a folder with tests for a machine with a GPU and do nothing else; bench/gpu -pack does this")
 	flag.Parse()
-	if o.times < 1 || o.times > 1 && !o.check {
+	if !o.judged() {
 		fmt.Fprintln(os.Stderr, "bench: -times needs -check and a number of 1 or more")
 		os.Exit(2)
 	}
@@ -54,6 +54,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// judged reports whether -times fits to -check.
+func (o options) judged() bool { return o.times == 1 || o.times > 1 && o.check }
 
 func run(ctx context.Context, o options) error {
 	if o.launch {
