@@ -172,6 +172,14 @@ func TestNames(t *testing.T) {
 			t.Errorf("snake(%q) is %q, want %q", name, got, want)
 		}
 	}
+	// The letters at both ends of the ranges of changes, and others beside them, which stay.
+	const changed, same = "\u0374\u037A\u0E33\u0EB3\u1F71\u1FFC\u2102\u214E\uF900\uFDFB\uFE70\uFEFC\uFF9E\uFF9F\U0002F800\U0002FA1D", "\u0373\u037B\u0E32\u0EB2\u1F70\uFF9D\uFFA0"
+	if got, want := spelt(changed), "u0374u037au0e33u0eb3u1f71u1ffcu2102u214euf900ufdfbufe70ufefcuff9euff9fu2f800u2fa1d"; got != want {
+		t.Errorf("%s is spelt %s, want %s", changed, got, want)
+	}
+	if got := spelt(same); got != same {
+		t.Errorf("%s is spelt %s", same, got)
+	}
 	s := newScope()
 	if got := s.takeAll([]string{"Foo", "foo", "FOO", "type", "Self", "crate"}, snake); strings.Join(got, " ") != "foo_ foo foo__ r#type self_ crate_" {
 		t.Errorf("names %v", got)
