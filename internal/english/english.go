@@ -3,7 +3,10 @@
 // message of its public functions. Style that a pattern cannot find is not its business.
 package english
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // gap is what may stand between two words: white space, and at the end of a line the
 // beginning of the next line of a comment.
@@ -26,10 +29,13 @@ var phrases = compile([][2]string{
 // "there" and before some words.
 const negations = 2
 
-var (
-	there = regexp.MustCompile(`(?i)\bthere[\s/#]*$`)
-	idiom = regexp.MustCompile(`^\s*(?:longer|more|less|fewer|doubt|matter|one)\b`)
-)
+var idiom = regexp.MustCompile(`^\s*(?:longer|more|less|fewer|doubt|matter|one)\b`)
+
+// afterThere reports whether a text ends with "there", on this line or on one of a comment above.
+func afterThere(text string) bool {
+	text = strings.TrimRight(text, " \t\n/#")
+	return strings.EqualFold(text[max(0, len(text)-len("there")):], "there")
+}
 
 type phrase struct {
 	pattern *regexp.Regexp
@@ -56,7 +62,7 @@ func Find(text string) []Finding {
 	var found []Finding
 	for i, p := range phrases {
 		for _, m := range p.pattern.FindAllStringIndex(text, -1) {
-			if i < negations && (there.MatchString(text[max(0, m[0]-20):m[0]]) || idiom.MatchString(text[m[1]:])) {
+			if i < negations && (afterThere(text[:m[0]]) || idiom.MatchString(text[m[1]:])) {
 				continue
 			}
 			found = append(found, Finding{m[0], text[m[0]:m[1]], p.instead})

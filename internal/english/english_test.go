@@ -9,6 +9,7 @@ func TestFind(t *testing.T) {
 		{"there is no such file", ""},
 		{"there are\n\t// no numbers", ""},
 		{"There are no elements", ""},
+		{"if there\n\t\t\t\t\t\t\t\t\t\t\t\t\t\t// is" + " no file", ""},
 		{"it is no longer there", ""},
 		{"there is no key 3, which is" + " no int", "is" + " no"},
 		{"nil is None", ""},
