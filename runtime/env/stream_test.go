@@ -8,10 +8,23 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 )
+
+// A host without the function of signals does not interrupt.
+func TestCheckSignals(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	defer func(f uintptr) { capi.API.EnvCheckSignals = f }(capi.API.EnvCheckSignals)
+	for range 2 {
+		if err := env.CheckSignals(); err != nil {
+			t.Error(err)
+		}
+		capi.API.EnvCheckSignals = 0
+	}
+}
 
 func TestWithStream(t *testing.T) {
 	runtimetest.LoadTensors(t)
