@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -440,6 +441,8 @@ const uuid0, uuid1 = "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f\n", "GPU-10111213
 func TestUUID(t *testing.T) {
 	f := load(t)
 	library := "TVMFFI_CUDA_LIBRARY=" + os.Getenv("TVMFFI_CUDA_LIBRARY")
+	file := filepath.Join(t.TempDir(), "log")
+	log := "FAKECUDA_LOG=" + file
 	for _, c := range []struct{ env, want string }{
 		{"FAKECUDA_MIG=", uuid0 + uuid1},
 		{"FAKECUDA_MIG=1", uuid0 + "MIG-90919293-9495-9697-9899-9a9b9c9d9e9f\n"},
@@ -448,12 +451,18 @@ func TestUUID(t *testing.T) {
 		if strings.HasSuffix(c.env, "=") {
 			env = env[:1]
 		}
-		if got := child(t, "uuid", env...); got != c.want {
+		if got := child(t, "uuid", append(env, log)...); got != c.want {
 			t.Errorf("%s: %q, want %q", c.env, got, c.want)
 		}
+		if text, err := os.ReadFile(file); !strings.Contains(string(text), "cuGetProcAddress_v2 cuDeviceGetUuid 11040") {
+			t.Errorf("%s: the driver was not asked for its functions: %v\n%s", c.env, err, text)
+		}
 	}
-	if got := child(t, "uuid", append(oldDriver(t), "FAKECUDA_MIG=1")...); got != uuid0+uuid1 {
+	if got := child(t, "uuid", append(oldDriver(t), "FAKECUDA_MIG=1", log)...); got != uuid0+uuid1 {
 		t.Errorf("an old driver: %q, want %q", got, uuid0+uuid1)
+	}
+	if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "cuGetProcAddress") {
+		t.Errorf("an old driver was asked for its functions: %v\n%s", err, text)
 	}
 	for _, name := range []string{"cuDeviceGetUuid", "cuDeviceGetUuid_v2"} {
 		f.failing(name, int(cuda.ErrUnknown), 0)
