@@ -25,6 +25,10 @@ func init() {
 		if dir == "broken" {
 			return nil, errors.New("a broken setup")
 		}
+		if dir == "large" {
+			held = make([]byte, 100<<20)
+			clear(held)
+		}
 		for told := false; exists(filepath.Join(dir, "slow")); time.Sleep(5 * time.Millisecond) {
 			if !told {
 				told = os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(os.Getpid())), 0o600) == nil
@@ -136,6 +140,19 @@ func TestFull(t *testing.T) {
 	}
 	if second, err := call("pid"); err != nil || second == first {
 		t.Errorf("%s and %s %v", first, second, err)
+	}
+}
+
+// TestFull_setup: only the memory that requests keep counts, not the one that the setup takes.
+func TestFull_setup(t *testing.T) {
+	p, err := child.NewPool[string, string, string]("test", "large", child.Limits{MaxMemory: little})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	first, err1 := p.Call(t.Context(), "pid")
+	if second, err2 := p.Call(t.Context(), "pid"); first != second || err1 != nil || err2 != nil {
+		t.Errorf("processes %s and %s, %v, %v", first, second, err1, err2)
 	}
 }
 
