@@ -135,6 +135,28 @@ Text again:
 	2
 
 End.`},
+	{name: "entries without a colon, and without a space", text: `Args:
+    *rest
+    more plants
+    tank:full
+
+Returns:
+    water
+
+Raises:
+    *ValueError*
+    if empty
+    KeyError:closed`, want: `Parameters:
+  - rest
+  - more plants
+  - tank: full
+
+Returns: water
+
+Errors:
+  - *ValueError*
+  - if empty
+  - KeyError: closed`, params: []string{"rest", "", "tank"}},
 	{name: "not a section", text: "Returns: the plant and\nnothing else", want: "Returns: the plant and nothing else"},
 }
 
