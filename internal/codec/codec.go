@@ -76,10 +76,9 @@ func Of(t reflect.Type) *Codec {
 	}
 	c, ok := codecs.Load(t)
 	if !ok {
-		c = makeCodec(t)
-		codecs.Store(t, c)
+		c, _ = codecs.LoadOrStore(t, makeCodec(t)) // unless Set was called meanwhile
 	}
-	place.CompareAndSwap(before, &recentCodec{of, c.(*Codec)}) // unless Set was called meanwhile
+	place.CompareAndSwap(before, &recentCodec{of, c.(*Codec)}) // in the same case the place has another one
 	return c.(*Codec)
 }
 
