@@ -445,6 +445,7 @@ func TestUUID(t *testing.T) {
 	log := "FAKECUDA_LOG=" + file
 	for _, c := range []struct{ env, want string }{
 		{"FAKECUDA_MIG=", uuid0 + uuid1},
+		{"FAKECUDA_VERSION=12000", uuid0 + uuid1},
 		{"FAKECUDA_MIG=1", uuid0 + "MIG-90919293-9495-9697-9899-9a9b9c9d9e9f\n"},
 	} {
 		env := []string{library, c.env}
@@ -458,11 +459,13 @@ func TestUUID(t *testing.T) {
 			t.Errorf("%s: the driver was not asked for its functions: %v\n%s", c.env, err, text)
 		}
 	}
-	if got := child(t, "uuid", append(oldDriver(t), "FAKECUDA_MIG=1", log)...); got != uuid0+uuid1 {
-		t.Errorf("an old driver: %q, want %q", got, uuid0+uuid1)
-	}
-	if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "cuGetProcAddress") {
-		t.Errorf("an old driver was asked for its functions: %v\n%s", err, text)
+	for _, old := range [][]string{append(oldDriver(t), "FAKECUDA_MIG=1"), {library, "FAKECUDA_VERSION=11090"}} {
+		if got := child(t, "uuid", append(old, log)...); got != uuid0+uuid1 {
+			t.Errorf("%s: %q, want %q", old[1], got, uuid0+uuid1)
+		}
+		if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "cuGetProcAddress") {
+			t.Errorf("%s: the driver was asked for its functions: %v\n%s", old[1], err, text)
+		}
 	}
 	for _, name := range []string{"cuDeviceGetUuid", "cuDeviceGetUuid_v2"} {
 		f.failing(name, int(cuda.ErrUnknown), 0)
