@@ -10,10 +10,10 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Room is the type of the result before a call by the C code of exportrt/python, by a C++ header or by
-// a crate for Rust, all of this module. They take more as a result than other callers, which set its type to None. Small is the size in bytes of
-// the memory at Bits. An error may be the result, with Small set to 1 if no error of another language
-// is among its causes.
+// Room is the type of the result before a call by the C code of exportrt/python, by a C++ header or
+// by a crate for Rust, all of this module. They take more as a result than other callers, who set it
+// to None. Small is the size in bytes of the memory at Bits. An error may be the result, with Small
+// set to 1 if no error of another language is among its causes.
 const (
 	Room abi.TypeIndex = -0x726f6f6d + iota
 	// Flat is the type of a result in flat form: Small values at Bits, and behind them the bytes

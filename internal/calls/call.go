@@ -155,10 +155,11 @@ func (c *Call) Pointer(i int, v struct{ Address uintptr }) {
 func (c *Call) Object(i int, o *objects.Object) {
 	if o != nil {
 		at := (*[2]uint64)(unsafe.Add(unsafe.Pointer(c), callSize+16*uintptr(i)))
-		at[0], at[1] = uint64(o.TypeIndex()), uint64(o.Addr())
+		handle := o.Addr() // read once: a borrowed Function may end meanwhile
+		at[0], at[1] = uint64(o.TypeIndex()), uint64(handle)
 		c.keep(uint32(i), unsafe.Pointer(o))
 		switch {
-		case o.Addr() == 0:
+		case handle == 0:
 			at[0] = uint64(abi.TypeObject) // for failEnded; it may have no type
 			c.head.Mask |= hasEnded
 		case o.BorrowedMemory():

@@ -112,3 +112,36 @@ func TestResultValues(t *testing.T) {
 		fn.Release()
 	}
 }
+
+// TestOwned: a call releases the objects that it owns, with a result, with a wrong one, and with
+// an error, beside which there is no result.
+func TestOwned(t *testing.T) {
+	load(t)
+	before := live(t)
+	for name, f := range map[string]func(*callbacks.Args) error{
+		"a result":       func(a *callbacks.Args) error { a.Return(abi.Any{TypeIndex: abi.TypeInt, Bits: 3}); return nil },
+		"a wrong result": func(*callbacks.Args) error { return nil },
+		"an error":       func(*callbacks.Args) error { return errors.New("on purpose") },
+	} {
+		fn := objects.Own(callbacks.New(f))
+		for n := range 3 {
+			var c calls.Call2
+			c.BeginFunction(fn, n)
+			for i := range n {
+				o, err := newBox(1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Give(i, o.TypeIndex(), o.Detach())
+			}
+			v, err := c.DoInt()
+			if good := name == "a result"; (err == nil) != good || (v == 3) != good || !good && v != 0 {
+				t.Errorf("%s of %d objects: %d, %v", name, n, v, err)
+			}
+			if left := live(t) - before; left != 0 {
+				t.Errorf("%s of %d objects: %d are left", name, n, left)
+			}
+		}
+		fn.Release()
+	}
+}
