@@ -2,6 +2,7 @@ package exportrt
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -23,7 +24,8 @@ func Lend[T tvmffi.Element](data []T) tvmffi.Moved {
 
 // Borrowed returns argument i, a tensor of one dimension on the host with elements of the
 // type T, as a slice over its memory. The caller of the function keeps the memory until the
-// function returns, and so the slice must not be used after that.
+// function returns, and so the slice must not be used after that. Numbers in an Array or a List,
+// and those of a tensor with gaps between them, are copied.
 func Borrowed[T tvmffi.Element](a *bindrt.Args, i int) []T {
 	v := a.Any(i)
 	if v == nil {
@@ -41,7 +43,11 @@ func borrowed[T tvmffi.Element](a *bindrt.Args, i int) ([]T, error) {
 	wrong := func(kind, got, remedy string) error {
 		return failure.Errorf(kind, "expected a Tensor of %s with one dimension, got %s%s", want, got, remedy)
 	}
-	if v := a.Value(i); v.TypeIndex != abi.TypeTensor && v.TypeIndex != abi.TypeDLTensorPtr {
+	v := a.Value(i)
+	if (v.TypeIndex == abi.TypeArray || v.TypeIndex == abi.TypeList) && !strings.HasSuffix(want, "float16") {
+		return bindrt.Arg[[]T](a, i), nil // which reports its error itself
+	}
+	if v.TypeIndex != abi.TypeTensor && v.TypeIndex != abi.TypeDLTensorPtr {
 		return nil, wrong(failure.KindType, capi.KeyOf(v.TypeIndex), "")
 	}
 	t := bindrt.Arg[*tvmffi.Tensor](a, i)
@@ -55,10 +61,15 @@ func borrowed[T tvmffi.Element](a *bindrt.Args, i int) ([]T, error) {
 		return nil, wrong(failure.KindValue, t.String(), ": reshape it first")
 	case !t.Device().IsHost():
 		return nil, wrong(failure.KindValue, t.String(), ": copy it to the host first")
-	case !t.Contiguous():
-		return nil, wrong(failure.KindValue, t.String()+" with gaps between its elements", ": copy it first")
 	}
-	data, err := tvmffi.Slice[T](t)
+	var data []T
+	var err error
+	if t.Contiguous() {
+		data, err = tvmffi.Slice[T](t)
+	} else {
+		data = make([]T, t.Len())
+		err = tvmffi.CopyTo(t, data)
+	}
 	if err != nil {
 		return nil, failure.Errorf(failure.KindValue, "%w", err)
 	}

@@ -121,6 +121,17 @@ func TestBorrowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer device.Release()
+	kept := []int{1, 2, 3}
+	gaps, err := tvmffi.FromStrided(kept, []int64{2}, []int64{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gaps.Release()
+	array, err := tvmffi.NewArray[any](1, int64(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer array.Release()
 	for _, c := range []struct {
 		f    *tvmffi.Function
 		arg  any
@@ -129,6 +140,9 @@ func TestBorrowed(t *testing.T) {
 		{half, []tvmffi.F16{0, 0}, ""},
 		{half, []uint16{0, 0}, "expected a Tensor of float16 with one dimension, got a Tensor of uint16: convert it first"},
 		{ints, data, ""},
+		{ints, gaps, ""},
+		{ints, array, ""},
+		{half, array, "expected a Tensor of float16 with one dimension, got Array"},
 		{ints, []int32{1}, "expected a Tensor of int64 with one dimension, got a Tensor of int32: convert it first"},
 		{ints, device, "expected a Tensor of int64 with one dimension, got int64[4]@cuda:0: copy it to the host first"},
 		{ints, 1, "expected a Tensor of int64 with one dimension, got int"},
@@ -164,6 +178,9 @@ func TestBorrowed(t *testing.T) {
 	}
 	if data[0] != 2 {
 		t.Error("the slice was copied")
+	}
+	if kept[0] != 1 {
+		t.Error("elements with gaps were not copied")
 	}
 }
 
