@@ -33,7 +33,7 @@ func TestPackage(t *testing.T) {
 	}
 	// The code in C has to know the form of values of each Python.
 	for version, python := range nativetest.Pythons(t) {
-		for _, test := range []string{"plain", "callbacks", "constructors"} {
+		for _, test := range []string{"plain", "arrays", "callbacks", "constructors"} {
 			t.Run("plain "+version+" "+test, func(t *testing.T) {
 				run(t, nil, python, filepath.Join("testdata", "package.py"), test, dir)
 			})

@@ -301,6 +301,34 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "extend",
+			Doc:    "Extend adds the numbers that more returns for i.",
+			Params: []string{"i", "more"},
+			Func:   Extend,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Int(0)
+				if !ok {
+					x0 = bindrt.Arg[int64](a, 0)
+				}
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(int64) ([][]float64, error) {
+					return func(y0 int64) ([][]float64, error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						c.Int(0, y0)
+						return bindrt.Do[[][]float64](&c.Call)
+					}
+				})
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := Extend(x0, x1)
+				if err != nil {
+					return err
+				}
+				return a.ReturnFloat(r)
+			},
+		},
+		{
 			Name:   "fail",
 			Doc:    "Fail fails in the way that how names.",
 			Params: []string{"how", "text"},
@@ -360,6 +388,35 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:    "gather",
+			Doc:     "Gather adds the numbers of the rows, and those that more returns for each row.",
+			Params:  []string{"rows", "more"},
+			Func:    (func([][]float64, func(int64) ([][]float64, error)) (float64, error))(nil),
+			Origin:  Gather,
+			Context: true,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[][]float64](a, 0)
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(int64) ([][]float64, error) {
+					return func(y0 int64) ([][]float64, error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						c.Int(0, y0)
+						return bindrt.Do[[][]float64](&c.Call)
+					}
+				})
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return exportrt.Interruptible(a, func(ctx context.Context) error {
+					r, err := Gather(ctx, x0, x1)
+					if err != nil {
+						return err
+					}
+					return a.ReturnFloat(r)
+				})
 			},
 		},
 		{

@@ -1,6 +1,7 @@
 package golib
 
 import (
+	"context"
 	"iter"
 	"math"
 	"strings"
@@ -99,6 +100,37 @@ func Spread(rows [][]float64, shift []int8) (low, high float64) {
 		low, high = low+float64(s), high+float64(s)
 	}
 	return low, high
+}
+
+// Gather adds the numbers of the rows, and those that more returns for each row.
+//
+//tvmffi:export
+func Gather(ctx context.Context, rows [][]float64, more func(int64) ([][]float64, error)) (float64, error) {
+	sum := 0.0
+	for i, row := range rows {
+		for _, x := range row {
+			sum += x
+		}
+		n, err := Extend(int64(i), more)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, ctx.Err()
+}
+
+// Extend adds the numbers that more returns for i.
+//
+//tvmffi:export
+func Extend(i int64, more func(int64) ([][]float64, error)) (sum float64, err error) {
+	rows, err := more(i)
+	for _, row := range rows {
+		for _, x := range row {
+			sum += x
+		}
+	}
+	return sum, err
 }
 
 // Ramp is Squares with one result.

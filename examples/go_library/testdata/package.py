@@ -95,7 +95,6 @@ def forms(g):
 
 def plain(g):
     """Calls with values of Python's own types need no code of Python. What they return and raise is what that code would."""
-    import array
     import collections
     import enum
     import functools
@@ -104,8 +103,6 @@ def plain(g):
     import threading
     import types
     import weakref
-
-    import numpy as np
 
     def of_python(f):
         return next(x for x in gc.get_referents(f) if type(x) is types.FunctionType)
@@ -194,35 +191,6 @@ def plain(g):
         greet = f
 
     assert "has 0 parameters" not in Greeter.greet("x") and outcome(Greeter("me").greet) == outcome(of_python(f), Greeter("me"))
-
-    # An array is a list of its numbers, whatever its form.
-    rows = np.array([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]])
-    fixed = rows.copy()
-    fixed.flags.writeable = False
-
-    class Column:
-        def __array__(self):
-            return np.arange(-1, 3)
-
-    for x in rows, rows[::-1, ::2], rows.T, np.asfortranarray(rows), fixed, rows.astype("f4"), np.zeros((2, 0)), np.zeros((0, 2)), memoryview(rows):
-        assert g.spread(x, ()) == g.spread(np.asarray(x).tolist(), ()), x
-    for kind in "bhilqBHILQfd?":
-        assert g.spread([np.arange(2).astype(kind).tolist()], ()) == g.spread(np.arange(2).astype(kind)[None], ()), kind
-    for x in Column(), np.arange(-1, 3, dtype="i1"), array.array("h", [-1, 0, 1, 2]), bytearray(b"\2"), np.array([2, 255], "u1").view(bool):
-        assert g.spread([[1]], x) == (3, 3), x
-    for shape in (1 << 60,), (2, 1 << 60), (2, 1 << 50):  # more numbers than memory, all of them the same
-        assert isinstance(failure(g.spread, np.broadcast_to(np.int8(1), shape), ()), (TypeError, BufferError)), shape
-
-    class Stopped:
-        def __array__(self):
-            raise KeyboardInterrupt
-
-    assert type(failure(g.spread, [[1]], Stopped())) is KeyboardInterrupt
-    big = np.ones((1, 1 << 20))
-    before = sys.getrefcount(big)
-    for _ in range(20):
-        assert g.spread(big, np.zeros(3, "i1")) == (1, 1)
-    assert sys.getrefcount(big) == before and isinstance(failure(g.spread, np.array([[1, "x"]], object), ()), (TypeError, BufferError))
 
     # Errors have the frames of Go, the handled exception as context, and no memory.
     try:
@@ -319,6 +287,80 @@ def plain(g):
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not wrong, wrong
+
+
+def arrays(g):
+    """Arrays, and lists where Go borrows the memory of arrays."""
+    import array
+    import asyncio
+
+    import numpy as np
+
+    # An array is a list of its numbers, whatever its form.
+    rows = np.array([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]])
+    fixed = rows.copy()
+    fixed.flags.writeable = False
+
+    class Column:
+        def __init__(self, kind="i8"):
+            self.kind = kind
+
+        def __array__(self):
+            return np.arange(-1, 3, dtype=self.kind)
+
+    for x in rows, rows[::-1, ::2], rows.T, np.asfortranarray(rows), fixed, rows.astype("f4"), np.zeros((2, 0)), np.zeros((0, 2)), memoryview(rows):
+        assert g.spread(x, ()) == g.spread(np.asarray(x).tolist(), ()), x
+    for kind in "bhilqBHILQfd?":
+        assert g.spread([np.arange(2).astype(kind).tolist()], ()) == g.spread(np.arange(2).astype(kind)[None], ()), kind
+    for x in Column(), np.arange(-1, 3, dtype="i1"), array.array("h", [-1, 0, 1, 2]), bytearray(b"\2"), np.array([2, 255], "u1").view(bool):
+        assert g.spread([[1]], x) == (3, 3), x
+    for shape in (1 << 60,), (2, 1 << 60), (2, 1 << 50):  # more numbers than memory, all of them the same
+        assert isinstance(failure(g.spread, np.broadcast_to(np.int8(1), shape), ()), (TypeError, BufferError)), shape
+
+    class Stopped:
+        def __array__(self):
+            raise KeyboardInterrupt
+
+    assert type(failure(g.spread, [[1]], Stopped())) is KeyboardInterrupt
+    big = np.ones((1, 1 << 20))
+    before = sys.getrefcount(big)
+    for _ in range(20):
+        assert g.spread(big, np.zeros(3, "i1")) == (1, 1)
+    assert sys.getrefcount(big) == before and isinstance(failure(g.spread, np.array([[1, "x"]], object), ()), (TypeError, BufferError))
+
+    # So it is where code of Python runs: with a context, in a list, and where a callback returns it.
+
+    async def both(*args):
+        return await g.gather_async(*args), g.gather(*args)
+
+    others = rows.tolist(), rows[::-1, ::2].tolist(), [array.array("d", [1, 2])]
+    for x in rows, rows[::-1, ::2], fixed, list(rows), (rows[0], [1.0, 2.0]), [Column("f8")], *others:
+        want = g.gather([np.asarray(row).tolist() for row in x], lambda i: [])
+        assert g.extend(0, lambda i: x) == want and g.extend(1, lambda i: np.zeros((0, 3))) == 0, x
+        assert asyncio.run(both(x, lambda i: x)) == (want + len(x) * want,) * 2, x
+        assert g.spread(x, []) == g.spread([np.asarray(row).tolist() for row in x], []), x
+    many = np.ones((1, 1 << 10))
+    before = sys.getrefcount(many)
+    for _ in range(20):
+        assert g.extend(0, lambda i: many) == 1 << 10
+    assert sys.getrefcount(many) == before and isinstance(failure(g.extend, 0, lambda i: np.array(["x"])), Exception)
+
+    class Interrupting:
+        def __array__(self):
+            raise KeyboardInterrupt
+
+    assert type(failure(g.extend, 0, lambda i: Interrupting())) is type(failure(g.gather, Interrupting(), lambda i: [])) is KeyboardInterrupt
+
+    # What is lent is copied where Go cannot use its memory.
+    for x in np.arange(4, dtype="f4")[::-1], np.arange(8, dtype="f4").reshape(4, 2)[:, 0], [0, 1.5, 2], (True,), array.array("f", [1, 2]):
+        want = [float(v) for v in x]
+        assert g.scale(x, 2) == 2 * sum(want) and [float(v) for v in x] == want, x
+    assert g.scale(Column("f4")) == 4 and "got a Tensor of int64: convert it first" in str(failure(g.scale, Column()))
+    x = np.arange(4, dtype="f4")
+    x.flags.writeable = False
+    assert g.scale(x) == 12 and x.sum() == 6
+    x = x.copy()
+    assert g.scale(x) == 12 and x.sum() == 12
 
 
 def callbacks(g):
@@ -571,7 +613,6 @@ def arguments(g):
         (failure(g.word_count, tensor), "got Tensor: pass its values, such as x.tolist() in Python"),
         (failure(g.spread, [[1]], numpy.array([200])), "spread(shift[0]=...): "),
         (failure(g.spread, tensor, ()), "spread(rows[0]=...): "),
-        (failure(g.spread, (), numpy.array([2**63], "uint64")), "got Tensor: pass its values, such as x.tolist() in Python"),
         (failure(g.around, "x", 1), "around(p=...): expected a golib.Point"),
         (failure(g.Point), "missing 1 required positional argument: 'x'"),
         (failure(g.Point, 1, z=2), "unexpected keyword argument 'z'"),
@@ -584,6 +625,7 @@ def arguments(g):
     if recent():
         cases.append((failure(g.Point, None), "'x'"))
         cases.append((failure(g.add, 2**70, 1), "add(a=...): expected an int from -2**63 to 2**63-1, got one outside this range"))
+        cases.append((failure(g.spread, (), numpy.array([2**63], "uint64")), "spread(shift[0]=...): expected an int from -2**63"))
     for e, want in cases:
         assert type(e) is TypeError and want in str(e), (e, want)
 

@@ -177,8 +177,9 @@ func (c *classWriter) init(params []parameter) {
 	}
 	for _, p := range params {
 		c.bounded("        ", c.name, false, p)
+		c.listed("        ", p)
 		if c.Constructor != nil && guarded(p.Type) {
-			c.pyf("        %[1]s = %[2]s_errors.guard(%[1]s)\n", p.name, private)
+			c.pyf("        %s = %s\n", p.name, guard(p))
 		}
 	}
 	call += strings.Join(args, ", ") + ")"

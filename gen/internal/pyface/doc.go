@@ -105,7 +105,7 @@ func parameterDocs(params []parameter) string {
 	for _, p := range params {
 		doc := p.doc
 		if p.Type.Lent {
-			doc = "one dimension, " + elementName(p.Type.Elems[0]) + ", without gaps; its memory is not copied"
+			doc = "one dimension, " + elementName(p.Type.Elems[0]) + "; only a list, or an array that is read-only or has gaps, is copied"
 		}
 		lines = append(lines, described(p.name, doc)...)
 	}

@@ -61,8 +61,10 @@ func forC(object string, params []parameter, fields bool) string {
 			continue
 		case p.kwOnly || letter == "":
 			return ""
-		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields, letter == "n" && !ofNumbers(p.Type):
+		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields, letter == "n" && arrayDepth(p.Type) == 0:
 			letter = "v"
+		case callbackDepth(p.Type) > 0:
+			letter = "F"
 		}
 		letters += letter
 		if p.Variadic {
@@ -74,14 +76,48 @@ func forC(object string, params []parameter, fields bool) string {
 	return fmt.Sprintf("%s, %d", quote(letters), required)
 }
 
-// ofNumbers reports whether t is a slice of numbers or bools, or of such slices, also an optional one.
-func ofNumbers(t *face.Type) bool {
+// arrayDepth returns 1 for a slice of numbers or bools, also an optional one, 2 for a slice of such slices, and so on. It is 0
+// for all other types.
+func arrayDepth(t *face.Type) int {
+	depth := 1
 	for t = t.Bare(); t.Kind == face.KindSequence; t = t.Elems[0] {
 		if e := t.Elems[0].Kind; e == face.KindBool || e == face.KindInt || e == face.KindFloat {
-			return true
+			return depth
 		}
+		depth++
 	}
-	return false
+	return 0
+}
+
+// callbackDepth is the arrayDepth of the result of a callback.
+func callbackDepth(t *face.Type) int {
+	if t = t.Bare(); t.Kind == face.KindCallable {
+		return arrayDepth(t.Elems[0])
+	}
+	return 0
+}
+
+// guard returns the expression for an argument that may be a function of Python.
+func guard(p parameter) string {
+	depth := ""
+	if n := callbackDepth(p.Type); n > 0 {
+		depth = fmt.Sprintf(", %d", n)
+	}
+	return fmt.Sprintf("%s_errors.guard(%s%s)", private, p.name, depth)
+}
+
+// listed writes the conversion of an argument that may be an array of numbers.
+func (w *writer) listed(indent string, p parameter) {
+	depth := arrayDepth(p.Type)
+	switch {
+	case p.Type.Lent:
+		w.pyf("%[1]s%[2]s = %[3]s.lent(%[2]s)\n", indent, p.name, private)
+	case depth == 0:
+	case p.Variadic:
+		w.pyf("%[1]s%[2]s = [%[3]s.numbers(x, %[4]d) for x in %[2]s]\n", indent, p.name, private, depth)
+	default:
+		w.pyf("%[1]s%[2]s = %[3]s.numbers(%[2]s, %[4]d)\n", indent, p.name, private, depth)
+	}
 }
 
 // guarded reports whether an argument of type t is a function that may raise exceptions of Python.
@@ -142,12 +178,13 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	for _, p := range params {
 		arg := p.name
 		w.bounded(indent, label, w.argsInC(f, d.method, d.convert) != "", p)
+		w.listed(indent, p)
 		switch {
 		case p.Variadic:
 			arg = "*" + arg
 		case guarded(p.Type):
 			fails = true
-			w.pyf("%s%s = %s_errors.guard(%s)\n", indent, p.name, private, p.name)
+			w.pyf("%s%s = %s\n", indent, p.name, guard(p))
 		case p.Type.Bare().Kind == face.KindTensor:
 			fails = true
 			tensors = append(tensors, fmt.Sprintf(", %s=%s", p.name, p.name))

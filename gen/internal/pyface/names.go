@@ -125,7 +125,11 @@ func (w *writer) signature(params []parameter, method, stub bool) string {
 	}
 	star := false
 	for _, p := range params {
-		text := p.name + ": " + w.in(p.Type)
+		d := passed
+		if p.kwOnly { // such as a field of an error
+			d = given
+		}
+		text := p.name + ": " + w.typeText(p.Type, d)
 		switch {
 		case p.Variadic:
 			list, star = append(list, "*"+text), true

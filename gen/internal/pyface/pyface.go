@@ -87,8 +87,8 @@ type writer struct {
 	used  face.Scope // private names
 	// imports are the names for annotations, by module, in the form of an import statement.
 	imports map[string]map[string]bool
-	// dlpack is set if the stub needs the protocol of tensors, functions if the stub has one.
-	dlpack, functions bool
+	// dlpack and numbers are set if the stub needs the protocols of tensors and of arrays, functions if the stub has one.
+	dlpack, numbers, functions bool
 	// records stand for structs, those first that others contain.
 	records []*face.Record
 	// tuples are the classes of several results with names.
@@ -138,6 +138,10 @@ func (w *writer) stub() string {
 	if w.dlpack {
 		protocol = fmt.Sprintf("\n# A tensor of NumPy, PyTorch and so on: its memory is not copied.\nclass %s(%s):\n    def __dlpack__(self) -> %s: ...\n    def __dlpack_device__(self) -> %s: ...\n",
 			w.protocol(), w.ref("typing", "Protocol"), w.ref("typing", "Any"), w.builtin("tuple")+"["+w.builtin("int")+", "+w.builtin("int")+"]")
+	}
+	if w.numbers {
+		protocol += fmt.Sprintf("\n# An array of NumPy, a column of pandas and so on: its numbers are copied.\nclass %s(%s):\n    def __array__(self) -> %s: ...\n    def __len__(self) -> %s: ...\n",
+			w.arrays(), w.ref("typing", "Protocol"), w.ref("typing", "Any"), w.builtin("int"))
 	}
 	b.WriteString(w.importLines(""))
 	b.WriteString("\n" + w.exports())

@@ -75,7 +75,7 @@ var want = [face.Kinds][2]string{
 	face.KindShape: {"tvm_ffi.Shape", "tvm_ffi.Shape"}, face.KindTensor: {"_TensorLike", "tvm_ffi.Tensor"}, face.KindModule: {"tvm_ffi.Module", "tvm_ffi.Module"},
 	face.KindObject: {"tvm_ffi.Object", "tvm_ffi.Object"},
 	face.KindClass:  {"Point", "Point"}, face.KindEnum: {"Color | int", "Color"}, face.KindErrorValue: {"Exception | Error | None", "Error | None"},
-	face.KindCallable: {"Callable[[Sequence[str]], Sequence[int]]", "Callable[[Sequence[str]], Sequence[int]]"},
+	face.KindCallable: {"Callable[[Sequence[str]], Sequence[int] | _ArrayLike]", "Callable[[Sequence[str]], Sequence[int]]"},
 	face.KindFunction: {"Callable[..., Any]", "Callable[..., Any]"}, face.KindIterator: {"Callable[[], Any]", "Generator[Color, None, None]"},
 }
 
@@ -181,7 +181,9 @@ func everything() *face.Library {
 			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(face.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}, {Name: "f", Type: of(face.KindOptional, of(face.KindFunction))}},
 				Results: []face.Result{{Type: of(face.KindSequence, &face.Type{Kind: face.KindRecord, Record: limits})}}},
 			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "3.0"}}, {Name: "xs", Type: integer, Variadic: true}}},
-			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone), of(face.KindTuple, integer)))}},
+			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone), of(face.KindTuple, integer)))},
+				{Name: "rows", Type: of(face.KindOptional, of(face.KindSequence, of(face.KindSequence, of(face.KindFloat))))}, {Name: "each", Type: of(face.KindCallable, of(face.KindSequence, of(face.KindBool)), of(face.KindMapping, text, of(face.KindSequence, integer)))},
+				{Name: "more", Type: of(face.KindSequence, integer), Variadic: true}},
 				Results: []face.Result{{Type: integer}, {Type: of(face.KindOptional, of(face.KindTuple, integer))}}},
 		},
 	}

@@ -42,11 +42,21 @@ func (w *writer) protocol() string {
 	return private + "_TensorLike"
 }
 
+// arrays returns the name of the class that stands for arrays of numbers of all packages.
+func (w *writer) arrays() string {
+	w.numbers = true
+	if name := "_ArrayLike"; !w.taken[name] {
+		return name
+	}
+	return private + "_ArrayLike"
+}
+
 // direction says who makes a value.
 type direction int
 
 const (
 	given    direction = iota // an argument, or the result of a callback
+	passed                    // the same where an array may stand for a slice of numbers
 	returned                  // a result after its conversion
 	raw                       // what the library makes, as it is: in fields and for callbacks
 )
@@ -117,7 +127,16 @@ var modules = map[string]string{
 // typeText writes a type.
 func (w *writer) typeText(t *face.Type, d direction) string {
 	k := Kinds.Row(t.Kind)
-	text := [...]string{given: k.given, returned: cmp.Or(k.returned, k.given), raw: cmp.Or(k.raw, k.returned, k.given)}[d]
+	switch {
+	case d != passed:
+	case t.Lent:
+		k.given += " | $Sequence[$elems] | $arrays"
+	case arrayDepth(t) > 0 && t.Kind == face.KindSequence:
+		k.given += " | $arrays"
+	case arrayDepth(t) == 0 && t.Bare().Kind != face.KindCallable:
+		d = given
+	}
+	text := [...]string{given: k.given, passed: k.given, returned: cmp.Or(k.returned, k.given), raw: cmp.Or(k.raw, k.returned, k.given)}[d]
 	return face.Expand(t, text, func(t *face.Type, word string) string { return w.word(t, d, word) })
 }
 
@@ -143,6 +162,8 @@ func (w *writer) word(t *face.Type, d direction, word string) string {
 		return w.callable(t, d)
 	case "optional":
 		return strings.TrimSuffix(w.typeText(t.Elems[0], d), " | None") + " | None"
+	case "arrays":
+		return w.arrays()
 	case "tensor":
 		w.dlpack = true
 		return w.protocol()
@@ -156,12 +177,12 @@ func (w *writer) list(types []*face.Type, d direction) string {
 
 // callable writes the type of a function. The arguments of a callback are not converted.
 func (w *writer) callable(t *face.Type, d direction) string {
-	params, result := raw, given
-	if d != given {
+	params, result := raw, d
+	if d == returned || d == raw {
 		params, result = given, raw
 	}
 	text := w.typeText(t.Elems[0], result)
-	if d == given && t.Elems[0].Kind == face.KindNone {
+	if params == raw && t.Elems[0].Kind == face.KindNone {
 		text = w.builtin("object") // the result is ignored
 	}
 	return fmt.Sprintf("%s[[%s], %s]", w.ref("collections.abc", "Callable"), w.list(t.Elems[1:], params), text)

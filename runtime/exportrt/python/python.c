@@ -151,7 +151,7 @@ typedef struct {
   void* self; // of target, which callee keeps
   object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class
   object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound, *trace, *tracebacks;
-  const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks, n arrays of numbers; the last may be *;
+  const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks, F those that return arrays, n arrays of numbers; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
   const char* shape; // of the result, or NULL; make is the class of what it describes, or NULL
   ssize required, most;
@@ -729,6 +729,7 @@ typedef struct {
   void* no_cpp;
   function* f;
   object *callable, *end;
+  char result; // its kind, for argument
 } callback;
 
 // left is the result, or the exception, of the callback that end ends.
@@ -761,7 +762,7 @@ static int end_callback(callback* c, object* o, any* result) {
   struct outcome this = {.result = o};
   if (o == NULL) py.PyErr_Fetch(&this.type, &this.value, &this.traceback);
   if (c->end == NULL) {
-    object* end = py.PyObject_CallFunctionObjArgs(c->f->ended, NULL);
+    object* end = py.PyObject_CallFunctionObjArgs(c->f->ended, c->result == 'n' ? py._Py_TrueStruct : NULL, NULL);
     if (c->end == NULL) c->end = end;
     else if (end != NULL) py.Py_DecRef(end); // another call has made one
     else py.PyErr_Clear();
@@ -804,9 +805,13 @@ static int callback_call(void* self, const void* args, int32_t n, void* result_)
   struct limits most = {16, 1 << 24};
   any r = {.type = NONE};
   int code = 0;
-  if (o != NULL && argument(o, 'o', &most, &r)) {
+  if (o != NULL && argument(o, c->result, &most, &r)) {
     py.Py_DecRef(o);
   } else {
+    if (o != NULL && py.PyErr_Occurred()) { // an array was interrupted
+      py.Py_DecRef(o);
+      o = NULL;
+    }
     r = (any){.type = NONE};
     code = end_callback(c, o, &r);
   }
@@ -830,10 +835,10 @@ static void delete_callback(void* p, int flags) {
 }
 
 // new_callback makes v of a function of Python. It returns 0 for all other values.
-APART static int new_callback(function* f, object* o, any* v) {
+APART static int new_callback(function* f, object* o, char kind, any* v) {
   callback* c;
   if (!py.PyCallable_Check(o) || py.PyType_IsSubtype(o->type, object_class) || (c = new_object(sizeof *c, FUNCTION, delete_callback)) == NULL) return 0;
-  c->call = callback_call, c->no_cpp = NULL, c->f = f, c->callable = o, c->end = NULL;
+  c->call = callback_call, c->no_cpp = NULL, c->f = f, c->callable = o, c->end = NULL, c->result = kind == 'F' ? 'n' : 'o';
   py.Py_IncRef((object*)f);
   py.Py_IncRef(o);
   *v = (any){.type = FUNCTION, .object = &c->base};
@@ -884,7 +889,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   struct limits most = {16, 1 << 24};
   ssize init = *f->kinds == '-' || *f->kinds == '+';
   if (init && !makes(f, given[0])) return ordinary(f, args, flags, names);
-  for (const char* kind = f->kinds + (i = init); i < n && ((*kind == 'f' && new_callback(f, given[i], &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
+  for (const char* kind = f->kinds + (i = init); i < n && (((*kind == 'f' || *kind == 'F') && new_callback(f, given[i], *kind, &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
     if (kind[1] != '*') kind++;
   }
   int code = i == n ? run(f, a + init, n - init, &r) : 0, stopped = i < n && py.PyErr_Occurred() != NULL;

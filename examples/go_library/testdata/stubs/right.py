@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import golib
 import numpy as np
@@ -35,6 +36,22 @@ down = golib.countdown(3)
 n = next(down)
 down.close()
 golib.scale(np.ones(3, "float32"), by=2)
+golib.scale([1, 2.5])
+golib.spread(np.ones((2, 3)), np.arange(3))
+golib.spread([np.ones(3), [1, 2]], (1, 2))
+golib.gather(np.ones((2, 3)), lambda i: np.ones((1, i)))
+
+
+class Column:
+    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.ones(3)
+
+    def __len__(self) -> int:
+        return 3
+
+
+golib.spread([], Column())
+golib.scale(Column())
 
 
 class Sub(golib.Point):

@@ -1,6 +1,7 @@
 """Uses of the package golib that type checkers refuse."""
 
 import golib
+import numpy as np
 
 golib.add(1, "x")  # wrong
 golib.add(1, c=2)  # wrong
@@ -23,3 +24,7 @@ golib.total(1, "x")  # wrong
 golib.repeat("x", limit="y")  # wrong
 golib.div_mod(7, 2).remainder  # wrong
 a, b, c = golib.div_mod(7, 2)  # wrong
+golib.spread(3, ())  # wrong
+golib.spread([1], ())  # wrong
+golib.scale(np.float32(1))  # wrong
+golib.word_count(np.ones(3))  # wrong

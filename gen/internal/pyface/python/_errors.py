@@ -7,7 +7,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import CONTAINERS, Function, bounded, core, lib, tvm_ffi
+from ._tvmffi import CONTAINERS, Function, bounded, core, lib, numbers, tvm_ffi
 
 
 def _optional(name):
@@ -105,10 +105,11 @@ class Guard:
     back. With the original at hand, the caller gets that.
     """
 
-    __slots__ = ("function", "raised")
+    __slots__ = ("function", "depth", "raised")
 
-    def __init__(self, function):
+    def __init__(self, function, depth=0):
         self.function = function
+        self.depth = depth  # of the slices of numbers that arrays may stand for
         self.raised = None
 
     def __call__(self, *args):
@@ -116,6 +117,8 @@ class Guard:
             result = self.function(*args)
             if isinstance(result, CONTAINERS):
                 bounded("the result of the callback", result)
+            if self.depth > 0:
+                result = numbers(result, self.depth)
             return made(result)
         except Exception as e:
             _keep(self, e)
@@ -135,9 +138,9 @@ class _Carrier(Exception):
     """Stands for another exception on its way into Go."""
 
 
-def guard(f):
+def guard(f, depth=0):
     """Returns f, with a guard if it is a function of Python."""
-    return Guard(f) if callable(f) and not isinstance(f, Function) else f
+    return Guard(f, depth) if callable(f) and not isinstance(f, Function) else f
 
 
 class _Raised:

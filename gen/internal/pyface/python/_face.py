@@ -30,9 +30,12 @@ def _tracebacks(frames):
     return tuple(all)
 
 
-def _ended():
-    """Returns the Function that ends the calls of a callback where C cannot: it returns or raises what C has left."""
-    return tvm_ffi.convert(_errors.Guard(_class.left))
+def _ended(arrays=False):
+    """Returns the Function that ends the calls of a callback where C cannot: it returns or raises what C has left.
+
+    The result may be a list of arrays if arrays is set.
+    """
+    return tvm_ffi.convert(_errors.Guard(_class.left, 64 * arrays))
 
 
 def _frames(backtrace):
@@ -95,7 +98,7 @@ if _class is not None:
 def function(symbol, params, required, convert=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
-    params has a letter for each parameter: s for a text, o for an object, f for a function, n for a list or an array, v for another
+    params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns an array, n for a list or an array, v for another
     value, and * if the last one takes any number of arguments. convert makes the result of what tvm_ffi returns; with a shape, C makes it.
     """
     if _class is None:

@@ -311,6 +311,30 @@ def bounded(what, x, typed=False):
         level = below
 
 
+def numbers(x, depth):
+    """Returns the numbers of an array as a list, as C does in most calls, or x. With a depth over 1, x may be a list of arrays."""
+    if isinstance(x, (list, tuple)):
+        return x if depth == 1 else [numbers(row, depth - 1) for row in x]
+    if x is None or isinstance(x, (str, bytes, dict, Object)):
+        return x
+    try:
+        return memoryview(x.__array__() if hasattr(x, "__array__") else x).tolist()
+    except Exception:  # of other packages
+        return x
+
+
+def lent(x):
+    """Returns x, or a copy that can be lent: a list, or an array that Go may write to."""
+    if isinstance(x, (list, tuple, str, bytes, Object)):
+        return x
+    try:
+        if not hasattr(x, "__dlpack__"):
+            return numbers(x, 1) if not hasattr(x, "__array__") else lent(x.__array__())
+        return x.copy() if memoryview(x).readonly else x
+    except Exception:  # of other packages, such as tensors that have no buffer
+        return x
+
+
 # Conversions of results. None stands for a value that stays as it is.
 
 _item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
