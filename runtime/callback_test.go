@@ -481,13 +481,20 @@ func TestRegister(t *testing.T) {
 	// Names that no tool could show or bind.
 	for name, why := range map[string]string{
 		"a\nb": `is "a\nb": a name must not hold control characters`, "a\x00b": "control characters", "a\x1b[31mb": "control characters",
-		"a\xffb": "not valid UTF-8", strings.Repeat("n", 1<<20): "has 1048576 bytes: the limit is 4096",
+		"a\xffb": "not valid UTF-8", strings.Repeat("n", 4097): "has 4097 bytes: the limit is 4096",
 	} {
 		err := tvmffi.Register(name, func() {})
 		runtimetest.WantError(t, err, tvmffi.ErrValue, why)
 		if err != nil && len(err.Error()) > 200 {
 			t.Errorf("the error has %d bytes", len(err.Error()))
 		}
+	}
+	longest := strings.Repeat("n", 4096)
+	if err := tvmffi.Register(longest, func() {}); err != nil {
+		t.Error(err)
+	}
+	if was, err := tvmffi.Unregister(longest); err != nil || !was {
+		t.Errorf("Unregister of the longest name: %t, %v", was, err)
 	}
 	names := runtimetest.Must[[]string](t)(tvmffi.Functions())
 	if len(names) < 100 || !slices.IsSorted(names) || !slices.Contains(names, "calls.apply_packed") {
