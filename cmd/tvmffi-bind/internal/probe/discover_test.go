@@ -58,6 +58,7 @@ func TestCoreFor(t *testing.T) {
 		{"Requires-Dist: numpy>=2\nRequires-Dist: apache-tvm-ffi\n", ""},
 		{"Requires-Dist: Apache_TVM.ffi (>=0.1.2,<0.1.10)\n", "0.1.9"},
 		{"Requires-Dist: apache-tvm-ffi>=0.1.2; extra == 'gpu'\n", ""},
+		{"\nRequires-Dist: apache-tvm-ffi>=0.1.2,<0.1.10\n", ""}, // in the description
 		{"Requires-Dist: apache-tvm-ffi>=0.1.2,<0.2\n", wheel.DefaultVersion},
 	} {
 		file := wheelFile(t, fmt.Sprintf("sample-1.%d-py3-none-any.whl", i), map[string]string{
