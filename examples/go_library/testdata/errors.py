@@ -19,7 +19,7 @@ package, support = types.ModuleType("golib"), types.ModuleType("golib._tvmffi")
 package.__path__ = [str(pathlib.Path(__file__).resolve().parents[3] / "gen/internal/pyface/python")]
 support.tvm_ffi, support.core, support.Function = tvm_ffi, tvm_ffi.core, tvm_ffi.Function
 support.lib = tvm_ffi.load_module(sys.argv[1])
-support.CONTAINERS, support.bounded = (), None  # no callback here returns a container
+support.CONTAINERS, support.bounded, support.numbers = (), None, None  # no callback here returns a container
 sys.modules.update({"golib": package, "golib._tvmffi": support})
 goerrors = importlib.import_module("golib._errors")
 
