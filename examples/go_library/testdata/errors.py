@@ -159,6 +159,8 @@ def originals():
     for e in (own, KeyboardInterrupt("key"), SystemExit(3), StopIteration(4), OSError(5, "five")):
         f = inner if e is own else raising(e)
         assert failure(apply, f, 1) is e and failure(through, lambda: f(1), False) is e
+        wrapped = failure(through, lambda: f(1), True)
+        assert (wrapped.__cause__ if isinstance(e, Exception) else wrapped) is e, wrapped
         assert not hasattr(e, "__tvm_ffi_error__")
     equal((repr(own.__cause__), repr(own.__context__)), ("ValueError('why')", "LookupError('context')"))
     shown = text(own)

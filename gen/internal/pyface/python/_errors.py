@@ -189,7 +189,9 @@ def raised(e):
         cause = _error_cause(error)
         if cause is not None:
             e.__cause__ = raised(cause.py_error())
-    return e
+    if e.__cause__ is None or isinstance(e.__cause__, Exception):
+        return e
+    return e.__cause__  # such as KeyboardInterrupt and SystemExit, which "except Exception" must not catch
 
 
 def reraise(name="", **tensors):
