@@ -55,6 +55,13 @@ func (r *reader) setDefault(f *Function, d directive, name, text string) {
 		r.fail(d.pos, "parameter %s of %s is variadic, and so empty by default: remove %s=", name, f.GoName, name)
 		return
 	}
+	switch types.Unalias(p.Type).Underlying().(type) {
+	case *types.Slice, *types.Map:
+		if text == "nil" {
+			r.fail(d.pos, "parameter %s of %s: other languages have no nil of type %s: give it the type *%[3]s, or remove %[1]s=", name, f.GoName, r.text(p.Type))
+			return
+		}
+	}
 	if text != "nil" || !hasNil(p.Type) {
 		why := r.refuseDefault(text, p.Type)
 		if value, ok := r.constant(d, text, p.Type); ok && why != "" {

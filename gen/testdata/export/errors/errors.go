@@ -105,6 +105,9 @@ func NoNil(a int64) {}
 //tvmffi:export a=1 // want `parameter a of ListDefault: a directive cannot hold a default of type []int64: remove a=`
 func ListDefault(a []int64) {}
 
+//tvmffi:export a=nil // want `parameter a of NilMap: other languages have no nil of type map[string]int64: give it the type *map[string]int64, or remove a=`
+func NilMap(a map[string]int64) {}
+
 //tvmffi:export a=1 a=2 // want `parameter a of TwoDefaults has two defaults: remove one`
 func TwoDefaults(a int64) {}
 
