@@ -300,7 +300,7 @@ func TestLightTaken(t *testing.T) {
 		"Ignore": func() { signal.Ignore(syscall.SIGURG) },
 	} {
 		if os.Getenv("TVMFFI_TEST_TAKE") == how {
-			await, set := lightFunc(t, "await"), lightFunc(t, "set")
+			await, set, echo := lightFunc(t, "await"), lightFunc(t, "set"), lightFunc(t, "echo")
 			if !ccall.LightCalls() {
 				return
 			}
@@ -314,6 +314,14 @@ func TestLightTaken(t *testing.T) {
 			}
 			for ccall.LightCalls() {
 				runtime.Gosched()
+			}
+			// Light refuses all calls now. They are made nevertheless, also with a text outside the frame.
+			var c calls.Call1
+			text := strings.Repeat("long", 20)
+			c.Begin(echo, 1)
+			c.String(0, text)
+			if s, err := c.DoString(); s != text || err != nil {
+				t.Fatal(s, err)
 			}
 			if how != "C" {
 				return
