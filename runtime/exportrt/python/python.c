@@ -131,7 +131,7 @@ enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FL
 
 static const char* const tvm_names[] = {TVM(NAME)};
 static struct { TVM(FUNCTION_OF) } tvm;
-static struct { void *map, *size, *iterate; } maps; // functions of libtvm_ffi
+static void* new_map; // a function of libtvm_ffi
 static object* (*vectorcall)(object*, object* const*, size_t, object*); // NULL before Python 3.11
 static int release;                                                     // the GIL, during a call
 static int tuples_keep_hash;                                            // since Python 3.14
@@ -149,11 +149,11 @@ typedef struct {
   object* weak;
   safe_call target;
   void* self; // of target, which callee keeps
-  object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class
-  object *params, *names, *defaults, *form, *failed, *taken, *ended, *bound, *trace, *tracebacks;
+  object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class.
+                                            // make is the class of a tuple in flat form, or NULL; for __init__ it takes the handle
+  object *params, *names, *defaults, *failed, *taken, *ended, *bound, *trace, *tracebacks;
   const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks, F those that return arrays, n arrays of numbers; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
-  const char* shape; // of the result, or NULL; make is the class of what it describes, or NULL
   ssize required, most;
   int flat; // the result may be in flat form
 } function;
@@ -476,71 +476,13 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
     v->object = &a->base;
     return 1;
   }
-  ok = ok && (tvm.TVMFFIFunctionCall(maps.map, a->data, (int32_t)n, v) == 0 || no());
+  ok = ok && (tvm.TVMFFIFunctionCall(new_map, a->data, (int32_t)n, v) == 0 || no());
   if (a != NULL) tvm.TVMFFIObjectDecRef(a);
   return ok;
 }
 
-static object* result(function* f, const char* shape, const any* v);
-
-// dict_of makes a dict of a Map.
-static object* dict_of(function* f, const char* key, const char* value, const any* map) {
-  any n = {.type = NONE}, at = n, first = {.type = INT}, second = {.type = INT, .integer = 1}, third = {.type = INT, .integer = 2};
-  object* dict = py.PyDict_New();
-  int ok = dict != NULL && (tvm.TVMFFIFunctionCall(maps.size, map, 1, &n) == 0 || no()) && (tvm.TVMFFIFunctionCall(maps.iterate, map, 1, &at) == 0 || no());
-  for (int64_t i = 0; ok && i < n.integer; i++) {
-    any k = {.type = NONE}, x = k, next = k;
-    object *ko = NULL, *xo = NULL;
-    ok = (tvm.TVMFFIFunctionCall(at.object, &first, 1, &k) == 0 && tvm.TVMFFIFunctionCall(at.object, &second, 1, &x) == 0 &&
-          tvm.TVMFFIFunctionCall(at.object, &third, 1, &next) == 0) || no();
-    ok = ok && (ko = result(f, key, &k)) != NULL && (xo = result(f, value, &x)) != NULL && py.PyDict_SetItem(dict, ko, xo) == 0;
-    drop(&k), drop(&x);
-    if (ko != NULL) py.Py_DecRef(ko);
-    if (xo != NULL) py.Py_DecRef(xo);
-  }
-  drop(&at);
-  if (ok) return dict;
-  if (dict != NULL) py.Py_DecRef(dict);
-  return NULL;
-}
-
-// after returns the end of a shape.
-static const char* after(const char* shape) {
-  switch (*shape++) {
-  case '?':
-  case '[': return after(shape);
-  case '{': return after(after(shape));
-  case '(':
-    while (*shape != ')') shape = after(shape);
-    return shape + 1;
-  }
-  return shape;
-}
-
-// result makes a value of Python of v, whose shape is v for any value, [ and the shape of the
-// elements for a list, { and two for a dict, ( and some and ) for a tuple, ? and one for what may
-// be None. It returns NULL without an exception if v has another shape.
-static object* result(function* f, const char* shape, const any* v) {
-  if (*shape == '?') {
-    if (v->type != NONE) return result(f, shape + 1, v);
-    shape = "v";
-  }
-  char kind = *shape++;
-  if (kind == '{') return v->type == MAP ? dict_of(f, shape, after(shape), v) : NULL;
-  if (kind == '[' || kind == '(') {
-    if (v->type != ARRAY) return NULL;
-    const array* a = (const array*)v->object;
-    object* o = kind == '[' ? py.PyList_New((ssize)a->size) : py.PyTuple_New((ssize)a->size);
-    int ok = o != NULL;
-    for (ssize i = 0; ok && i < a->size; i++) {
-      object* x = *shape == ')' ? NULL : result(f, shape, &a->data[i]);
-      ok = x != NULL && (kind == '[' ? py.PyList_SetItem : py.PyTuple_SetItem)(o, i, x) == 0; // takes x
-      if (ok && kind == '(') shape = after(shape);
-    }
-    if (ok && (kind == '[' || *shape == ')')) return o;
-    if (o != NULL) py.Py_DecRef(o);
-    return NULL;
-  }
+// result makes a value of Python of v.
+static object* result(function* f, const any* v) {
   text t = {v->small, v->size};
   any other = *v;
   switch (v->type) {
@@ -566,18 +508,6 @@ static object* new_tuple(object* class, ssize n) {
   return o;
 }
 
-// named makes a tuple of a class of the elements of a tuple.
-static object* named(object* class, object* tuple) {
-  ssize n = py.PyTuple_Size(tuple);
-  object* o = new_tuple(class, n);
-  for (ssize i = 0; o != NULL && i < n; i++) {
-    object* x = py.PyTuple_GetItem(tuple, i);
-    py.Py_IncRef(x);
-    py.PyTuple_SetItem(o, i, x);
-  }
-  return o;
-}
-
 // flat makes a value of Python of the next value in flat form. bytes are those of its texts, and
 // class is the one of a tuple, or NULL.
 static object* flat(function* f, const any** next, const char* bytes, object* class) {
@@ -597,7 +527,7 @@ static object* flat(function* f, const any** next, const char* bytes, object* cl
     if (dict != NULL) py.Py_DecRef(dict);
     return NULL;
   }
-  if (v->type != FLAT_LIST && v->type != FLAT_TUPLE) return result(f, "v", v);
+  if (v->type != FLAT_LIST && v->type != FLAT_TUPLE) return result(f, v);
   ssize n = (ssize)v->integer;
   int list = v->type == FLAT_LIST;
   object* o = list ? py.PyList_New(n) : class != NULL ? new_tuple(class, n) : py.PyTuple_New(n);
@@ -792,10 +722,10 @@ static int callback_call(void* self, const void* args, int32_t n, void* result_)
       v.object = *from;
       *from = NULL;
       v.type = v.object == NULL ? NONE : v.object->type;
-      given[i + 1] = result(c->f, "v", &v);
+      given[i + 1] = result(c->f, &v);
       drop(&v);
     } else {
-      given[i + 1] = result(c->f, "v", &v);
+      given[i + 1] = result(c->f, &v);
     }
     ok = given[i + 1] != NULL;
   }
@@ -902,20 +832,15 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (r.type == ROOM || r.type == FLAT_ROOM) r = (any){.type = NONE};
   if (r.type == FLAT) return flat_result(f, &r, room);
   if (init) return construct(f, given[0], r);
-  object* with = f->shape == NULL ? f->convert : f->make;
-  object* o = result(f, f->shape == NULL ? "v" : f->shape, &r);
-  if (o == NULL && f->shape != NULL && !py.PyErr_Occurred()) { // Python says what is wrong with it
-    with = f->convert;
-    o = result(f, "v", &r);
-  }
+  object* o = result(f, &r);
   drop(&r);
-  if (o == NULL || with == NULL) return o;
-  object* made = with == f->make ? named(with, o) : py.PyObject_CallFunctionObjArgs(with, o, NULL);
+  if (o == NULL || f->flat || f->convert == NULL) return o;
+  object* made = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
   py.Py_DecRef(o);
   return made;
 }
 
-#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->form, &f->failed, &f->taken, &f->ended, &f->bound, &f->trace, &f->tracebacks}
+#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->failed, &f->taken, &f->ended, &f->bound, &f->trace, &f->tracebacks}
 
 static int function_clear(object* self) {
   function* f = (function*)self;
@@ -953,12 +878,10 @@ static object* function_new(object* type, object* args, object* options) {
   (void)options;
   function given = {.required = 0};
   long long target, handle, required;
-  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOOiOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
-                           &required, &given.convert, &given.form, &given.make, &given.flat, &given.failed, &given.taken, &given.ended, &given.bound)) return NULL;
+  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOiOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
+                           &required, &given.convert, &given.make, &given.flat, &given.failed, &given.taken, &given.ended, &given.bound)) return NULL;
   ssize n;
   if ((given.kinds = py.PyUnicode_AsUTF8AndSize(given.params, &n)) == NULL) return NULL;
-  if (given.form == py._Py_NoneStruct) given.form = NULL;
-  else if ((given.shape = py.PyUnicode_AsUTF8AndSize(given.form, NULL)) == NULL) return NULL;
   if (given.convert == py._Py_NoneStruct) given.convert = NULL;
   if (given.make == py._Py_NoneStruct) given.make = NULL;
   given.call = function_call;
@@ -1053,7 +976,7 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   spec type = {name, sizeof(function), 0, 1u << 18 | 1u << 14 | 1u << 17 | 1u << 11, slots};
   if (!find_all(find, process, python_names, sizeof py / sizeof(void*), &py) || !find_all(find, library, tvm_names, sizeof tvm / sizeof(void*), &tvm)) return NULL;
   void* p;
-  static const char* const names[] = {"ffi.Map", "ffi.MapSize", "ffi.MapForwardIterFunctor"};
+  text map = {"ffi.Map", 7};
   object* core = py.PyImport_ImportModule("tvm_ffi.core");
   if (core == NULL) return NULL;
   errors.class = py.PyObject_GetAttrString(core, "Error"), errors.kinds = py.PyObject_GetAttrString(core, "ERROR_NAME_TO_TYPE");
@@ -1064,11 +987,7 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   p = py.PyType_GetSlot(errors.class, 65); // Py_tp_new; before Python 3.10 that of a class of this kind cannot be had
   memcpy(&new_error, &p, sizeof p);
   py.PyErr_Clear();
-  void** functions[] = {&maps.map, &maps.size, &maps.iterate};
-  for (int i = 0; i < 3; i++) {
-    text name = {names[i], strlen(names[i])};
-    if (*functions[i] == NULL && tvm.TVMFFIFunctionGetGlobal(&name, functions[i]) != 0) return (object*)(intptr_t)no();
-  }
+  if (new_map == NULL && tvm.TVMFFIFunctionGetGlobal(&map, &new_map) != 0) return (object*)(intptr_t)no();
   object* size = py.PyObject_GetAttrString(py.PyTuple_Type, "__basicsize__");
   if (size == NULL) return NULL;
   int overflow;

@@ -78,16 +78,16 @@ _symbols, _taken, _class = _find()
 
 
 def _made(f, callee, address, handle, params, required, convert, make=None):
-    shape, flat = None, convert is None
+    flat = convert is None
     if make is None:
-        shape, make, flat = (getattr(convert, name, default) for name, default in (("shape", None), ("make", None), ("flat", flat)))
+        make, flat = getattr(convert, "make", None), getattr(convert, "flat", flat)
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
-    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, shape, make, flat, _failed, _taken, _ended, types.MethodType)
+    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, make, flat, _failed, _taken, _ended, types.MethodType)
 
 
 def _checked(f, params=""):
     """Is _tvmffi.checked. A function that requires 17 arguments, more than C takes, only looks at them."""
-    return _class(f, None, 0, 0, params, (), (), 17, None, None, None, False, _failed, _taken, _ended, types.MethodType)
+    return _class(f, None, 0, 0, params, (), (), 17, None, None, False, _failed, _taken, _ended, types.MethodType)
 
 
 if _class is not None:
@@ -99,7 +99,7 @@ def function(symbol, params, required, convert=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
     params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns an array, n for a list or an array, v for another
-    value, and * if the last one takes any number of arguments. convert makes the result of what tvm_ffi returns; with a shape, C makes it.
+    value, and * if the last one takes any number of arguments. convert makes the result of what tvm_ffi returns; if it is flat, C makes it.
     """
     if _class is None:
         return lambda f: f

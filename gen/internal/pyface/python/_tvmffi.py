@@ -349,25 +349,24 @@ def to_enum(cls):
     return lambda value: get(value, value)
 
 
-def _shaped(convert, shape, *inner, make=None):
-    """Gives a conversion the shape that the class of functions in C knows, if those of its elements have one.
+def _flat(convert, *inner, make=None):
+    """Says whether a conversion is flat, because it makes nothing of a list, tuple or dict of Python. Then C makes the value.
 
-    make is the class of the tuple that C makes. A conversion is flat if it makes nothing of a list, tuple or dict of Python.
+    make is the class of the tuple that C makes.
     """
     convert.flat = all(c is None or getattr(c, "flat", False) for c in inner)
-    shapes = ["v" if c is None else getattr(c, "shape", None) for c in inner]
-    convert.shape, convert.make = shape.format(*shapes) if None not in shapes else None, make
+    convert.make = make
     return convert
 
 
 def to_optional(convert):
-    return _shaped(lambda value: None if value is None else convert(value), "?{}", convert)
+    return _flat(lambda value: None if value is None else convert(value), convert)
 
 
 def to_list(convert):
     if convert is None:
-        return _shaped(lambda a: [_item(a, i) for i in range(_size(a))], "[v")
-    return _shaped(lambda a: [convert(_item(a, i)) for i in range(_size(a))], "[{}", convert)
+        return _flat(lambda a: [_item(a, i) for i in range(_size(a))])
+    return _flat(lambda a: [convert(_item(a, i)) for i in range(_size(a))], convert)
 
 
 def to_dict(key, value):
@@ -380,7 +379,7 @@ def to_dict(key, value):
             at(2)
         return result
 
-    return _shaped(to, "{{{}{}", key, value)
+    return _flat(to, key, value)
 
 
 def to_record(converts, flat):
@@ -403,16 +402,15 @@ def to_record(converts, flat):
 
 
 def to_tuple(*converts):
-    shape = "(" + "{}" * len(converts) + ")"
     if converts == (None, None):
-        return _shaped(lambda a: (_item(a, 0), _item(a, 1)), shape, *converts)
+        return _flat(lambda a: (_item(a, 0), _item(a, 1)), *converts)
     pairs = tuple(enumerate(converts))
-    return _shaped(lambda a: tuple([_item(a, i) if c is None else c(_item(a, i)) for i, c in pairs]), shape, *converts)
+    return _flat(lambda a: tuple([_item(a, i) if c is None else c(_item(a, i)) for i, c in pairs]), *converts)
 
 
 def to_named(cls, *converts):
     plain, new = to_tuple(*converts), tuple.__new__
-    return _shaped(lambda a: new(cls, plain(a)), "{}", plain, make=cls)
+    return _flat(lambda a: new(cls, plain(a)), plain, make=cls)
 
 
 def to_iterator(convert):
