@@ -87,7 +87,7 @@ def forms(g):
     e = failure(g.scale, np.ones(3))
     assert type(e) is TypeError and "scale(x=...)" in str(e), e
     x.flags.writeable = False
-    assert "scale(x=...): the array is read-only" in str(failure(g.scale, x))
+    assert g.scale(x) == 6 and list(x) == [1, 1, 1]  # a copy was scaled
     assert list(np.from_dlpack(g.ramp(3))) == [0, 1, 2]
     r = g.squares(4)
     assert r.count == 4 and list(np.from_dlpack(r.squares)) == [0, 1, 4, 9]
