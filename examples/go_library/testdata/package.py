@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import traceback
+import typing
 
 test, folder = sys.argv[1:]
 
@@ -37,7 +38,11 @@ def functions(g):
     assert g.reversed(b"abc", None) == b"cba" and g.reversed(bytearray(b"abc"), times=2) == b"abc"
     assert g.fail.__module__ == "golib" and g.fail.__qualname__ == g.fail.__name__ == "fail"
     assert sorted(g.__all__) == g.__all__ and all(hasattr(g, name) for name in g.__all__)
-    assert not [n for n in vars(g) if not n.startswith("_") and n not in g.__all__ and n != "annotations"]
+    assert dir(g) == g.__all__
+    if sys.version_info >= (3, 10):  # without | for types before
+        for name in g.__all__:
+            typing.get_type_hints(getattr(g, name))
+        assert typing.get_type_hints(g.add) == {"a": int, "b": int, "return": int}
     signature = inspect.signature(g.small)
     assert str(signature) == "(a: 'int', b: 'int', up: 'bool') -> 'int'", signature
     assert str(inspect.signature(g.join)) == "(*args: 'Any') -> 'str'"

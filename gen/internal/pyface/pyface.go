@@ -111,7 +111,6 @@ func newWriter(l *face.Library, c Config) *writer {
 	w.records = l.Records().List
 	w.name()
 	w.link()
-	w.used.Claim("_checking")
 	w.used.Claim("_errors")
 	w.used.Claim("_face")
 	return w
@@ -121,31 +120,35 @@ func newWriter(l *face.Library, c Config) *writer {
 func (w *writer) module() string {
 	var b strings.Builder
 	b.WriteString(docstring("", cmp.Or(w.text(w.lib.Doc, "", ""), "Functions and classes of the Go package "+w.lib.Path+".")))
-	b.WriteString("\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING as " + private + "_checking\n\n")
+	b.WriteString("\nfrom __future__ import annotations\n\n")
 	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _face as %[1]s_face, _tvmffi as %[1]s\n\n", private)
-	if imports := w.importLines("    "); imports != "" {
-		fmt.Fprintf(&b, "if %s_checking:\n%s\n", private, imports)
-	}
-	b.WriteString(w.exports())
+	protocols := w.protocols()
+	b.WriteString(w.importLines()) // for typing.get_type_hints; after _tvmffi, which says what is not installed
+	b.WriteString("\n" + w.exports() + "\n\ndef __dir__():\n    return __all__\n\n" + protocols)
 	b.WriteString(w.py.String())
 	return b.String()
+}
+
+// protocols returns the classes of arguments that other packages make.
+func (w *writer) protocols() (text string) {
+	if w.dlpack {
+		text = fmt.Sprintf("\n# A tensor of NumPy, PyTorch and so on: its memory is not copied.\nclass %s(%s):\n    def __dlpack__(self) -> %s: ...\n    def __dlpack_device__(self) -> %s: ...\n",
+			w.protocol(), w.ref("typing", "Protocol"), w.ref("typing", "Any"), w.builtin("tuple")+"["+w.builtin("int")+", "+w.builtin("int")+"]")
+	}
+	if w.numbers {
+		text += fmt.Sprintf("\n# An array of NumPy, a column of pandas and so on: its numbers are copied.\nclass %s(%s):\n    def __array__(self) -> %s: ...\n    def __len__(self) -> %s: ...\n",
+			w.arrays(), w.ref("typing", "Protocol"), w.ref("typing", "Any"), w.builtin("int"))
+	}
+	return text
 }
 
 // stub returns __init__.pyi.
 func (w *writer) stub() string {
 	var b strings.Builder
-	protocol := ""
-	if w.dlpack {
-		protocol = fmt.Sprintf("\n# A tensor of NumPy, PyTorch and so on: its memory is not copied.\nclass %s(%s):\n    def __dlpack__(self) -> %s: ...\n    def __dlpack_device__(self) -> %s: ...\n",
-			w.protocol(), w.ref("typing", "Protocol"), w.ref("typing", "Any"), w.builtin("tuple")+"["+w.builtin("int")+", "+w.builtin("int")+"]")
-	}
-	if w.numbers {
-		protocol += fmt.Sprintf("\n# An array of NumPy, a column of pandas and so on: its numbers are copied.\nclass %s(%s):\n    def __array__(self) -> %s: ...\n    def __len__(self) -> %s: ...\n",
-			w.arrays(), w.ref("typing", "Protocol"), w.ref("typing", "Any"), w.builtin("int"))
-	}
-	b.WriteString(w.importLines(""))
+	protocols := w.protocols()
+	b.WriteString(w.importLines())
 	b.WriteString("\n" + w.exports())
-	b.WriteString(protocol)
+	b.WriteString(protocols)
 	b.WriteString(w.pyi.String())
 	return b.String()
 }
@@ -166,17 +169,17 @@ func (w *writer) exports() string {
 }
 
 // importLines returns the imports of annotations.
-func (w *writer) importLines(indent string) string {
+func (w *writer) importLines() string {
 	var b strings.Builder
 	for _, module := range slices.Sorted(maps.Keys(w.imports)) {
 		names := slices.Sorted(maps.Keys(w.imports[module]))
 		if module == "" {
 			for _, name := range names {
-				fmt.Fprintf(&b, "%simport %s\n", indent, name)
+				fmt.Fprintf(&b, "import %s\n", name)
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "%sfrom %s import %s\n", indent, module, strings.Join(names, ", "))
+		fmt.Fprintf(&b, "from %s import %s\n", module, strings.Join(names, ", "))
 	}
 	return b.String()
 }
