@@ -56,6 +56,12 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 	c := &codec.Codec{
 		Name: t.String(),
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+			if from.Plain && t == reflect.TypeFor[any]() {
+				if x, ok, err := codec.DecodePlain(v, from); ok {
+					*(*any)(p) = x
+					return err
+				}
+			}
 			x, err := codec.LendAny[Any](v, from)
 			if err != nil {
 				return err
@@ -89,7 +95,7 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 
 // encodeDynamic packs what value, an interface or a temporary, holds.
 func encodeDynamic(value reflect.Value, outer *codec.Nest) (values.AnyView, error) {
-	outer = outer.Whole() // the other language sees that it is a container of the library
+	outer = outer.Whole() // C++ and Rust see that it is a container of the library
 	if value.Kind() == reflect.Interface {
 		if value.IsNil() {
 			return values.AnyView{}, nil

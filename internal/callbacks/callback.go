@@ -103,6 +103,9 @@ func (a *Args) about() *About {
 	return about
 }
 
+// Exported reports whether the func is one that a Go library exports.
+func (a *Args) Exported() bool { return a.about() != nil }
+
 // origin is the code of the Go func, 0 if native code released the callback while it
 // ran: its node may have another now.
 func (a *Args) origin() uintptr {

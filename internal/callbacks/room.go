@@ -28,8 +28,11 @@ const (
 	FlatMap
 	// FlatError is the type of an error of which the caller makes an object: a flatError at Bits.
 	FlatError
-	// FlatRoom is Room for a function whose result may be a text or a container in flat form.
+	// FlatRoom is Room for a function whose result may be a text or a container in flat form. A
+	// container in a value of any type is an object nevertheless.
 	FlatRoom
+	// FlatAnyRoom is FlatRoom for a caller that has no type for such objects.
+	FlatAnyRoom
 )
 
 // flatError has the parts of an Error object. The references are the caller's.
@@ -40,7 +43,13 @@ type flatError struct {
 
 // Flattens reports whether the caller takes a result in flat form.
 func (a *Args) Flattens() bool {
-	return capi.PointerTo[abi.Any](a.frame.Res).TypeIndex == FlatRoom
+	t := capi.PointerTo[abi.Any](a.frame.Res).TypeIndex
+	return t == FlatRoom || t == FlatAnyRoom
+}
+
+// FlattensAny reports whether the caller takes containers in values of any type in flat form, too.
+func (a *Args) FlattensAny() bool {
+	return capi.PointerTo[abi.Any](a.frame.Res).TypeIndex == FlatAnyRoom
 }
 
 // ReturnFlat sets the result to values in flat form, with the bytes of raw strings.
@@ -67,7 +76,7 @@ func (a *Args) ReturnText(s string) {
 // spares two crossings, and otherwise the error of this thread.
 func (a *Args) raise(err error) int64 {
 	r := capi.PointerTo[abi.Any](a.frame.Res)
-	if r.TypeIndex != Room && r.TypeIndex != FlatRoom {
+	if r.TypeIndex != Room && !a.Flattens() {
 		return failure.Raise(err)
 	}
 	p, failed := failure.PartsOf(err)

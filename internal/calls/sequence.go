@@ -27,14 +27,19 @@ type Pack struct {
 	// flat says that the values are a result in flat form; see callbacks.Flat. Then they are
 	// owned, raw strings have their sizes, and containers are among them.
 	flat bool
+	// flatAny says that containers in values of any type are in flat form, too.
+	flatAny bool
 }
 
 // NewFlat returns an empty Pack for a result in flat form.
-func NewFlat() *Pack {
+func NewFlat(flatAny bool) *Pack {
 	p := NewPack(0)
-	p.flat = true
+	p.flat, p.flatAny = true, flatAny
 	return p
 }
+
+// FlatAny reports whether containers in values of any type are in flat form, too.
+func (p *Pack) FlatAny() bool { return p.flatAny }
 
 // Flat reports whether p is a result in flat form.
 func (p *Pack) Flat() bool { return p.flat }
@@ -193,6 +198,6 @@ func (p *Pack) Close() {
 	clear(p.keep)
 	clear(p.moved)
 	p.values, p.text, p.keep, p.owned, p.moved = p.values[:0], p.text[:0], p.keep[:0], p.owned[:0], p.moved[:0]
-	p.flat = false
+	p.flat, p.flatAny = false, false
 	packs.Put(p)
 }

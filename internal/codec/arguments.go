@@ -27,7 +27,9 @@ func ReturnTemp(a *callbacks.Args, t values.AnyView, err error) error {
 // ReadArgument reads argument i of a callback, which is of the type t in Go, in
 // the way of the library: it converts what the library converts for a parameter.
 func ReadArgument(a *callbacks.Args, i int, t reflect.Type, at unsafe.Pointer) error {
-	if err := Of(t).Decode(a.Value(i), objects.ReadBorrowed(a).Converting(), at); err != nil {
+	from := objects.ReadBorrowed(a).Converting()
+	from.Plain = a.Exported()
+	if err := Of(t).Decode(a.Value(i), from, at); err != nil {
 		return a.InArgument(i, err)
 	}
 	return nil

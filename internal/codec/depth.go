@@ -149,9 +149,10 @@ func (n *Nest) parts() *calls.Pack {
 	return n.flat
 }
 
-// Whole returns n for a value that becomes an object with all its parts.
+// Whole returns n for a value of any type, which becomes an object with all its parts, unless the
+// caller takes it in flat form.
 func (n *Nest) Whole() *Nest {
-	if n.parts() == nil {
+	if p := n.parts(); p == nil || p.FlatAny() {
 		return n
 	}
 	whole := *n
@@ -205,6 +206,36 @@ func descend(from objects.Reading) (objects.Reading, error) {
 		return from, failure.Errorf(failure.KindValue, "the value contains itself, or is nested deeper than %d levels", MaxDepth)
 	}
 	return from, nil
+}
+
+// DecodePlain reads an Array as a []any, and a Map as a map[string]any or, if not all keys are
+// strings, as a map[any]any, in which a key that is a container stays an object. It returns false
+// for other values.
+func DecodePlain(v abi.Any, from objects.Reading) (any, bool, error) {
+	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeMap {
+		return nil, false, nil
+	}
+	from, err := descend(from)
+	if err != nil {
+		return nil, true, err
+	}
+	if v.TypeIndex == abi.TypeArray {
+		items, err := DecodeFrom[[]any](v, from)
+		return items, true, err
+	}
+	all, err := DecodeFrom[map[any]any](v, from)
+	if err != nil {
+		return nil, true, err
+	}
+	texts := make(map[string]any, len(all))
+	for k, x := range all {
+		text, ok := k.(string)
+		if !ok {
+			return all, true, nil
+		}
+		texts[text] = x
+	}
+	return texts, true, nil
 }
 
 // Recursive reports whether a value of type t may hold another of that type

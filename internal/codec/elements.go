@@ -105,7 +105,7 @@ func putFlat(p *calls.Pack, t values.AnyView) error {
 
 // ReturnFlat returns the value at x from a callback whose caller takes flat forms.
 func ReturnFlat(a *callbacks.Args, c *Codec, x unsafe.Pointer) error {
-	p := calls.NewFlat()
+	p := calls.NewFlat(a.FlattensAny())
 	defer p.Close()
 	if err := Pack(p, c, x, &Nest{flat: p}); err != nil {
 		return a.WrongResult(err)

@@ -40,6 +40,8 @@ type Reading struct {
 	// Loose turns on the conversions that the library makes for a parameter: bool to
 	// int, int and bool to float, int to bool, string to a data type and a device.
 	Loose bool
+	// Plain says that an Array or a Map becomes a Go slice or map where any value is wanted.
+	Plain bool
 }
 
 // ReadOwned gives each object a reference that the caller releases. It is the zero

@@ -2,6 +2,7 @@ package exportrt_test
 
 import (
 	"errors"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -35,6 +36,25 @@ func exported(tb testing.TB, name string, signature any, call func(*bindrt.Args)
 		}
 	})
 	return f
+}
+
+// TestAny: containers are Go values where an exported func takes any value.
+func TestAny(t *testing.T) {
+	var got any
+	f := exported(t, "any", func(any) {}, func(a *bindrt.Args) error {
+		got = bindrt.Arg[any](a, 0)
+		return a.Check(1)
+	})
+	for _, c := range []struct{ x, want any }{
+		{[]any{1, "x", []string{"y"}, nil}, []any{int64(1), "x", []any{"y"}, nil}},
+		{map[string]any{"k": map[int]bool{1: true}, "e": []int{}}, map[string]any{"k": map[any]any{int64(1): true}, "e": []any{}}},
+	} {
+		v, err := f.Call(c.x)
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%#v arrives as %#v, %v", c.x, got, err)
+		}
+		v.Release()
+	}
 }
 
 // callee is what the generator writes for a func parameter.

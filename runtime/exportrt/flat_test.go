@@ -90,10 +90,15 @@ func flatError(at uintptr) (handle uintptr) {
 
 // flatCall calls a func that returns v, with room for a result in flat form.
 func flatCall[T any](v T, room int) (text string, rc int32, inRoom bool) {
+	return flatCallBy(v, callbacks.FlatRoom, room)
+}
+
+// flatCallBy is flatCall for a caller that sets the result to how.
+func flatCallBy[T any](v T, how abi.TypeIndex, room int) (text string, rc int32, inRoom bool) {
 	call, self := callbacks.Export(func(a *bindrt.Args) error { return bindrt.Return(a, v) }, 0, nil)
 	base := capi.Allocate(uintptr(max(room, 1)))
 	defer purego.SyscallN(capi.CFunction("free"), base)
-	result := &abi.Any{TypeIndex: callbacks.FlatRoom, Small: uint32(room), Bits: uint64(base)}
+	result := &abi.Any{TypeIndex: how, Small: uint32(room), Bits: uint64(base)}
 	if room == 0 {
 		result.TypeIndex = callbacks.Room
 	}
@@ -150,6 +155,10 @@ func TestFlat(t *testing.T) {
 	checkFlat(t, tvmffi.Tuple2[string, string]{A: strings.Repeat("long", 100)}, `("`+strings.Repeat("long", 100)+`" "")`)
 	checkFlat(t, tvmffi.Tuple2[int64, tvmffi.Tuple2[bool, string]]{A: 1}, `(1 (false ""))`)
 	checkFlat(t, []any{1, 2.5, "text", true, nil, []int64{1}, map[string]int64{}}, `[1 2.50 "text" true None ffi.Array ffi.Map]`)
+	mixed := map[string]any{"k": []any{1, []string{"x"}, map[string]any{}}}
+	if got, _, _ := flatCallBy(mixed, callbacks.FlatAnyRoom, 1<<12); got != `{"k":[1 ["x"] {}]}` {
+		t.Error(got, "is all of a value of any type in flat form")
+	}
 	note := "a note of some length"
 	tree := branch{Name: "root", Size: tvmffi.Tuple2[int64, float32]{A: 1, B: 2}, Note: &note, Next: []branch{{Name: "leaf", Any: "x"}}}
 	checkFlat(t, &tree, `{"name":"root" "size":(1 2.00) "note":"a note of some length" "next":[{"name":"leaf" "size":(0 0.00) "note":None "any":"x"}]}`)

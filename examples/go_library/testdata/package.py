@@ -1,6 +1,7 @@
 """Uses the package golib, which tvmffi-bind export --python made, as Python users do. Usage: package.py TEST FOLDER"""
 
 import copy
+import functools
 import gc
 import importlib
 import inspect
@@ -35,6 +36,15 @@ def functions(g):
     assert g.add(40, 2) == g.add(a=40, b=2) == g.add(40, b=2) == 42
     assert g.greet(name="x") == "hello, x"
     assert g.join(1, "x", 2.5, True) == "1 x 2.5 true" and g.join() == ""
+    mixed = {"k": [1, {"long enough": ["x"]}, None, ()], "b": b"yz"}
+    want = {**mixed, "k": [*mixed["k"][:3], []]}
+    got = g.echo(mixed)
+    assert got == want and type(got) is dict and type(got["k"]) is list and type(got["k"][1]) is dict, got
+    deep = g.echo({"deep": functools.reduce(lambda x, _: [x], range(900), "a long text")})["deep"]  # not by C
+    for _ in range(900):
+        assert type(deep) is list
+        (deep,) = deep
+    assert deep == "a long text" and type(deep) is type(g.echo("a long text")) is str
     assert g.reversed(b"abc", None) == b"cba" and g.reversed(bytearray(b"abc"), times=2) == b"abc"
     assert g.fail.__module__ == "golib" and g.fail.__qualname__ == g.fail.__name__ == "fail"
     assert sorted(g.__all__) == g.__all__ and all(hasattr(g, name) for name in g.__all__)

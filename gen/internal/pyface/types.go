@@ -91,7 +91,7 @@ const (
 
 // Kinds is the table of the kinds. Containers of tvm_ffi cross by reference: their elements are not converted.
 var Kinds = face.Table[kind]{
-	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", c: "v", depth: anyDepth},
+	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", to: "to_any", c: "v", depth: anyDepth},
 	face.KindBool: {given: "$bool", c: "v"}, face.KindInt: {given: "$int", c: "v"}, face.KindFloat: {given: "$float", c: "v"},
 	face.KindBigInt: {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},
 	face.KindBytes:    {given: "$bytes | $bytearray", returned: "$bytes", c: "v"},

@@ -114,9 +114,9 @@ typedef struct { // an Array, with its elements behind it
   void (*end)(void*);
 } array;
 typedef struct { text kind, message, trace; void *cause, *value; } flat_error;
-// A result of the type ROOM tells the library that the error may be the result, and FLAT_ROOM also
-// values in flat form; see internal/callbacks.
-enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
+// A result of the type ROOM tells the library that the error may be the result, and FLAT_ANY_ROOM also
+// values in flat form, with all that is in them; see internal/callbacks.
+enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, FLAT_ANY_ROOM, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
 
 #define TVM(X)                                                      \
   X(int, TVMFFIObjectIncRef, (void*))                               \
@@ -808,7 +808,7 @@ static ssize arrange(function* f, object* const* args, ssize n, object* names, o
 static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
-  any a[ARGUMENTS], room[128], r = {.type = f->flat ? FLAT_ROOM : ROOM, .size = sizeof room, .raw = (char*)room};
+  any a[ARGUMENTS], room[128], r = {.type = f->flat ? FLAT_ANY_ROOM : ROOM, .size = sizeof room, .raw = (char*)room};
   object* ordered[ARGUMENTS];
   if (python_of(self) == NULL) return NULL;
   if (*f->kinds == '+') r = (any){.type = NONE};
@@ -829,7 +829,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (stopped) return NULL;
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
-  if (r.type == ROOM || r.type == FLAT_ROOM) r = (any){.type = NONE};
+  if (r.type == ROOM || r.type == FLAT_ANY_ROOM) r = (any){.type = NONE};
   if (r.type == FLAT) return flat_result(f, &r, room);
   if (init) return construct(f, given[0], r);
   object* o = result(f, &r);

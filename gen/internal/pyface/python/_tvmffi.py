@@ -382,6 +382,31 @@ def to_dict(key, value):
     return _flat(to, key, value)
 
 
+_plain_items = to_dict(lambda k: str(k) if isinstance(k, core.String) else k, None)
+
+
+def to_any():
+    return _flat(_plain)
+
+
+def _plain(value):
+    """Makes lists, dicts and texts of a result of any type, however deep it is. What is shared stays shared."""
+    result, done = [value], {}
+    todo = [result]
+    while todo:
+        parts = todo.pop()
+        for k, v in parts.items() if type(parts) is dict else enumerate(parts):
+            if isinstance(v, (tvm_ffi.Array, tvm_ffi.Map)):
+                handle = v.__chandle__()
+                if handle not in done:
+                    done[handle] = _plain_items(v) if isinstance(v, tvm_ffi.Map) else [_item(v, i) for i in range(_size(v))]
+                    todo.append(done[handle])
+                parts[k] = done[handle]
+            elif isinstance(v, core.String):
+                parts[k] = str(v)
+    return result[0]
+
+
 def to_record(converts, flat):
     """Returns a function that makes a dict of a map. converts returns the conversions by name, which are all flat or not."""
     by_name = None
