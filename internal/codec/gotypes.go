@@ -298,8 +298,8 @@ func compareValues(a, b reflect.Value) int {
 		a, b = a.Elem(), b.Elem()
 	}
 	switch {
-	case !a.IsValid() || !b.IsValid() || a.Kind() != b.Kind():
-		return 0
+	case a.Kind() != b.Kind(): // keys of any type
+		return cmp.Compare(a.Kind(), b.Kind())
 	case a.Kind() == reflect.String:
 		return strings.Compare(a.String(), b.String())
 	case a.CanInt():

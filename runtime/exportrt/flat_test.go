@@ -149,6 +149,7 @@ func TestFlat(t *testing.T) {
 	checkFlat(t, []bool{true, false}, `[true false]`)
 	checkFlat(t, map[string]int64{"b": 2, "a": 1, "long enough": 3}, `{"a":1 "b":2 "long enough":3}`)
 	checkFlat(t, map[string]any{"k": []int64{1}, "n": nil, "s": "a long text"}, `{"k":ffi.Array "n":None "s":"a long text"}`)
+	checkFlat(t, map[any]string{"b": "x", 2: "x", "a": "x", true: "x", nil: "x", 1: "x"}, `{None:"x" true:"x" 1:"x" 2:"x" "a":"x" "b":"x"}`)
 	checkFlat(t, map[int8][]string{2: {"x"}, 1: nil}, `{1:[] 2:["x"]}`)
 	checkFlat(t, tvmffi.Tuple2[int64, []byte]{A: 1, B: []byte{2}}, `(1 b"\x02")`)
 	checkFlat(t, tvmffi.Tuple4[string, bool, float64, int64]{A: "a\x00 text", B: true, C: -2.5, D: -7}, `("a\x00 text" true -2.50 -7)`)

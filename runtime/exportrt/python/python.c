@@ -832,9 +832,10 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (r.type == ROOM || r.type == FLAT_ANY_ROOM) r = (any){.type = NONE};
   if (r.type == FLAT) return flat_result(f, &r, room);
   if (init) return construct(f, given[0], r);
+  int whole = !f->flat || r.type == ARRAY || r.type == MAP; // an object of the library in a value of any type
   object* o = result(f, &r);
   drop(&r);
-  if (o == NULL || f->flat || f->convert == NULL) return o;
+  if (o == NULL || !whole || f->convert == NULL) return o;
   object* made = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
   py.Py_DecRef(o);
   return made;
