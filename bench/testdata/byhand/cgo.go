@@ -38,8 +38,6 @@ import (
 	"errors"
 	"os"
 	"runtime"
-	"strings"
-	"sync"
 	"unsafe"
 )
 
@@ -134,8 +132,9 @@ func main() {
 		}
 	})
 	calls()
-	objects()
-	callbacks()
+	tensors()
+	objects(getter())
+	callbacks(oneMore())
 	containers()
 	expert()
 	serve()
@@ -147,26 +146,14 @@ func wrap(s []float32) unsafe.Pointer {
 	return o
 }
 
-func calls() {
-	add := global("perf.add_one")
-	item("int", func(n int) {
-		for i := range n {
-			intSink += number(must(call(add, integer(int64(i)))))
-		}
-	})
-	leaf := must(call(global("perf.make_leaf"), integer(1)))
-	nopObjects, nopTensors := global("perf.nop3_objects"), global("perf.nop3_tensors")
-	item("objects3", func(n int) {
-		for range n {
-			must(call(nopObjects, leaf, leaf, leaf))
-		}
-	})
+func tensors() {
+	nop := global("perf.nop3_tensors")
 	data := make([]float32, 48)
 	pinned.Pin(&data[0])
 	t1, t2, t3 := wrap(data[:16]), wrap(data[16:32]), wrap(data[32:])
 	item("tensors3", func(n int) {
 		for range n {
-			must(call(nopTensors, object(C.kTVMFFITensor, t1), object(C.kTVMFFITensor, t2), object(C.kTVMFFITensor, t3)))
+			must(call(nop, object(C.kTVMFFITensor, t1), object(C.kTVMFFITensor, t2), object(C.kTVMFFITensor, t3)))
 		}
 	})
 	host := make([]float32, 1024)
@@ -178,88 +165,25 @@ func calls() {
 			p.Unpin()
 		}
 	})
-	echo := global("perf.echo")
-	for name, s := range map[string]string{"string32": strings.Repeat("x", 32), "string5": "hello"} {
-		item(name, func(n int) {
-			for range n {
-				a := newString(s)
-				r := must(call(echo, a))
-				stringSink = stringOf(r)
-				release(r)
-				release(a)
-			}
-		})
-	}
-	fail := global("perf.fail")
-	message := strings.Repeat("x", 32)
-	item("error", func(n int) {
-		for range n {
-			m := newString(message)
-			if _, err := call(fail, m); err == nil {
-				panic("no error")
-			}
-			release(m)
-		}
-	})
-	item("threads2", func(n int) {
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() {
-				for i := range n / 2 {
-					must(call(add, integer(int64(i))))
-				}
-			})
-		}
-		both.Wait()
-	})
 }
 
-func objects() {
-	newLeaf := global("perf.make_leaf")
+// getter returns the reader of the fields of a perf.Node.
+func getter() func(i int) value {
 	node := must(call(global("perf.make_node"), integer(7)))
 	var index C.int32_t
 	key := byteArray("perf.Node")
 	C.TVMFFITypeKeyToIndex(&key, &index)
 	fields := unsafe.Slice(C.TVMFFIGetTypeInfo(index).fields, 4) // value, weight, name, leaf
-	get := func(i int) value {
+	return func(i int) value {
 		var r value
 		C.get(unsafe.Pointer(fields[i].getter), unsafe.Add(handle(node), int(fields[i].offset)), &r)
 		return r
 	}
-	item("field_int", func(n int) {
-		for range n {
-			intSink += number(get(0))
-		}
-	})
-	item("field_float", func(n int) {
-		for range n {
-			intSink += number(get(1))
-		}
-	})
-	item("field_string", func(n int) {
-		for range n {
-			r := get(2)
-			stringSink = stringOf(r)
-			release(r)
-		}
-	})
-	item("field_object", func(n int) {
-		for range n {
-			release(get(3))
-		}
-	})
-	item("create", func(n int) {
-		for i := range n {
-			release(must(call(newLeaf, integer(int64(i)))))
-		}
-	})
 }
 
-func callbacks() {
+// oneMore is a function that adds one to an int.
+func oneMore() value {
 	var f unsafe.Pointer
 	C.newCallback(&f)
-	fn := object(C.kTVMFFIFunction, f)
-	repeat, onThread := global("perf.repeat"), global("perf.repeat_on_thread")
-	item("callback", func(n int) { must(call(repeat, fn, integer(int64(n)))) })
-	item("callback_thread", func(n int) { must(call(onThread, fn, integer(int64(n)))) })
+	return object(C.kTVMFFIFunction, f)
 }

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"os"
 	"runtime"
-	"strings"
-	"sync"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -120,35 +118,23 @@ func main() {
 			cgocall(empty, nil)
 		}
 	})
-	calls(lib)
-	objects(lib)
-	callbacks(lib)
+	calls()
+	tensors(lib)
+	objects(getter(lib))
+	callbacks(oneMore(lib))
 	containers()
 	registered(lib)
 	serve()
 }
 
-func calls(lib uintptr) {
-	add := global("perf.add_one")
-	item("int", func(n int) {
-		for i := range n {
-			intSink += int64(must(call(add, integer(int64(i)))).V)
-		}
-	})
-	leaf := must(call(global("perf.make_leaf"), integer(1)))
-	nopObjects, nopTensors := global("perf.nop3_objects"), global("perf.nop3_tensors")
-	item("objects3", func(n int) {
-		for range n {
-			must(call(nopObjects, leaf, leaf, leaf))
-		}
-	})
-	fromDLPack := symbol(lib, "TVMFFITensorFromDLPackVersioned")
-	wrap := wrapper(fromDLPack)
+func tensors(lib uintptr) {
+	nop := global("perf.nop3_tensors")
+	wrap := wrapper(symbol(lib, "TVMFFITensorFromDLPackVersioned"))
 	data := make([]float32, 48)
 	t1, t2, t3 := wrap(data[:16]), wrap(data[16:32]), wrap(data[32:])
 	item("tensors3", func(n int) {
 		for range n {
-			must(call(nopTensors, object(70, t1), object(70, t2), object(70, t3)))
+			must(call(nop, object(70, t1), object(70, t2), object(70, t3)))
 		}
 	})
 	host := make([]float32, 1024)
@@ -156,40 +142,6 @@ func calls(lib uintptr) {
 		for range n {
 			decRef(wrap(host))
 		}
-	})
-	echo := global("perf.echo")
-	for name, s := range map[string]string{"string32": strings.Repeat("x", 32), "string5": "hello"} {
-		item(name, func(n int) {
-			for range n {
-				a := newString(s)
-				r := must(call(echo, a))
-				stringSink = stringOf(r)
-				release(r)
-				release(a)
-			}
-		})
-	}
-	fail := global("perf.fail")
-	message := strings.Repeat("x", 32)
-	item("error", func(n int) {
-		for range n {
-			m := newString(message)
-			if _, err := call(fail, m); err == nil {
-				panic("no error")
-			}
-			release(m)
-		}
-	})
-	item("threads2", func(n int) {
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() {
-				for i := range n / 2 {
-					must(call(add, integer(int64(i))))
-				}
-			})
-		}
-		both.Wait()
 	})
 }
 
@@ -229,8 +181,8 @@ func wrapper(fromDLPack uintptr) func([]float32) uintptr {
 	}
 }
 
-func objects(lib uintptr) {
-	make := global("perf.make_leaf")
+// getter returns the reader of the fields of a perf.Node.
+func getter(lib uintptr) func(i int) value {
 	node := must(call(global("perf.make_node"), integer(7)))
 	key := "perf.Node"
 	b := &byteArray{unsafe.Pointer(unsafe.StringData(key)), uintptr(len(key))}
@@ -239,8 +191,8 @@ func objects(lib uintptr) {
 	runtime.KeepAlive(b)
 	info, _, _ := purego.SyscallN(symbol(lib, "TVMFFIGetTypeInfo"), uintptr(*index))
 	fields := *at[uintptr](info, 48)
-	get := func(i uintptr) value { // by the getter of the reflection table
-		f := fields + i*120
+	get := func(i int) value { // by the getter of the reflection table
+		f := fields + uintptr(i)*120
 		r := new(value)
 		purego.SyscallN(*at[uintptr](f, 80), uintptr(node.V)+*at[uintptr](f, 72), uintptr(unsafe.Pointer(r)))
 		return *r
@@ -248,44 +200,16 @@ func objects(lib uintptr) {
 	if get(0).V != 7 {
 		panic("the first field is not the value")
 	}
-	item("field_int", func(n int) {
-		for range n {
-			intSink += int64(get(0).V)
-		}
-	})
-	item("field_float", func(n int) {
-		for range n {
-			intSink += int64(get(1).V)
-		}
-	})
-	item("field_string", func(n int) {
-		for range n {
-			r := get(2)
-			stringSink = stringOf(r)
-			release(r)
-		}
-	})
-	item("field_object", func(n int) {
-		for range n {
-			release(get(3))
-		}
-	})
-	item("create", func(n int) {
-		for i := range n {
-			release(must(call(make, integer(int64(i)))))
-		}
-	})
+	return get
 }
 
-func callbacks(lib uintptr) {
-	oneMore := purego.NewCallback(func(self, args uintptr, n int32, result uintptr) int32 {
+// oneMore is a function that adds one to an int.
+func oneMore(lib uintptr) value {
+	callback := purego.NewCallback(func(self, args uintptr, n int32, result uintptr) int32 {
 		*at[value](result, 0) = integer(int64(at[value](args, 0).V) + 1)
 		return 0
 	})
 	f := new(uintptr)
-	purego.SyscallN(symbol(lib, "TVMFFIFunctionCreate"), 0, oneMore, 0, uintptr(unsafe.Pointer(f)))
-	fn := object(68, *f)
-	repeat, onThread := global("perf.repeat"), global("perf.repeat_on_thread")
-	item("callback", func(n int) { must(call(repeat, fn, integer(int64(n)))) })
-	item("callback_thread", func(n int) { must(call(onThread, fn, integer(int64(n)))) })
+	purego.SyscallN(symbol(lib, "TVMFFIFunctionCreate"), 0, callback, 0, uintptr(unsafe.Pointer(f)))
+	return object(68, *f)
 }
