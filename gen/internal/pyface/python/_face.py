@@ -13,9 +13,11 @@ from ._tvmffi import FILE, LIBRARY, core, lib, tvm_ffi
 
 
 def _failed(parts=None):
-    """Raises the exception for the error that Go returned, or returns the parts of a traceback for a backtrace or like others."""
+    """Raises the exception for the error that Go returned, or returns new tracebacks for a backtrace or like others."""
+    if isinstance(parts, bytes):
+        return _tracebacks(_frames(parts.decode("utf-8", "replace")))
     if parts is not None:
-        return _tracebacks(_frames(parts.decode("utf-8", "replace")) if isinstance(parts, bytes) else [(tb.tb_frame, tb.tb_lasti, tb.tb_lineno) for tb in parts])
+        return _tracebacks([(tb.tb_frame, tb.tb_lasti, tb.tb_lineno) for tb in parts])
     try:
         raise _taken().py_error()
     except:  # noqa: E722
@@ -98,8 +100,9 @@ if _class is not None:
 def function(symbol, params, required, convert=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
-    params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns an array, n for a list or an array, v for another
-    value, and * if the last one takes any number of arguments. convert makes the result of what tvm_ffi returns; if it is flat, C makes it.
+    params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns an array,
+    n for a list or an array, v for another value, and * if the last one takes any number of arguments. convert makes the
+    result of what tvm_ffi returns; if it is flat, C makes it.
     """
     if _class is None:
         return lambda f: f
