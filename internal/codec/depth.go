@@ -208,36 +208,6 @@ func descend(from objects.Reading) (objects.Reading, error) {
 	return from, nil
 }
 
-// DecodePlain reads an Array as a []any, and a Map as a map[string]any or, if not all keys are
-// strings, as a map[any]any, in which a key that is a container stays an object. It returns false
-// for other values.
-func DecodePlain(v abi.Any, from objects.Reading) (any, bool, error) {
-	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeMap {
-		return nil, false, nil
-	}
-	from, err := descend(from)
-	if err != nil {
-		return nil, true, err
-	}
-	if v.TypeIndex == abi.TypeArray {
-		items, err := DecodeFrom[[]any](v, from)
-		return items, true, err
-	}
-	all, err := DecodeFrom[map[any]any](v, from)
-	if err != nil {
-		return nil, true, err
-	}
-	texts := make(map[string]any, len(all))
-	for k, x := range all {
-		text, ok := k.(string)
-		if !ok {
-			return all, true, nil
-		}
-		texts[text] = x
-	}
-	return texts, true, nil
-}
-
 // Recursive reports whether a value of type t may hold another of that type
 // without an interface between them, or a func of type t takes or returns such.
 func Recursive(t reflect.Type) bool {

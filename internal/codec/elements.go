@@ -492,21 +492,9 @@ func SliceOf[T any](o *objects.Object, what string) ([]T, error) {
 func readAll(all []abi.Any, convert bool, p any) int {
 	switch p := p.(type) {
 	case *[]int:
-		for i := range all {
-			x := int64(all[i].Bits)
-			if all[i].TypeIndex != abi.TypeInt || int64(int(x)) != x {
-				return i
-			}
-			(*p)[i] = int(x)
-		}
+		return readInts(*p, all)
 	case *[]int32:
-		for i := range all {
-			x := int64(all[i].Bits)
-			if all[i].TypeIndex != abi.TypeInt || int64(int32(x)) != x {
-				return i
-			}
-			(*p)[i] = int32(x)
-		}
+		return readInts(*p, all)
 	case *[]float32:
 		for i := range all {
 			x := math.Float64frombits(all[i].Bits)
@@ -548,6 +536,19 @@ func readAll(all []abi.Any, convert bool, p any) int {
 		}
 	default:
 		return 0
+	}
+	return len(all)
+}
+
+// readInts copies the ints before the first cell that is of another type or does not fit N to dst, which
+// has room for all, and returns how many these are.
+func readInts[N int | int32](dst []N, all []abi.Any) int {
+	for i := range all {
+		x := int64(all[i].Bits)
+		if all[i].TypeIndex != abi.TypeInt || int64(N(x)) != x {
+			return i
+		}
+		dst[i] = N(x)
 	}
 	return len(all)
 }

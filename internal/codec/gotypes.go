@@ -207,6 +207,36 @@ func decodeMap(kind *MapKind, o *objects.Object, plain, from objects.Reading, to
 	return nil
 }
 
+// DecodePlain reads an Array as a []any, and a Map as a map[string]any or, if not all keys are
+// strings, as a map[any]any, in which a key that is a container stays an object. It returns false
+// for other values.
+func DecodePlain(v abi.Any, from objects.Reading) (any, bool, error) {
+	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeMap {
+		return nil, false, nil
+	}
+	from, err := descend(from)
+	if err != nil {
+		return nil, true, err
+	}
+	if v.TypeIndex == abi.TypeArray {
+		items, err := DecodeFrom[[]any](v, from)
+		return items, true, err
+	}
+	all, err := DecodeFrom[map[any]any](v, from)
+	if err != nil {
+		return nil, true, err
+	}
+	texts := make(map[string]any, len(all))
+	for k, x := range all {
+		text, ok := k.(string)
+		if !ok {
+			return all, true, nil
+		}
+		texts[text] = x
+	}
+	return texts, true, nil
+}
+
 // encodeMap packs a Go map as a Map, sorted by key.
 func encodeMap(m reflect.Value, outer *Nest) (values.AnyView, error) {
 	t := m.Type()

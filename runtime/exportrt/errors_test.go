@@ -160,10 +160,9 @@ func TestErrorFields(t *testing.T) {
 	}
 }
 
-// TestErrorAsResult: a caller that takes an error as the result gets it there, and learns whether
-// it came from another language. All others get the error of the thread.
-func TestErrorAsResult(t *testing.T) {
-	declareErrors(t)
+// foreignError returns an error of C++.
+func foreignError(t *testing.T) error {
+	t.Helper()
 	get, err := tvmffi.Lookup("ffi.ArrayGetItem")
 	if err != nil {
 		t.Fatal(err)
@@ -173,6 +172,14 @@ func TestErrorAsResult(t *testing.T) {
 	if foreign == nil {
 		t.Fatal("no error")
 	}
+	return foreign
+}
+
+// TestErrorAsResult: a caller that takes an error as the result gets it there, and learns whether
+// it came from another language. All others get the error of the thread.
+func TestErrorAsResult(t *testing.T) {
+	declareErrors(t)
+	foreign := foreignError(t)
 	for _, test := range []struct {
 		err  error
 		ofGo uint32
@@ -215,12 +222,7 @@ func TestErrorAsResult(t *testing.T) {
 // TestOtherCause: other languages get the first error of theirs that caused an error of Go.
 func TestOtherCause(t *testing.T) {
 	declareErrors(t)
-	get, err := tvmffi.Lookup("ffi.ArrayGetItem")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer get.Release()
-	_, foreign := get.Call([]int64{}, 1)
+	foreign := foreignError(t)
 	for _, c := range []struct{ err, want error }{
 		{errors.New("plain"), nil}, {&goneError{What: "x"}, nil}, {foreign, nil}, {fmt.Errorf("in: %w", foreign), foreign},
 		{errors.Join(errors.New("plain"), foreign), foreign}, {tvmffi.WrapError("ValueError", "outer", fmt.Errorf("in: %w", foreign)), foreign},
