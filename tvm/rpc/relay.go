@@ -133,11 +133,12 @@ func (r *relay) pass(to, from net.Conn, in bool) error {
 			if !in {
 				_ = to.SetWriteDeadline(time.Now().Add(r.limits.part))
 			}
-			if _, err := to.Write(part); err != nil {
+			count.Add(int64(len(part))) // before the other side can ask
+			if n, err := to.Write(part); err != nil {
+				count.Add(int64(n - len(part)))
 				return fmt.Errorf("a message of %d bytes could not be passed on: %w", size, err)
 			}
 			_, _ = b.Discard(len(part)) // it was peeked
-			count.Add(int64(len(part)))
 			r.within(in)
 		}
 	}
