@@ -625,7 +625,7 @@ def arguments(g):
         (failure(g.within, 1, {"low": 1.0}), "within(l=...): "),
         (failure(g.word_count, 3), "word_count(texts=...): "),
         (failure(g.word_count, {"a"}), "got an object that only Python knows: pass a list or a tuple, such as list(x)"),
-        (failure(g.word_count, tensor), "got Tensor: pass its values, such as x.tolist() in Python"),
+        (failure(g.word_count, tensor), "word_count(texts[0]=...): expected a string, got float"),
         (failure(g.spread, [[1]], numpy.array([200])), "spread(shift[0]=...): "),
         (failure(g.spread, tensor, ()), "spread(rows[0]=...): "),
         (failure(g.around, "x", 1), "around(p=...): expected a golib.Point"),
@@ -666,6 +666,8 @@ def containers(g):
             assert type(e) is ValueError and str(e).endswith(name + deepest), (name, e)
         e = failure(g.pairs, 1, lambda i: value)
         assert type(e) is ValueError and str(e).startswith("the result of the callback: the value contains itself"), e
+    for x in failure(g.gather, [[1.0], late], lambda i: []), failure(g.extend, 0, lambda i: [[1.0], late]):
+        assert type(x) is ValueError and "the value contains itself" in str(x), x
     e = failure(g.first, 1, [late])
     assert str(e) == "first(args" + deepest, e
     p = g.Point(1, 2)

@@ -176,8 +176,7 @@ func (c *classWriter) init(params []parameter) {
 		c.pyf("%s", docstring("        ", c.text(f.Doc, f.GoName, c.name)))
 	}
 	for _, p := range params {
-		c.bounded("        ", c.name, false, p)
-		c.listed("        ", p)
+		c.argument("        ", c.name, p)
 		if c.Constructor != nil && guarded(p.Type) {
 			c.pyf("        %s = %s\n", p.name, guard(p))
 		}

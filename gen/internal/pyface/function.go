@@ -2,6 +2,7 @@ package pyface
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -63,7 +64,7 @@ func forC(object string, params []parameter, fields bool) string {
 			return ""
 		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields, letter == "n" && arrayDepth(p.Type) == 0:
 			letter = "v"
-		case callbackDepth(p.Type) > 0:
+		case returnedDepth(p.Type) > 0:
 			letter = "F"
 		}
 		letters += letter
@@ -89,35 +90,64 @@ func arrayDepth(t *face.Type) int {
 	return 0
 }
 
-// callbackDepth is the arrayDepth of the result of a callback.
-func callbackDepth(t *face.Type) int {
+// containers returns how many lists, tuples and dicts are around each other in a value of type t at most. Those in records that
+// contain themselves count as 16.
+func containers(t *face.Type, outer ...*face.Record) int {
+	k := Kinds.Row(t.Kind)
+	if !k.container && t.Kind != face.KindOptional {
+		return 0
+	}
+	inner := t.Elems
+	if t.Record != nil {
+		if slices.Contains(outer, t.Record) {
+			return 16
+		}
+		outer = append(outer, t.Record)
+		for _, f := range t.Record.Fields {
+			inner = append(inner, f.Type)
+		}
+	}
+	depth := 0
+	for _, e := range inner {
+		depth = max(depth, containers(e, outer...))
+	}
+	if k.container {
+		depth++
+	}
+	return depth
+}
+
+// returnedDepth returns the number of containers in the result of a callback of type t.
+func returnedDepth(t *face.Type) int {
 	if t = t.Bare(); t.Kind == face.KindCallable {
-		return arrayDepth(t.Elems[0])
+		return containers(t.Elems[0])
 	}
 	return 0
 }
 
-// guard returns the expression for an argument that may be a function of Python.
-func guard(p parameter) string {
-	depth := ""
-	if n := callbackDepth(p.Type); n > 0 {
-		depth = fmt.Sprintf(", %d", n)
+// number writes an argument behind others if it is not 0.
+func number(n int) string {
+	if n == 0 {
+		return ""
 	}
-	return fmt.Sprintf("%s_errors.guard(%s%s)", private, p.name, depth)
+	return fmt.Sprintf(", %d", n)
 }
 
-// listed writes the conversion of an argument that may be an array of numbers.
-func (w *writer) listed(indent string, p parameter) {
-	depth := arrayDepth(p.Type)
-	switch {
-	case p.Type.Lent:
-		w.pyf("%[1]s%[2]s = %[3]s.lent(%[2]s)\n", indent, p.name, private)
-	case depth == 0:
-	case p.Variadic:
-		w.pyf("%[1]s%[2]s = [%[3]s.numbers(x, %[4]d) for x in %[2]s]\n", indent, p.name, private, depth)
-	default:
-		w.pyf("%[1]s%[2]s = %[3]s.numbers(%[2]s, %[4]d)\n", indent, p.name, private, depth)
+// argument writes what happens to an argument that is not plain, and returns the expression that is passed on.
+func (w *writer) argument(indent, label string, p parameter) {
+	x, depth := p.name, containers(p.Type)
+	if p.Type.Lent {
+		x = private + ".lent(" + x + ")"
 	}
+	if p.Variadic {
+		depth++
+	}
+	w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.given(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, quote(label+"("+p.name+"=...)"), x, number(depth))
+}
+
+// guard returns the expression for an argument that may be a function of Python.
+func guard(p parameter) string {
+	return fmt.Sprintf("%s_errors.guard(%s%s)", private, p.name, number(returnedDepth(p.Type)))
 }
 
 // guarded reports whether an argument of type t is a function that may raise exceptions of Python.
@@ -177,8 +207,7 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	}
 	for _, p := range params {
 		arg := p.name
-		w.bounded(indent, label, w.argsInC(f, d.method, d.convert) != "", p)
-		w.listed(indent, p)
+		w.argument(indent, label, p)
 		switch {
 		case p.Variadic:
 			arg = "*" + arg
@@ -217,35 +246,4 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 		reraise = quote(label) + strings.Join(tensors, "")
 	}
 	w.pyf("%[1]stry:\n%[1]s    %[2]s\n%[1]sexcept:  # noqa: E722\n%[1]s    %[3]s_errors.reraise(%[4]s)\n", indent, call, private, reraise)
-}
-
-// bounded writes the check of an argument, which may be a container whatever its type is. A
-// container of numbers or texts is checked by its first elements alone where each call needs the
-// check, because to read all of them would take more time than the call.
-func (w *writer) bounded(indent, label string, inC bool, p parameter) {
-	any, container := nests(p.Type)
-	what := quote(label + "(" + p.name + "=...)")
-	switch {
-	case container && !any && !inC:
-		w.pyf("%s%s.bounded(%s, %s, True)\n", indent, private, what, p.name)
-	case p.Variadic:
-		w.pyf("%s%s.bounded(%s, %s)\n", indent, private, what, p.name)
-	default:
-		w.pyf("%[1]sif isinstance(%[2]s, %[3]s.CONTAINERS): %[3]s.bounded(%[4]s, %[2]s)\n", indent, p.name, private, what)
-	}
-}
-
-// nests reports whether a value of type t may be nested to any depth, and whether it is a
-// container of Python.
-func nests(t *face.Type) (deep, is bool) {
-	d := Kinds.Row(t.Kind).depth
-	if d == noDepth {
-		return false, false
-	}
-	deep, is = d == anyDepth, d == container
-	for _, e := range t.Elems {
-		a, b := nests(e)
-		deep, is = deep || a, is || b
-	}
-	return deep, is
 }

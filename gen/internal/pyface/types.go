@@ -75,23 +75,13 @@ type kind struct {
 	class bool
 	// c is the letter for _face of an argument that C converts. It is empty if code of Python does.
 	c string
-	// depth says what may be inside an argument.
-	depth depth
+	// container is set if an argument is a list, a tuple or a dict.
+	container bool
 }
-
-// depth says how deep a value may be.
-type depth int
-
-const (
-	byElems   depth = iota // as deep as its elements
-	container              // one level more than its elements
-	anyDepth
-	noDepth
-)
 
 // Kinds is the table of the kinds. Containers of tvm_ffi cross by reference: their elements are not converted.
 var Kinds = face.Table[kind]{
-	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", to: "to_any", c: "v", depth: anyDepth},
+	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", to: "to_any", c: "v"},
 	face.KindBool: {given: "$bool", c: "v"}, face.KindInt: {given: "$int", c: "v"}, face.KindFloat: {given: "$float", c: "v"},
 	face.KindBigInt: {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},
 	face.KindBytes:    {given: "$bytes | $bytearray", returned: "$bytes", c: "v"},
@@ -99,22 +89,22 @@ var Kinds = face.Table[kind]{
 	face.KindDevice:   {given: "$tvm_ffi.Device | $str", returned: "$tvm_ffi.Device"},
 	face.KindPointer:  {given: "$ctypes.c_void_p | None"},
 	face.KindOptional: {given: "$optional", to: "to_optional"},
-	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v", depth: container},
-	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "n", depth: container},
-	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", c: "v", depth: container},
-	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", c: "v", depth: anyDepth},
-	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", c: "v", depth: container},
-	face.KindList:     {given: "$tvm_ffi.List[$raw0]", depth: container},
-	face.KindMap:      {given: "$Mapping[$given0, $given1]", returned: "$tvm_ffi.Map[$raw0, $raw1]", c: "v", depth: container},
-	face.KindDict:     {given: "$tvm_ffi.Dict[$raw0, $raw1]", depth: container},
-	face.KindShape:    {given: "$tvm_ffi.Shape", c: "v", depth: container},
+	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v", container: true},
+	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "n", container: true},
+	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", c: "v", container: true},
+	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", c: "v", container: true},
+	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", c: "v", container: true},
+	face.KindList:     {given: "$tvm_ffi.List[$raw0]"},
+	face.KindMap:      {given: "$Mapping[$given0, $given1]", returned: "$tvm_ffi.Map[$raw0, $raw1]", c: "v", container: true},
+	face.KindDict:     {given: "$tvm_ffi.Dict[$raw0, $raw1]"},
+	face.KindShape:    {given: "$tvm_ffi.Shape", c: "v"},
 	face.KindTensor:   {given: "$tensor", returned: "$tvm_ffi.Tensor"}, face.KindModule: {given: "$tvm_ffi.Module"},
 	face.KindObject: {given: "$tvm_ffi.Object"}, face.KindClass: {given: "$class", c: "o"},
 	face.KindEnum:       {given: "$enum", returned: "$class", raw: "$base", to: "to_enum", class: true, c: "v"},
 	face.KindErrorValue: {given: "$Exception | $Error | None", returned: "$Error | None"},
-	face.KindCallable:   {given: "$callable", c: "f", depth: noDepth}, face.KindFunction: {given: "$Callable[..., $Any]", c: "f"},
+	face.KindCallable:   {given: "$callable", c: "f"}, face.KindFunction: {given: "$Callable[..., $Any]", c: "f"},
 	face.KindIterator: {
-		given: "$Callable[[], $Any]", returned: "$Generator[$elems, None, None]", raw: "$Callable[[], $Any]", to: "to_iterator", class: true, depth: noDepth,
+		given: "$Callable[[], $Any]", returned: "$Generator[$elems, None, None]", raw: "$Callable[[], $Any]", to: "to_iterator", class: true,
 	},
 }
 

@@ -7,7 +7,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import CONTAINERS, Function, bounded, core, lib, numbers, tvm_ffi
+from ._tvmffi import Function, core, given, lib, tvm_ffi
 
 
 def _optional(name):
@@ -109,17 +109,12 @@ class Guard:
 
     def __init__(self, function, depth=0):
         self.function = function
-        self.depth = depth  # of the slices of numbers that arrays may stand for
+        self.depth = depth  # of the containers in the type of its result
         self.raised = None
 
     def __call__(self, *args):
         try:
-            result = self.function(*args)
-            if isinstance(result, CONTAINERS):
-                bounded("the result of the callback", result)
-            if self.depth > 0:
-                result = numbers(result, self.depth)
-            return made(result)
+            return made(given("the result of the callback", self.function(*args), self.depth))
         except Exception as e:
             _keep(self, e)
             raise

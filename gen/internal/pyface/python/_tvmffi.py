@@ -277,31 +277,35 @@ def not_copied(self, *_):
     raise TypeError(f"{type(self).__name__} cannot be copied or pickled: only Go sees its fields")
 
 
-# Arguments that are containers. tvm_ffi goes into them on the C stack, once for each reference.
+# Arguments. tvm_ffi goes into containers on the C stack, once for each reference.
 
 CONTAINERS = (list, tuple, dict)
+PLAIN = frozenset((int, float, bool, str, bytes, type(None)))
 _DEEPEST, _VISITS = 1000, 1 << 27
 
 
-def bounded(what, x, typed=False):
-    """Raises a ValueError for a container that cannot be passed to Go, such as one that contains itself.
+def given(what, x, depth=0):
+    """Returns an argument as tvm_ffi takes it: in its type, depth containers are around each other.
 
-    A container of a known type is looked at only if its first elements are deeper than any type.
+    It raises a ValueError for a container that cannot be passed to Go, such as one that contains itself.
     """
-    if typed:
-        first = x
-        for _ in range(64):
-            if not isinstance(first, CONTAINERS) or not first:
-                return
-            first = next(iter(first.values() if isinstance(first, dict) else first))
-    level = {id(x): (x, 1)} if isinstance(x, CONTAINERS) else {}
+    if isinstance(x, CONTAINERS):
+        _bounded(what, x)
+    return _listed(x, depth)
+
+
+def _bounded(what, x):
+    level = {id(x): (x, 1)}
     depth = visits = 0
     while level:
         depth += 1
         below = {}
         for container, times in level.values():
             visits += times * (len(container) + 1)
-            for element in (*container, *container.values()) if isinstance(container, dict) else container:
+            elements = (*container, *container.values()) if isinstance(container, dict) else container
+            if PLAIN.issuperset(map(type, elements)):
+                continue
+            for element in elements:
                 if isinstance(element, CONTAINERS):
                     below[id(element)] = (element, below.get(id(element), (None, 0))[1] + times)
         if depth > _DEEPEST:
@@ -311,12 +315,18 @@ def bounded(what, x, typed=False):
         level = below
 
 
-def numbers(x, depth):
-    """Returns the numbers of an array as a list, as C does in most calls, or x. With a depth over 1, x may be a list of arrays."""
-    if isinstance(x, (list, tuple)):
-        return x if depth == 1 else [numbers(row, depth - 1) for row in x]
-    if x is None or isinstance(x, (str, bytes, dict, Object)):
+def _listed(x, depth):
+    """Returns x with lists of numbers in place of arrays, as C does in most calls."""
+    if depth < 1 or isinstance(x, (str, bytes, dict, Object)):
         return x
+    if not isinstance(x, (list, tuple)):
+        return _numbers_of(x)
+    if depth == 1 or PLAIN.issuperset(map(type, x)):
+        return x
+    return [_listed(element, depth - 1) for element in x]
+
+
+def _numbers_of(x):
     try:
         return memoryview(x.__array__() if hasattr(x, "__array__") else x).tolist()
     except Exception:  # of other packages
@@ -324,12 +334,10 @@ def numbers(x, depth):
 
 
 def lent(x):
-    """Returns x, or a copy that can be lent: a list, or an array that Go may write to."""
-    if isinstance(x, (list, tuple, str, bytes, Object)):
-        return x
+    """Returns x, or a copy that Go may write to."""
     try:
         if not hasattr(x, "__dlpack__"):
-            return numbers(x, 1) if not hasattr(x, "__array__") else lent(x.__array__())
+            return lent(x.__array__()) if hasattr(x, "__array__") else _listed(x, 1)
         return x.copy() if memoryview(x).readonly else x
     except Exception:  # of other packages, such as tensors that have no buffer
         return x
