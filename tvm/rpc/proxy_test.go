@@ -24,8 +24,8 @@ import (
 type proxy struct {
 	listener   net.Listener
 	server     string
-	stopClient atomic.Bool  // do not read from the client any more
-	stopServer atomic.Bool  // do not read from the server any more
+	stopClient atomic.Int64 // do not read from the client any more after that many bytes, unless it is 0
+	stopServer atomic.Int64 // and from the server
 	sent       atomic.Int64 // bytes of the client
 	received   atomic.Int64 // bytes for the client
 	ended      chan struct{}
@@ -67,16 +67,16 @@ func (p *proxy) serve(client net.Conn) {
 	p.copy(client, server, &p.stopServer, &p.received)
 }
 
-// copy copies until stop is set. It reads once more then, and waits for the end of the test.
-func (p *proxy) copy(to io.Writer, from io.Reader, stop *atomic.Bool, count *atomic.Int64) {
+// copy copies until stop bytes have come. Then it waits for the end of the test.
+func (p *proxy) copy(to io.Writer, from io.Reader, stop, count *atomic.Int64) {
 	b := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(b)
-		count.Add(int64(n))
+		all := count.Add(int64(n))
 		if err != nil {
 			return
 		}
-		if stop.Load() { // before Write: its reader may be the one that sets stop, and goes on
+		if at := stop.Load(); at > 0 && all > at { // before Write: its reader may be the one that sets stop, and goes on
 			<-p.ended
 			return
 		}
@@ -93,7 +93,7 @@ func TestClientStopsReading(t *testing.T) {
 	s := dial(t, p.addr(), rpc.DialOptions{})
 	m := module(t, s)
 	repeat := function(t, m, "repeat")
-	p.stopServer.Store(true)
+	p.stopServer.Store(1)
 	start := time.Now()
 	errs := make(chan error, 1)
 	go func() { _, err := repeat.Call(limited(t, 60*time.Second), 64<<20); errs <- err }()
@@ -118,7 +118,7 @@ func TestClientStopsReading_stopped(t *testing.T) {
 	p := newProxy(t, server.Addr().String())
 	s := dial(t, p.addr(), rpc.DialOptions{})
 	repeat := function(t, module(t, s), "repeat")
-	p.stopServer.Store(true)
+	p.stopServer.Store(1)
 	received := p.received.Load()
 	errs := make(chan error, 1)
 	go func() { _, err := repeat.Call(limited(t, 60*time.Second), 64<<20); errs <- err }()
@@ -176,7 +176,7 @@ func TestServerStopsReading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.stopClient.Store(true)
+	p.stopClient.Store(1)
 	start := time.Now()
 	_, err = upload.Call(limited(t, 60*time.Second), "large", make([]byte, 64<<20))
 	if d := time.Since(start); !isLost(err) || d > nativetest.Patience(15*time.Second) {

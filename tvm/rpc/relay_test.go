@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // played starts a relay whose other sides are the results: a peer, which has sent the bytes, and what C++ has.
@@ -58,10 +60,9 @@ func packet(content []byte) []byte {
 }
 
 // Limits of time: for what must not end a relay, and for what must.
-const (
-	never = time.Minute
-	soon  = 300 * time.Millisecond
-)
+const never = time.Minute
+
+var soon = nativetest.Patience(300 * time.Millisecond)
 
 // TestRelay_passes: messages of all sizes arrive as they were, in turns, and are counted.
 func TestRelay_passes(t *testing.T) {
