@@ -341,7 +341,9 @@ def arrays(g):
     before = sys.getrefcount(big)
     for _ in range(20):
         assert g.spread(big, np.zeros(3, "i1")) == (1, 1)
-    assert sys.getrefcount(big) == before and isinstance(failure(g.spread, np.array([[1, "x"]], object), ()), (TypeError, BufferError))
+    assert sys.getrefcount(big) == before
+    assert g.spread(np.arange(3, dtype=">i8")[None], np.array([1, 2], object)) == g.spread(np.arange(3, dtype="f2")[None], [1, 2])
+    assert g.word_count(np.array(["a b", "c"], object)) == g.word_count(np.array(["a b", "c"])) == {"a": 1, "b": 1, "c": 1}
 
     # So it is where code of Python runs: with a context, in a list, and where a callback returns it.
 
@@ -641,6 +643,14 @@ def arguments(g):
         cases.append((failure(g.Point, None), "'x'"))
         cases.append((failure(g.add, 2**70, 1), "add(a=...): expected an int from -2**63 to 2**63-1, got one outside this range"))
         cases.append((failure(g.spread, (), numpy.array([2**63], "uint64")), "spread(shift[0]=...): expected an int from -2**63"))
+    # What cannot be numbers says what it is.
+    wrong = [numpy.array([1, "x"], object), numpy.ones(2, ">f8"), numpy.ones(2, complex), numpy.array(["2020"], "M8[D]"), numpy.ones(2, "g")]
+    cases += [(failure(g.spread, [[1]], x), f"spread(shift=...): expected numbers of a type that this machine has, got an array of {x.dtype}: call .astype(...)") for x in wrong[2:]]
+    calls = {"echo(x=...)": g.echo, "sum(t=...)": g.sum, "scale(x=...)": g.scale, "total(numbers[1]=...)": lambda x: g.total(1, 2, x), "add(b=...)": lambda x: g.add(1, x),
+             'first(args[0]["k"][1]=...)': lambda x: g.first({"k": [1, x]}), "Point(x=...)": g.Point, "Point.move(dy=...)": lambda x: g.Point(1).move(1, x),
+             "the result of the callback": lambda x: g.apply(lambda _: x, 1)}  # fmt: skip
+    cases += [(failure(f, x), f"{name}: expected numbers of a type that this machine has, got an array of {x.dtype}: call .astype(...)") for name, f in calls.items() for x in wrong[:2]]
+    cases.append((failure(g.spread, wrong[0][None], ()), "spread(rows[0][1]=...): expected a float, got string"))
     for e, want in cases:
         assert type(e) is TypeError and want in str(e), (e, want)
 
@@ -719,7 +729,7 @@ def tensors(g):
     assert (np.from_dlpack(d) == 2 * x).all() and g.sum(d) == 90
     x.flags.writeable = False
     e = failure(g.sum, x)
-    assert type(e) is BufferError and str(e) == "sum(t=...): the array is read-only, and Go could write to it: pass t.copy()", e
+    assert type(e) is BufferError and str(e) == "sum(t=...): the array is read-only, and Go could write to it: call .copy()", e
     assert g.sum(x.copy()) == 45
 
 

@@ -181,11 +181,7 @@ func (c *classWriter) init(params []parameter) {
 			c.pyf("        %s = %s\n", p.name, guard(p))
 		}
 	}
-	call += strings.Join(args, ", ") + ")"
-	if c.Constructor != nil {
-		call = "try:\n            " + call + "\n        except:  # noqa: E722\n            " + private + "_errors.reraise()"
-	}
-	c.pyf("        %s\n", call)
+	c.try("        ", c.name, call+strings.Join(args, ", ")+")")
 }
 
 // member writes a method or a property.

@@ -1,6 +1,7 @@
 package pyface
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -196,15 +197,11 @@ func (w *writer) def(f *face.Function, d def) {
 
 // body writes the statements of a function.
 func (w *writer) body(f *face.Function, d def, indent string, params []parameter) {
-	var args, tensors []string
+	var args []string
 	if d.method {
 		args = append(args, "self")
 	}
-	fails := f.Fails || f.Context || f.Packed
-	label := d.label
-	if label == "" {
-		label = d.name
-	}
+	label := cmp.Or(d.label, d.name)
 	for _, p := range params {
 		arg := p.name
 		w.argument(indent, label, p)
@@ -212,14 +209,9 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 		case p.Variadic:
 			arg = "*" + arg
 		case guarded(p.Type):
-			fails = true
 			w.pyf("%s%s = %s\n", indent, p.name, guard(p))
-		case p.Type.Bare().Kind == face.KindTensor:
-			fails = true
-			tensors = append(tensors, fmt.Sprintf(", %s=%s", p.name, p.name))
-			if d.async {
-				arg = private + ".owned(" + arg + ")"
-			}
+		case d.async && p.Type.Bare().Kind == face.KindTensor:
+			arg = private + ".owned(" + arg + ")"
 		}
 		args = append(args, arg)
 	}
@@ -237,13 +229,10 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	if len(f.Results) > 0 {
 		call = "return " + call
 	}
-	if !fails {
-		w.pyf("%s%s\n", indent, call)
-		return
-	}
-	reraise := ""
-	if len(tensors) > 0 {
-		reraise = quote(label) + strings.Join(tensors, "")
-	}
-	w.pyf("%[1]stry:\n%[1]s    %[2]s\n%[1]sexcept:  # noqa: E722\n%[1]s    %[3]s_errors.reraise(%[4]s)\n", indent, call, private, reraise)
+	w.try(indent, label, call)
+}
+
+// try writes a call that may fail.
+func (w *writer) try(indent, label, call string) {
+	w.pyf("%[1]stry:\n%[1]s    %[2]s\n%[1]sexcept:  # noqa: E722\n%[1]s    %[3]s_errors.reraise(%[4]s)\n", indent, call, private, quote(label))
 }

@@ -7,7 +7,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import Function, core, given, lib, tvm_ffi
+from ._tvmffi import Function, core, given, lib, refused, tvm_ffi
 
 
 def _optional(name):
@@ -114,7 +114,10 @@ class Guard:
 
     def __call__(self, *args):
         try:
-            return made(given("the result of the callback", self.function(*args), self.depth))
+            result = given("the result of the callback", self.function(*args), self.depth)
+            if hasattr(result, "__dlpack__"):
+                refused("the result of the callback", result)
+            return made(result)
         except Exception as e:
             _keep(self, e)
             raise
@@ -189,14 +192,12 @@ def raised(e):
     return e.__cause__  # such as KeyboardInterrupt and SystemExit, which "except Exception" must not catch
 
 
-def reraise(name="", **tensors):
+def reraise(name=""):
     """Raises the exception that is handled, or the one that it stands for."""
     e = sys.exc_info()[1]
     if isinstance(e, BufferError) and not hasattr(e, "__tvm_ffi_error__"):
-        # An array of NumPy was not taken as an argument.
-        for parameter, x in tensors.items():
-            if getattr(getattr(x, "flags", None), "writeable", True) is False:
-                raise BufferError(f"{name}({parameter}=...): the array is read-only, and Go could write to it: pass {parameter}.copy()") from None
+        for parameter, x in sys._getframe(1).f_locals.items():
+            refused(f"{name}({parameter}=...)", x)
         raise
     x = raised(e)
     same, context = x is e, x.__context__

@@ -291,7 +291,7 @@ def given(what, x, depth=0):
     """
     if isinstance(x, CONTAINERS):
         _bounded(what, x)
-    return _listed(x, depth)
+    return _listed(what, x, depth)
 
 
 def _bounded(what, x):
@@ -315,29 +315,62 @@ def _bounded(what, x):
         level = below
 
 
-def _listed(x, depth):
+def _listed(what, x, depth):
     """Returns x with lists of numbers in place of arrays, as C does in most calls."""
     if depth < 1 or isinstance(x, (str, bytes, dict, Object)):
         return x
     if not isinstance(x, (list, tuple)):
-        return _numbers_of(x)
-    if depth == 1 or PLAIN.issuperset(map(type, x)):
+        x = _elements(what, x)
+    if depth == 1 or not isinstance(x, (list, tuple)) or PLAIN.issuperset(map(type, x)):
         return x
-    return [_listed(element, depth - 1) for element in x]
+    return [_listed((what, i), element, depth - 1) for i, element in enumerate(x)]
 
 
-def _numbers_of(x):
+def _elements(what, x):
     try:
-        return memoryview(x.__array__() if hasattr(x, "__array__") else x).tolist()
+        array = x.__array__() if hasattr(x, "__array__") else memoryview(x)
+        result, dtype = array.tolist(), getattr(array, "dtype", None)
     except Exception:  # of other packages
         return x
+    if dtype is not None and (dtype.kind not in "biufOUT" or dtype.kind == "f" and dtype.itemsize > 8):
+        raise _wrong(what, dtype)
+    if dtype == object and isinstance(result, list):
+        _bounded(_place(what), result)
+    return result
+
+
+def _place(what):
+    """Returns the text of what, which may be a pair of that and an index."""
+    path = ""
+    while isinstance(what, tuple):
+        what, i = what
+        path = f'["{i}"]{path}' if isinstance(i, str) else f"[{i!r}]{path}"
+    return what.replace("=...", path + "=...") if "=..." in what else what + path
+
+
+def _wrong(what, dtype):
+    return TypeError(f"{_place(what)}: expected numbers of a type that this machine has, got an array of {dtype}: call .astype(...)")
+
+
+def refused(what, x):
+    """Raises the error for an array in x that tvm_ffi has not taken."""
+    if isinstance(x, CONTAINERS):
+        for i, element in x.items() if isinstance(x, dict) else enumerate(x):
+            refused((what, i), element)
+    elif hasattr(x, "__dlpack__") and not isinstance(x, Object):
+        if getattr(getattr(x, "flags", None), "writeable", True) is False:
+            raise BufferError(f"{_place(what)}: the array is read-only, and Go could write to it: call .copy()") from None
+        try:
+            x.__dlpack__()
+        except Exception as e:
+            raise _wrong(what, x.dtype) if hasattr(x.dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
 
 
 def lent(x):
     """Returns x, or a copy that Go may write to."""
     try:
         if not hasattr(x, "__dlpack__"):
-            return lent(x.__array__()) if hasattr(x, "__array__") else _listed(x, 1)
+            return lent(x.__array__()) if hasattr(x, "__array__") else _elements("", x)
         return x.copy() if memoryview(x).readonly else x
     except Exception:  # of other packages, such as tensors that have no buffer
         return x
