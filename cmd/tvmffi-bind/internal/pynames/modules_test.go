@@ -125,6 +125,10 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(broken, `
 func TestRead_registered(t *testing.T) {
 	files := map[string]string{
 		"include/rose.h": `class GARDEN_API RoseObj final : public Base<PlantObj> {
+  explicit RoseObj(int64_t petals) : petals_(petals) {}
+  RoseObj(int64_t petals, bool thorny);
+  RoseObj(int64_t, int64_t, int64_t) = delete;
+  ~RoseObj() { RoseObj(petals_, Sharp()); }
   int64_t Pluck(int64_t how_many, bool gently) const { return 0; }
   static Rose Graft(const Rose& color_of, const Rose&);
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("garden.Rose", RoseObj, Base<PlantObj>);
@@ -132,7 +136,7 @@ func TestRead_registered(t *testing.T) {
 		"include/plain.h": "class TulipObj { int64_t Pluck(int64_t no, bool header); };",
 		"src/a.cc": `// of TVM-FFI; refl::GlobalDef().def("garden.comment", Water);
 void Water(const Plant& plant, ffi::Optional<double> litres_);
-class Ferns; struct Ferns : Plant { void Pluck(int64_t a, bool b); TVM_FFI_DECLARE_OBJECT_INFO("garden.Ferns", Ferns, Plant); };
+class Ferns; struct Ferns : Plant { Ferns(double height, Plant near) : height(height) {} void Pluck(int64_t a, bool b); TVM_FFI_DECLARE_OBJECT_INFO("garden.Ferns", Ferns, Plant); };
 TVM_FFI_DECLARE_OBJECT_INFO("garden.One", Twin, Plant)
 TVM_FFI_DECLARE_OBJECT_INFO("garden.Two", Twin, Plant)
 TVM_FFI_STATIC_INIT_BLOCK() {
@@ -144,7 +148,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_static("graft", &RoseObj::Graft);
   refl::ObjectDef<Twin>().def("of", [](Twin* t, int n) {});
   auto reg = refl::ObjectDef<Ferns>();
-  reg.def("pluck", &Ferns::Pluck);
+  reg.def(init<double, Plant>(), "A fern.").def("pluck", &Ferns::Pluck);
   refl::GlobalDef()
       .def("garden.water", garden::Water)
       .def("garden.count", [n](Array<Plant> bed, int64_t at_least) -> int64_t { return n; })
@@ -159,6 +163,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 	}
 	f, r := read(t, tree(t, files), library(t, []string{"garden.Rose", "garden.Ferns", "garden.One", "garden.Two"}, map[string]string{
 		"garden.Rose.pluck": "(garden.Rose, int, bool) -> int", "garden.Rose.smell": "(garden.Rose, float) -> float",
+		"garden.Rose.__ffi_init__": "(int) -> ffi.Object", "garden.Ferns.__ffi_init__": "(float, garden.Plant) -> ffi.Object",
 		"garden.Rose.graft": "(ffi.Object, garden.Rose) -> garden.Rose", "garden.Ferns.pluck": "(garden.Ferns, int, bool) -> None",
 		"garden.One.of": "(garden.One, int) -> None", "garden.Two.of": "(garden.Two, int) -> None",
 		"garden.water": "(garden.Plant, Optional<float>) -> None", "garden.count": "(Array<garden.Plant>, int) -> int",
@@ -166,6 +171,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 		"garden.packed": "(int, int) -> int", "garden.comment": "(garden.Plant, float) -> None",
 	}))
 	want := map[string][]string{
+		"garden.Rose.__ffi_init__": {"petals"}, "garden.Ferns.__ffi_init__": {"height", "near"},
 		"garden.Rose.pluck": {"how_many", "gently"}, "garden.Rose.smell": {"near"}, "garden.Rose.graft": {"color_of", ""},
 		"garden.Ferns.pluck": {"a", "b"}, "garden.water": {"plant", "litres"},
 		"garden.count": {"where", "at_least"}, "garden.RosePluck": {"x", "how_many", "gently"},

@@ -9,12 +9,13 @@ import (
 )
 
 // introduced matches what gives a function of C++ its name in TVM-FFI, up to the function: the export from a module, or
-// the registration of a function or method. GlobalDef and ObjectDef say what the next registrations are for. The names
-// are texts, which withoutComments has removed.
+// the registration of a function, method or constructor. GlobalDef and ObjectDef say what the next registrations are for.
+// The names are texts, which withoutComments has removed.
 var introduced = regexp.MustCompile(`\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)\s*,\s*` +
 	`|\bGlobalDef\s*(\()` +
 	`|\bObjectDef\s*<\s*(?:\w+\s*::\s*)*(\w+)\s*>` +
-	`|\.\s*def(_method|_static|)\s*\((\s*),\s*`)
+	`|\.\s*def(_method|_static|)\s*\((\s*),\s*` +
+	`|\.\s*def\s*\(\s*(?:\w+\s*::\s*)*init\s*(<)`)
 
 // keyed matches the declaration of an object type, whose key is a text.
 var keyed = regexp.MustCompile(`\bTVM_FFI_DECLARE_OBJECT_INFO(?:_FINAL)?\s*\((\s*),\s*(\w+)\s*,`)
@@ -66,6 +67,11 @@ func declared(sources []source) (exported, registered map[string][][]string) {
 				class = ""
 			case m[6] >= 0:
 				class = n.texts[i][m[6]:m[7]]
+			case m[12] >= 0:
+				for _, body := range n.classes[class] {
+					full := keys[class] + "." + constructor
+					registered[full] = append(registered[full], declarations(body, class, true)...)
+				}
 			default:
 				text, how := inQuotes.FindSubmatch(s.data[m[10]:m[11]]), n.texts[i][m[8]:m[9]]
 				if text == nil || class != "" && keys[class] == "" {
@@ -118,15 +124,15 @@ func (n *natives) addClasses(text string) {
 func (n *natives) lists(i int, text string) (lists [][]string, member bool) {
 	if q := qualified.FindStringSubmatch(text); q != nil {
 		for _, body := range n.classes[q[1]] {
-			lists, member = append(lists, declarations(body, q[2])...), true
+			lists, member = append(lists, declarations(body, q[2], false)...), true
 		}
 		if member {
 			return lists, true
 		}
-		lists = declarations(n.texts[i], q[2])
+		lists = declarations(n.texts[i], q[2], false)
 		for j := range n.sources {
 			if len(lists) == 0 && path.Dir(n.sources[j].path) == path.Dir(n.sources[i].path) {
-				lists = declarations(n.texts[j], q[2])
+				lists = declarations(n.texts[j], q[2], false)
 			}
 		}
 		return lists, false
@@ -139,8 +145,9 @@ func (n *natives) lists(i int, text string) (lists [][]string, member bool) {
 	return nil, false
 }
 
-// declarations returns the parameter names of each declaration and definition of a function.
-func declarations(text, name string) [][]string {
+// declarations returns the parameter names of each declaration and definition of a function, or of the constructors in
+// the body of a class.
+func declarations(text, name string, constructors bool) [][]string {
 	var lists [][]string
 	for at := 0; ; {
 		next := strings.Index(text[at:], name)
@@ -151,6 +158,9 @@ func declarations(text, name string) [][]string {
 		at = start + len(name)
 		inside, rest, ok := parenthesis(text[at:])
 		before := strings.TrimRight(text[:start], " \t\r\n")
+		if constructors && (before == "" || strings.ContainsAny(before[len(before)-1:], "{};:")) {
+			before = "explicit" // or nothing
+		}
 		if !ok || before == "" || start > 0 && wordByte(text[start-1]) || strings.HasSuffix(before, "return") || strings.HasSuffix(before, "else") {
 			continue
 		}
@@ -159,7 +169,7 @@ func declarations(text, name string) [][]string {
 			continue
 		}
 		rest = strings.TrimLeft(rest, " \t\r\n")
-		if strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, ";") || strings.HasPrefix(rest, "->") || strings.HasPrefix(rest, "noexcept") || strings.HasPrefix(rest, "const") || strings.HasPrefix(rest, "override") {
+		if constructors && strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, ";") || strings.HasPrefix(rest, "->") || strings.HasPrefix(rest, "noexcept") || strings.HasPrefix(rest, "const") || strings.HasPrefix(rest, "override") {
 			lists = append(lists, parameters(inside))
 		}
 	}
