@@ -24,12 +24,12 @@ var newTestCompare = bindrt.Func{Owner: &typeTestCompare, Name: "__ffi_init__", 
 // NewTestCompare makes a new testing.TestCompare:
 //
 //	(int, ffi.String, int) -> ffi.Object
-func NewTestCompare(n int64, s string, n2 int64) (*TestCompare, error) {
+func NewTestCompare(key int64, name string, ignoredField int64) (*TestCompare, error) {
 	var c bindrt.Call8
 	c.Begin(&newTestCompare, 3)
-	c.Int(0, n)
-	c.String(1, s)
-	c.Int(2, n2)
+	c.Int(0, key)
+	c.String(1, name)
+	c.Int(2, ignoredField)
 	return bindrt.DoObject[TestCompare](&c.Call, &typeTestCompare)
 }
 

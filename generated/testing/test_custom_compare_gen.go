@@ -24,11 +24,11 @@ var newTestCustomCompare = bindrt.Func{Owner: &typeTestCustomCompare, Name: "__f
 // NewTestCustomCompare makes a new testing.TestCustomCompare:
 //
 //	(int, ffi.String) -> ffi.Object
-func NewTestCustomCompare(n int64, s string) (*TestCustomCompare, error) {
+func NewTestCustomCompare(key int64, label string) (*TestCustomCompare, error) {
 	var c bindrt.Call6
 	c.Begin(&newTestCustomCompare, 2)
-	c.Int(0, n)
-	c.String(1, s)
+	c.Int(0, key)
+	c.String(1, label)
 	return bindrt.DoObject[TestCustomCompare](&c.Call, &typeTestCustomCompare)
 }
 

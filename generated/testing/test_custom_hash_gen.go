@@ -24,11 +24,11 @@ var newTestCustomHash = bindrt.Func{Owner: &typeTestCustomHash, Name: "__ffi_ini
 // NewTestCustomHash makes a new testing.TestCustomHash:
 //
 //	(int, ffi.String) -> ffi.Object
-func NewTestCustomHash(n int64, s string) (*TestCustomHash, error) {
+func NewTestCustomHash(key int64, label string) (*TestCustomHash, error) {
 	var c bindrt.Call6
 	c.Begin(&newTestCustomHash, 2)
-	c.Int(0, n)
-	c.String(1, s)
+	c.Int(0, key)
+	c.String(1, label)
 	return bindrt.DoObject[TestCustomHash](&c.Call, &typeTestCustomHash)
 }
 

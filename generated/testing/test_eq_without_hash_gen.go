@@ -24,11 +24,11 @@ var newTestEqWithoutHash = bindrt.Func{Owner: &typeTestEqWithoutHash, Name: "__f
 // NewTestEqWithoutHash makes a new testing.TestEqWithoutHash:
 //
 //	(int, ffi.String) -> ffi.Object
-func NewTestEqWithoutHash(n int64, s string) (*TestEqWithoutHash, error) {
+func NewTestEqWithoutHash(key int64, label string) (*TestEqWithoutHash, error) {
 	var c bindrt.Call6
 	c.Begin(&newTestEqWithoutHash, 2)
-	c.Int(0, n)
-	c.String(1, s)
+	c.Int(0, key)
+	c.String(1, label)
 	return bindrt.DoObject[TestEqWithoutHash](&c.Call, &typeTestEqWithoutHash)
 }
 

@@ -24,12 +24,12 @@ var newTestHash = bindrt.Func{Owner: &typeTestHash, Name: "__ffi_init__", Sig: "
 // NewTestHash makes a new testing.TestHash:
 //
 //	(int, ffi.String, int) -> ffi.Object
-func NewTestHash(n int64, s string, n2 int64) (*TestHash, error) {
+func NewTestHash(key int64, name string, hashIgnored int64) (*TestHash, error) {
 	var c bindrt.Call8
 	c.Begin(&newTestHash, 3)
-	c.Int(0, n)
-	c.String(1, s)
-	c.Int(2, n2)
+	c.Int(0, key)
+	c.String(1, name)
+	c.Int(2, hashIgnored)
 	return bindrt.DoObject[TestHash](&c.Call, &typeTestHash)
 }
 

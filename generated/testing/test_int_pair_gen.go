@@ -24,11 +24,11 @@ var newTestIntPair = bindrt.Func{Owner: &typeTestIntPair, Name: "__ffi_init__", 
 // NewTestIntPair makes a new testing.TestIntPair:
 //
 //	(int, int) -> ffi.Object
-func NewTestIntPair(n, n2 int64) (*TestIntPair, error) {
+func NewTestIntPair(a, b int64) (*TestIntPair, error) {
 	var c bindrt.Call2
 	c.Begin(&newTestIntPair, 2)
-	c.Int(0, n)
-	c.Int(1, n2)
+	c.Int(0, a)
+	c.Int(1, b)
 	return bindrt.DoObject[TestIntPair](&c.Call, &typeTestIntPair)
 }
 

@@ -24,10 +24,10 @@ var newTestNonCopyable = bindrt.Func{Owner: &typeTestNonCopyable, Name: "__ffi_i
 // NewTestNonCopyable makes a new testing.TestNonCopyable:
 //
 //	(int) -> ffi.Object
-func NewTestNonCopyable(n int64) (*TestNonCopyable, error) {
+func NewTestNonCopyable(value int64) (*TestNonCopyable, error) {
 	var c bindrt.Call1
 	c.Begin(&newTestNonCopyable, 1)
-	c.Int(0, n)
+	c.Int(0, value)
 	return bindrt.DoObject[TestNonCopyable](&c.Call, &typeTestNonCopyable)
 }
 

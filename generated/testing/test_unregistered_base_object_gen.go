@@ -27,10 +27,10 @@ var newTestUnregisteredBaseObject = bindrt.Func{Owner: &typeTestUnregisteredBase
 //	(int) -> ffi.Object
 //
 // Constructor of TestUnregisteredBaseObject
-func NewTestUnregisteredBaseObject(n int64) (*TestUnregisteredBaseObject, error) {
+func NewTestUnregisteredBaseObject(v1 int64) (*TestUnregisteredBaseObject, error) {
 	var c bindrt.Call1
 	c.Begin(&newTestUnregisteredBaseObject, 1)
-	c.Int(0, n)
+	c.Int(0, v1)
 	return bindrt.DoObject[TestUnregisteredBaseObject](&c.Call, &typeTestUnregisteredBaseObject)
 }
 

@@ -29,11 +29,11 @@ var newTestUnregisteredObject = bindrt.Func{Owner: &typeTestUnregisteredObject, 
 //	(int, int) -> ffi.Object
 //
 // Constructor of TestUnregisteredObject
-func NewTestUnregisteredObject(n, n2 int64) (*TestUnregisteredObject, error) {
+func NewTestUnregisteredObject(v1, v2 int64) (*TestUnregisteredObject, error) {
 	var c bindrt.Call2
 	c.Begin(&newTestUnregisteredObject, 2)
-	c.Int(0, n)
-	c.Int(1, n2)
+	c.Int(0, v1)
+	c.Int(1, v2)
 	return bindrt.DoObject[TestUnregisteredObject](&c.Call, &typeTestUnregisteredObject)
 }
 

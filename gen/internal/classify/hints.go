@@ -24,6 +24,9 @@ func (p *Items) refine() {
 	for _, t := range p.Types {
 		for _, m := range t.Methods {
 			p.refineFunc(&m.Item, m.Schema.Signature, m.Schema.Doc, m.Schema.Flags&schema.FlagIsStaticMethod == 0)
+			if m.Entry.Kind == plan.KindConstructor && m.Signature != nil {
+				nameAfter(m.Signature.Params, t.Schema.AllFields(p.Keys))
+			}
 		}
 	}
 	for _, t := range p.Types {
@@ -36,6 +39,17 @@ func (p *Items) refine() {
 		}
 	}
 	p.leftOut()
+}
+
+// nameAfter names the parameters of a constructor after the fields of the type, if none has a name and the types are those
+// of all fields in their order.
+func nameAfter(params []schema.Param, fields []schema.Field) {
+	if !slices.EqualFunc(params, fields, func(p schema.Param, f schema.Field) bool { return p.Name == "" && p.Type.String() == f.Type.String() }) {
+		return
+	}
+	for i := range params {
+		params[i].Name = fields[i].Name
+	}
 }
 
 // hintedDoc returns the documentation of the first hint that has one.
