@@ -345,6 +345,14 @@ def arrays(g):
     assert g.spread(np.arange(3, dtype=">i8")[None], np.array([1, 2], object)) == g.spread(np.arange(3, dtype="f2")[None], [1, 2])
     assert g.word_count(np.array(["a b", "c"], object)) == g.word_count(np.array(["a b", "c"])) == {"a": 1, "b": 1, "c": 1}
 
+    # A mask would be lost.
+    for masked in np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1.0, 2.0]), np.ma.array([[1, 2]], mask=True)[:, ::-1]:
+        for name, f in {"spread(rows=...)": lambda x: g.spread([x], ()), "spread(shift=...)": lambda x: g.spread([[1]], x), "echo(x=...)": lambda x: g.echo({1: x}), "scale(x=...)": g.scale,
+                        "sum(t=...)": g.sum, "gather(rows=...)": lambda x: g.gather(x, None), "the result of the callback": lambda x: g.extend(0, lambda i: x)}.items():  # fmt: skip
+            e = failure(f, masked)
+            assert type(e) is TypeError and str(e) == f"{name}: expected an array without a mask, got a MaskedArray: call .filled(value) or .compressed()", e
+        assert g.spread([masked.filled(1).ravel(), masked.compressed()], [])
+
     # So it is where code of Python runs: with a context, in a list, and where a callback returns it.
 
     async def both(*args):

@@ -383,8 +383,16 @@ static int numbers(const buffer* b, int dimension, const char* at, char kind, an
 // buffer or in what __array__ returns. It may run code of Python, and returns 0 where it fails, without an exception
 // unless it was interrupted.
 APART static int array_argument(object* o, any* v) {
+  static object* unmasked; // the last class of arrays without a mask
   buffer b;
   object* other = NULL;
+  if (o->type != unmasked) {
+    object *filled = py.PyObject_GetAttrString(o->type, "filled"), *old = unmasked;
+    if (filled != NULL) py.Py_DecRef(filled);
+    if (filled != NULL || interrupted()) return 0;
+    py.Py_IncRef(unmasked = o->type);
+    if (old != NULL) py.Py_DecRef(old);
+  }
   if (!py.PyObject_CheckBuffer(o)) {
     object* make = py.PyObject_GetAttrString(o, "__array__");
     other = o = make == NULL ? NULL : py.PyObject_CallFunctionObjArgs(make, NULL);

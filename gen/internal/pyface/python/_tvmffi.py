@@ -289,9 +289,16 @@ def given(what, x, depth=0):
 
     It raises a ValueError for a container that cannot be passed to Go, such as one that contains itself.
     """
+    _unmasked(what, type(x))
     if isinstance(x, CONTAINERS):
         _bounded(what, x)
     return _listed(what, x, depth)
+
+
+def _unmasked(what, cls):
+    """Raises a TypeError for the class of masked arrays, whose elements alone would reach Go."""
+    if hasattr(cls, "filled") and hasattr(cls, "compressed"):
+        raise TypeError(f"{what}: expected an array without a mask, got a {cls.__name__}: call .filled(value) or .compressed()")
 
 
 def _bounded(what, x):
@@ -303,9 +310,10 @@ def _bounded(what, x):
         for container, times in level.values():
             visits += times * (len(container) + 1)
             elements = (*container, *container.values()) if isinstance(container, dict) else container
-            if PLAIN.issuperset(map(type, elements)):
-                continue
-            for element in elements:
+            classes = set(map(type, elements)) - PLAIN
+            for cls in classes:
+                _unmasked(what, cls)
+            for element in elements if classes else ():
                 if isinstance(element, CONTAINERS):
                     below[id(element)] = (element, below.get(id(element), (None, 0))[1] + times)
         if depth > _DEEPEST:
