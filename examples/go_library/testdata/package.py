@@ -308,6 +308,8 @@ def arrays(g):
     """Arrays, and lists where Go borrows the memory of arrays."""
     import array
     import asyncio
+    import collections
+    import types
 
     import numpy as np
 
@@ -343,7 +345,9 @@ def arrays(g):
         assert g.spread(big, np.zeros(3, "i1")) == (1, 1)
     assert sys.getrefcount(big) == before
     assert g.spread(np.arange(3, dtype=">i8")[None], np.array([1, 2], object)) == g.spread(np.arange(3, dtype="f2")[None], [1, 2])
-    assert g.word_count(np.array(["a b", "c"], object)) == g.word_count(np.array(["a b", "c"])) == {"a": 1, "b": 1, "c": 1}
+    table = types.MappingProxyType({"a": collections.deque([np.ones(3), range(3)]), "b": np.zeros((1, 3), "f4")})
+    assert g.sorted(table) == g.sorted({"a": [[1.0, 1.0, 1.0], [0, 1, 2]], "b": [[0.0, 0.0, 0.0]]})
+    assert g.word_count(collections.deque(["a b", "c"])) == g.word_count(np.array(["a b", "c"], object)) == g.word_count(np.array(["a b", "c"])) == {"a": 1, "b": 1, "c": 1}
 
     # A mask would be lost.
     for masked in np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1.0, 2.0]), np.ma.array([[1, 2]], mask=True)[:, ::-1]:

@@ -3,7 +3,6 @@ package pyface
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -91,26 +90,16 @@ func arrayDepth(t *face.Type) int {
 	return 0
 }
 
-// containers returns how many lists, tuples and dicts are around each other in a value of type t at most. Those in records that
-// contain themselves count as 16.
-func containers(t *face.Type, outer ...*face.Record) int {
+// containers returns how many lists, tuples and dicts are around each other in a value of type t at most, without those in
+// records.
+func containers(t *face.Type) int {
 	k := Kinds.Row(t.Kind)
 	if !k.container && t.Kind != face.KindOptional {
 		return 0
 	}
-	inner := t.Elems
-	if t.Record != nil {
-		if slices.Contains(outer, t.Record) {
-			return 16
-		}
-		outer = append(outer, t.Record)
-		for _, f := range t.Record.Fields {
-			inner = append(inner, f.Type)
-		}
-	}
 	depth := 0
-	for _, e := range inner {
-		depth = max(depth, containers(e, outer...))
+	for _, e := range t.Elems {
+		depth = max(depth, containers(e))
 	}
 	if k.container {
 		depth++

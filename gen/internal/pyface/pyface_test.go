@@ -69,7 +69,7 @@ var want = [face.Kinds][2]string{
 	face.KindDevice: {"tvm_ffi.Device | str", "tvm_ffi.Device"}, face.KindPointer: {"ctypes.c_void_p | None", "ctypes.c_void_p | None"},
 	face.KindOptional: {"int | None", "int | None"},
 	face.KindTuple:    {"tuple[int, str]", "tuple[int, str]"}, face.KindSequence: {"Sequence[Color | int]", "list[Color]"},
-	face.KindMapping: {"Mapping[str, Sequence[int]]", "dict[str, list[int]]"}, face.KindRecord: {"Limits", "Limits"},
+	face.KindMapping: {"Mapping[str, Sequence[int] | _ArrayLike]", "dict[str, list[int]]"}, face.KindRecord: {"Limits", "Limits"},
 	face.KindArray: {"Sequence[Color | int]", "tvm_ffi.Array[int]"}, face.KindList: {"tvm_ffi.List[int]", "tvm_ffi.List[int]"},
 	face.KindMap: {"Mapping[str, Sequence[int]]", "tvm_ffi.Map[str, Sequence[int]]"}, face.KindDict: {"tvm_ffi.Dict[str, Sequence[int]]", "tvm_ffi.Dict[str, Sequence[int]]"},
 	face.KindShape: {"tvm_ffi.Shape", "tvm_ffi.Shape"}, face.KindTensor: {"_TensorLike", "tvm_ffi.Tensor"}, face.KindModule: {"tvm_ffi.Module", "tvm_ffi.Module"},

@@ -123,8 +123,6 @@ func (w *writer) typeText(t *face.Type, d direction) string {
 		k.given += " | $Sequence[$elems] | $arrays"
 	case arrayDepth(t) > 0 && t.Kind == face.KindSequence:
 		k.given += " | $arrays"
-	case arrayDepth(t) == 0 && t.Bare().Kind != face.KindCallable:
-		d = given
 	}
 	text := [...]string{given: k.given, passed: k.given, returned: cmp.Or(k.returned, k.given), raw: cmp.Or(k.raw, k.returned, k.given)}[d]
 	return face.Expand(t, text, func(t *face.Type, word string) string { return w.word(t, d, word) })

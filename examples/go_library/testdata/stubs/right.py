@@ -38,6 +38,7 @@ down.close()
 golib.scale(np.ones(3, "float32"), by=2)
 golib.scale([1, 2.5])
 golib.spread(np.ones((2, 3)), np.arange(3))
+golib.sorted({"a": np.ones((2, 3)), "b": [np.ones(3), range(3)]})
 golib.spread([np.ones(3), [1, 2]], (1, 2))
 golib.gather(np.ones((2, 3)), lambda i: np.ones((1, i)))
 

@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import types
+from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum
 from typing import NamedTuple, TypedDict
 
@@ -324,13 +325,15 @@ def _bounded(what, x):
 
 
 def _listed(what, x, depth):
-    """Returns x with lists of numbers in place of arrays, as C does in most calls."""
-    if depth < 1 or isinstance(x, (str, bytes, dict, Object)):
+    """Returns x with lists and dicts in place of arrays and of other sequences and mappings, as C does in most calls."""
+    if depth < 1 or isinstance(x, (str, bytes, Object)):
         return x
-    if not isinstance(x, (list, tuple)):
+    if not isinstance(x, CONTAINERS):
         x = _elements(what, x)
-    if depth == 1 or not isinstance(x, (list, tuple)) or PLAIN.issuperset(map(type, x)):
+    if depth == 1 or not isinstance(x, CONTAINERS) or PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x)):
         return x
+    if isinstance(x, dict):
+        return {k: _listed((what, k), element, depth - 1) for k, element in x.items()}
     return [_listed((what, i), element, depth - 1) for i, element in enumerate(x)]
 
 
@@ -339,7 +342,7 @@ def _elements(what, x):
         array = x.__array__() if hasattr(x, "__array__") else memoryview(x)
         result, dtype = array.tolist(), getattr(array, "dtype", None)
     except Exception:  # of other packages
-        return x
+        return list(x) if isinstance(x, Sequence) else dict(x) if isinstance(x, Mapping) else x
     if dtype is not None and (dtype.kind not in "biufOUT" or dtype.kind == "f" and dtype.itemsize > 8):
         raise _wrong(what, dtype)
     if dtype == object and isinstance(result, list):
