@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -467,32 +468,36 @@ func fits(g, c string) bool {
 }
 
 // checked is the type-checked package, so that constants are found by name and not by hand.
-func checked(t *testing.T) *types.Package {
-	t.Helper()
+var checked = sync.OnceValues(func() (*types.Package, error) {
 	info, err := build.ImportDir(".", 0)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	fset := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range info.GoFiles {
 		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		files = append(files, f)
 	}
 	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	pkg, err := conf.Check("abi", fset, files, nil)
+	return conf.Check("abi", fset, files, nil)
+})
+
+func packageScope(t *testing.T) *types.Scope {
+	t.Helper()
+	pkg, err := checked()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pkg
+	return pkg.Scope()
 }
 
 func goConstants(t *testing.T) map[string]constant.Value {
 	t.Helper()
-	scope := checked(t).Scope()
+	scope := packageScope(t)
 	out := map[string]constant.Value{}
 	for _, name := range scope.Names() {
 		if c, ok := scope.Lookup(name).(*types.Const); ok {
@@ -517,7 +522,7 @@ func incomplete(t *testing.T, tab table) []string {
 		known[v.name] = true
 	}
 	var out []string
-	scope := checked(t).Scope()
+	scope := packageScope(t)
 	for _, name := range scope.Names() {
 		object := scope.Lookup(name)
 		switch o := object.(type) {
