@@ -199,6 +199,9 @@ func TestDamaged(t *testing.T) {
 		for i := range 1024 {
 			old := data[i]
 			for _, b := range []byte{0, 0xff, old ^ 0x80, old + 1} {
+				if b == old {
+					continue
+				}
 				data[i] = b
 				if _, err := parseBytes(data); err != nil && strings.Contains(err.Error(), "malformed file: runtime error") {
 					t.Fatalf("%s/%s byte %d = %#x: %v", p.goos, p.goarch, i, b, err)
