@@ -35,14 +35,14 @@ func wantNumbers(t *testing.T, m *cuda.Memory, want []float32) {
 // TestFreeInUse frees memory that a kernel on another stream still uses, and takes memory
 // at once that the driver may put at the same place.
 func TestFreeInUse(t *testing.T) {
-	const n = 1 << 20
+	n := many()
 	for d, m := range prepare(t) {
 		device, k := cuda.Device(d), kernel(t, m, "add_one")
 		owner, user := streamOn(t, device), streamOn(t, device)
 		out, err := cuda.AllocOf(device, make([]float32, n))
 		ok(t, err)
 		for range 20 {
-			a, err := device.AllocAsync(4*n, owner)
+			a, err := device.AllocAsync(int64(4*n), owner)
 			ok(t, err)
 			ok(t, owner.Synchronize())
 			ok(t, cuda.CopyIn(a, ramp(n)))
@@ -51,7 +51,7 @@ func TestFreeInUse(t *testing.T) {
 			}
 			ok(t, adds(k, user, a, out))
 			ok(t, a.Free())
-			b, err := device.AllocAsync(4*n, owner)
+			b, err := device.AllocAsync(int64(4*n), owner)
 			ok(t, err)
 			ok(t, cuda.Fill(b, float32(-1), owner))
 			ok(t, b.FreeAsync(owner))

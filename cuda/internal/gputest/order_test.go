@@ -51,7 +51,8 @@ func TestTwoStreams(t *testing.T) {
 // TestCopiesComeAfter copies beside long work of a stream that the default stream waits for, as a stream of another library
 // is, without waiting for it: cuMemcpyDtoH would. It shows what an event on the default stream waits for.
 func TestCopiesComeAfter(t *testing.T) {
-	const n, rounds, launches = 1 << 20, 3, 20
+	const rounds, launches = 3, 20
+	n := many()
 	for d, m := range prepare(t) {
 		device, k := cuda.Device(d), kernel(t, m, "add_one")
 		own := streamOn(t, device, cuda.Blocking())
@@ -59,7 +60,7 @@ func TestCopiesComeAfter(t *testing.T) {
 		ok(t, err)
 		def, err := device.DefaultStream()
 		ok(t, err)
-		x, err := device.Alloc(4 * n)
+		x, err := device.Alloc(int64(4 * n))
 		ok(t, err)
 		host, err := cuda.AllocHost[float32](device, n)
 		ok(t, err)
