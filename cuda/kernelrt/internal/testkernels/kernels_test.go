@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -346,8 +347,12 @@ func TestChecks(t *testing.T) {
 		for n := range byte(3) {
 			count(s.compare(t, []byte{0, n}))
 		}
+		combinations := byte(1) // of optional arguments that are None
+		if slices.ContainsFunc(s.params, func(p spec.Param) bool { _, ok := p.(spec.Optional); return ok }) {
+			combinations = 4
+		}
 		for i := range s.params {
-			for none := range byte(4) {
+			for none := range combinations {
 				// In a Tuple the bytes after that for the Tuple are for its elements.
 				deep := 1
 				if _, ok := s.params[i].(spec.Tuple); ok && none == 0 {
