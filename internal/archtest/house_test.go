@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,25 +27,31 @@ type parsed struct {
 
 func (p parsed) line(n ast.Node) int { return p.fset.Position(n.Pos()).Line }
 
+var (
+	parseOnce   sync.Once
+	parsedFiles []parsed
+)
+
 // product returns the hand-written files of the module that are not tests.
 func product(t *testing.T) []parsed {
 	t.Helper()
-	var list []parsed
-	for _, f := range goFiles(t) {
-		if f.test || f.generated {
-			continue
+	parseOnce.Do(func() {
+		for _, f := range goFiles(t) {
+			if f.test || f.generated {
+				continue
+			}
+			fset := token.NewFileSet()
+			tree, err := parser.ParseFile(fset, f.path, f.text, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsedFiles = append(parsedFiles, parsed{f, path.Dir(f.path), tree, fset})
 		}
-		fset := token.NewFileSet()
-		tree, err := parser.ParseFile(fset, f.path, f.text, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, parsed{f, path.Dir(f.path), tree, fset})
+	})
+	if len(parsedFiles) < 100 {
+		t.Fatalf("%d files were parsed, want 100 at least", len(parsedFiles))
 	}
-	if len(list) < 100 {
-		t.Fatalf("%d files were parsed, want 100 at least", len(list))
-	}
-	return list
+	return parsedFiles
 }
 
 // exportedNames lists the exported top-level names of a file; methods are not among them.
