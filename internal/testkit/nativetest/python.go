@@ -191,6 +191,23 @@ func OpenAI(t testing.TB) (python string) {
 	return python
 }
 
+// SkipShims puts the folder of the Python that python3 starts before the rest of PATH if python3 itself is a script: that
+// of pyenv starts twenty processes first.
+func SkipShims() error {
+	program, err := exec.LookPath("python3")
+	if err != nil {
+		return nil
+	}
+	if data, err := os.ReadFile(program); err != nil || !strings.HasPrefix(string(data), "#!") {
+		return err
+	}
+	out, err := exec.Command(program, "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", program, err)
+	}
+	return os.Setenv("PATH", filepath.Dir(strings.TrimSpace(string(out)))+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
 // python311 returns the program of Python 3.11, for which some wheels are pinned, or else of any Python.
 func python311() string {
 	const program = "python3.11"

@@ -66,7 +66,13 @@ func Run(t *testing.T) {
 
 // RunMain runs them with the test binary as the tool; its TestMain must call testscript.Main. They run under -short, too:
 // those that start compilers skip themselves there.
-func RunMain(t *testing.T) { run(t, consumer.NoNetwork()) }
+func RunMain(t *testing.T) {
+	t.Setenv("PATH", os.Getenv("PATH")) // it is as before after the test
+	if err := nativetest.SkipShims(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, consumer.NoNetwork())
+}
 
 func run(t *testing.T, vars []string) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
