@@ -1,5 +1,6 @@
 """Uses the package golib, which tvmffi-bind export --python made, as Python users do. Usage: package.py TEST FOLDER"""
 
+import collections
 import copy
 import functools
 import gc
@@ -12,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import traceback
+import types
 import typing
 
 test, folder = sys.argv[1:]
@@ -308,8 +310,6 @@ def arrays(g):
     """Arrays, and lists where Go borrows the memory of arrays."""
     import array
     import asyncio
-    import collections
-    import types
 
     import numpy as np
 
@@ -688,6 +688,9 @@ def containers(g):
             assert type(e) is ValueError and str(e).endswith(name + deepest), (name, e)
         e = failure(g.pairs, 1, lambda i: value)
         assert type(e) is ValueError and str(e).startswith("the result of the callback: the value contains itself"), e
+    for name, f in {"rows": g.sorted, "texts": g.word_count}.items():
+        for value in collections.deque([cycle]), types.MappingProxyType(table):
+            assert str(failure(f, value)).endswith(name + deepest), (name, value)
     for x in failure(g.gather, [[1.0], late], lambda i: []), failure(g.extend, 0, lambda i: [[1.0], late]):
         assert type(x) is ValueError and "the value contains itself" in str(x), x
     e = failure(g.first, 1, [late])

@@ -342,10 +342,11 @@ def _elements(what, x):
         array = x.__array__() if hasattr(x, "__array__") else memoryview(x)
         result, dtype = array.tolist(), getattr(array, "dtype", None)
     except Exception:  # of other packages
-        return list(x) if isinstance(x, Sequence) else dict(x) if isinstance(x, Mapping) else x
+        array, dtype = x, None
+        result = list(x) if isinstance(x, Sequence) else dict(x) if isinstance(x, Mapping) else x
     if dtype is not None and (dtype.kind not in "biufOUT" or dtype.kind == "f" and dtype.itemsize > 8):
         raise _wrong(what, dtype)
-    if dtype == object and isinstance(result, list):
+    if (dtype == object or array is x) and isinstance(result, CONTAINERS):
         _bounded(_place(what), result)
     return result
 
