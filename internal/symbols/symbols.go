@@ -163,8 +163,10 @@ func notALibrary(head []byte) error {
 		{"\x00asm", "this is a WebAssembly module, which has no native code"},
 		{"BC\xc0\xde", "this is LLVM bitcode; compile and link it into a shared library first"},
 		{"#!", "this is a script, not a shared library"},
+		{"#include", source},
 		{"--- !tapi-tbd", "this is a text stub for a linker; name the .dylib it stands for"},
 		{"/* GNU ld script", linkerScript}, {"INPUT", linkerScript}, {"GROUP", linkerScript},
+		{"//", source}, {"/*", source},
 	} {
 		if strings.HasPrefix(text, k.prefix) {
 			return errors.New(k.what)
@@ -175,6 +177,8 @@ func notALibrary(head []byte) error {
 	}
 	return errors.New("this is not a shared library: it is neither ELF, Mach-O nor PE")
 }
+
+const source = "this is a source, not a shared library; compile it first, as \"tvmffi-bind build\" does"
 
 const linkerScript = "this is a linker script; name the library it points to"
 

@@ -238,6 +238,8 @@ func TestOtherKindsOfFile(t *testing.T) {
 		{readBytes(t, peDir.Path("tvm_ffi/lib/tvm_ffi.lib")), "import library"},
 		{[]byte("PK\x03\x04...."), "a Python wheel; unpack it"},
 		{[]byte("#!/bin/sh\n"), "a script"},
+		{[]byte("#include <tvm/ffi/tvm_ffi.h>\n"), "a source, not a shared library; compile it first"},
+		{[]byte("/*! A library. */\n"), "a source"},
 		{[]byte("GROUP ( libc.so.6 )"), "linker script"},
 		{[]byte("\xca\xfe\xba\xbe\x00\x00\x00\x34java class"), "neither ELF"},
 		{patch(elfData, 16, 1, 0), "object file; link it into a shared library"},

@@ -143,25 +143,25 @@ func librariesIn(dir wheel.Dir) ([]foundLibrary, error) {
 	names, _ := contents(dir)
 	slices.Sort(names)
 	var all []foundLibrary
-	var elsewhere, others int
+	var others int
+	var elsewhere error
 	for _, name := range names {
 		if !NamesLibrary(name) || find.IsCore(path.Base(name)) {
 			continue
 		}
 		file, err := symbols.Read(dir.Path(name))
-		switch {
-		case err != nil || !file.UsesFFI() || file.ImportsPython:
+		if err != nil || !file.UsesFFI() || file.ImportsPython {
 			others++
-		case file.CheckHost(runtime.GOOS, runtime.GOARCH) != nil:
-			elsewhere++
-		default:
+		} else if err := file.CheckHost(runtime.GOOS, runtime.GOARCH); err != nil {
+			elsewhere = err
+		} else {
 			all = append(all, foundLibrary{file, name})
 		}
 	}
 	if len(all) == 0 {
 		switch {
-		case elsewhere > 0:
-			return nil, console.Refuse("the libraries of %s that use TVM-FFI are for other platforms than %s: get its wheel for this platform", dir.Spec(), project.Platform())
+		case elsewhere != nil:
+			return nil, console.Refuse("this wheel of %s %s is for another platform: %w", dir.Spec().Package, dir.Spec().Version, elsewhere)
 		case others > 0:
 			return nil, console.Refuse("no library of %s uses TVM-FFI, or all that do are extensions of Python: check the name; \"%s ls FILE\" says what one library offers", dir.Spec(), console.Command())
 		default:

@@ -1,12 +1,16 @@
 package probe
 
 import (
+	"debug/elf"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
@@ -75,6 +79,24 @@ func TestCoreFor(t *testing.T) {
 		if err != nil || version != c.version {
 			t.Errorf("%q: %q, %v, want %q first", c.requires, versions, err, c.version)
 		}
+	}
+}
+
+// TestLibrariesIn_elsewhere: the error about a wheel for another platform says which one it is for.
+func TestLibrariesIn_elsewhere(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	data, err := os.ReadFile(nativetest.Library(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[18], data[19] = byte(elf.EM_S390), 0 // the machine
+	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/lib.so": string(data)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "this wheel of sample 1.0 is for another platform: lib.so is built for linux/s390x and cannot be loaded on "
+	if _, err := librariesIn(dir); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s...", err, want)
 	}
 }
 
