@@ -262,8 +262,10 @@ func (c *checker) structure(t types.Type, s *types.Struct, w way) string {
 	if n, ok := types.Unalias(t).(*types.Named); ok && c.r.objects[n.Obj()] != nil || tagged {
 		return ""
 	}
-	if _, ok := types.Unalias(t).(*types.Named); !ok {
+	if n, ok := types.Unalias(t).(*types.Named); !ok {
 		return "a struct without a name: declare a type"
+	} else if n.Obj().Pkg() != c.r.pkg.Types {
+		return fmt.Sprintf("struct %s of another package has no counterpart in TVM-FFI: take or return what it has, such as a string or an int64, or a struct of this package", c.r.text(t))
 	}
 	return fmt.Sprintf("struct %s has no counterpart in TVM-FFI: give its fields tags such as `ffi:\"x\"`, and //tvmffi:object if it should be a type", c.r.text(t))
 }

@@ -5,6 +5,7 @@ package errors
 import (
 	"context"
 	"iter"
+	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -171,6 +172,9 @@ func ByValue(t tvmffi.Tensor) {} // want `tvmffi.Tensor is used by its pointer: 
 func Untagged(u untagged) {} // want `struct untagged has no counterpart in TVM-FFI: give its fields tags`
 
 type untagged struct{ X int64 }
+
+//tvmffi:export
+func When(t time.Time) {} // want `struct time.Time of another package has no counterpart in TVM-FFI: take or return what it has`
 
 //tvmffi:export
 func Callback(f func(chan int) error) {} // want `parameter f of Callback: type chan int`
