@@ -4,6 +4,7 @@ package golibrary
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,42 +20,42 @@ import (
 // TestStubs reads a right program and a wrong one with mypy and pyright, and compares the
 // stubs with the package itself.
 func TestStubs(t *testing.T) {
-	python, dir := nativetest.Checkers(t), pythonPackage(t, "./golib")
-	cache, env := t.TempDir(), append(os.Environ(), "MYPYPATH="+dir, "PYTHONPATH="+dir)
-	check := func(t *testing.T, program string, args ...string) string {
-		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Dir, cmd.Env = cache, env
+	python, dir := nativetest.Checkers(t), pythonPackage(t, "golib")
+	env := append(os.Environ(), "MYPYPATH="+dir, "PYTHONPATH="+dir)
+	check := func(t *testing.T, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), python, append([]string{"-m"}, args...)...)
+		cmd.Dir, cmd.Env = cacheDir(t, "mypy"), env // mypy keeps what it has read of the packages of others in its working folder
 		out, err := cmd.CombinedOutput()
 		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
-			t.Fatalf("%s: %v\n%s", program, err, out)
+			t.Fatalf("%s: %v\n%s", args[0], err, out)
 		}
 		return string(out)
 	}
+	programs, err := filepath.Abs(filepath.Join("testdata", "stubs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, wrong := filepath.Join(programs, "right.py"), filepath.Join(programs, "wrong.py")
 	config := filepath.Join(t.TempDir(), "pyright.json")
-	for _, file := range []string{"right.py", "wrong.py"} {
-		path, err := filepath.Abs(filepath.Join("testdata", "stubs", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := `{"include": ["` + path + `"], "extraPaths": ["` + dir + `"], "typeCheckingMode": "strict", "pythonVersion": "3.11"}`
-		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		want := marked(t, path)
-		t.Run("mypy "+file, func(t *testing.T) {
-			compare(t, want, check(t, python, "-m", "mypy", "--strict", path))
-		})
-		t.Run("pyright "+file, func(t *testing.T) {
-			compare(t, want, check(t, python, "-m", "basedpyright", "-p", config, "--pythonpath", python))
+	text := fmt.Sprintf(`{"include": [%q, %q], "extraPaths": [%q], "typeCheckingMode": "strict", "pythonVersion": "3.11"}`, right, wrong, dir)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"mypy":    {"mypy", "--strict", right, wrong},
+		"pyright": {"basedpyright", "-p", config, "--pythonpath", python},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := check(t, args...)
+			for _, file := range []string{right, wrong} {
+				compare(t, file, out)
+			}
 		})
 	}
-	env = append(env, "PYTHONPATH="+dir+string(filepath.ListSeparator)+pythonPackage(t, "./testdata/paint"))
+	pythonPackage(t, "testdata/paint") // in the same folder
 	t.Run("stubtest", func(t *testing.T) {
-		allowed, err := filepath.Abs(filepath.Join("testdata", "stubs", "allowed.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out := check(t, python, "-m", "mypy.stubtest", "golib", "paint", "--allowlist", allowed, "--ignore-unused-allowlist"); !strings.Contains(out, "no issues found") {
+		allowed := filepath.Join(programs, "allowed.txt")
+		if out := check(t, "mypy.stubtest", "golib", "paint", "--allowlist", allowed, "--ignore-unused-allowlist"); !strings.Contains(out, "no issues found") {
 			t.Error(out)
 		}
 	})
@@ -75,17 +76,18 @@ func marked(t *testing.T, file string) []string {
 	return lines
 }
 
-var reported = regexp.MustCompile(`(?m)\.py:(\d+)(?::\d+)?(?: -|:) error:`)
+var reported = regexp.MustCompile(`(\w+\.py):(\d+)(?::\d+)?(?: -|:) error:`)
 
-// compare checks that the marked lines have errors, and no others.
-func compare(t *testing.T, want []string, out string) {
+// compare checks that the marked lines of a file have errors, and no others.
+func compare(t *testing.T, file, out string) {
+	t.Helper()
 	var got []string
 	for _, m := range reported.FindAllStringSubmatch(out, -1) {
-		if !slices.Contains(got, m[1]) {
-			got = append(got, m[1])
+		if m[1] == filepath.Base(file) && !slices.Contains(got, m[2]) {
+			got = append(got, m[2])
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("errors in lines %v, want %v\n%s", got, want, out)
+	if want := marked(t, file); !slices.Equal(got, want) {
+		t.Errorf("errors in lines %v of %s, want %v\n%s", got, file, want, out)
 	}
 }

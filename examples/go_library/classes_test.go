@@ -12,9 +12,5 @@ import (
 func TestClasses(t *testing.T) {
 	library := consumer.Shared(t, "examples/go_library/testdata/classes/libclasses")
 	python := nativetest.Python(t)
-	for _, test := range []string{"construct", "identity", "subclass", "refused", "closed", "ended", "threads", "enums"} {
-		t.Run(test, func(t *testing.T) {
-			run(t, nil, python, filepath.Join("testdata", "classes.py"), test, library)
-		})
-	}
+	run(t, nil, python, filepath.Join("testdata", "classes.py"), "construct,identity,subclass,refused,closed,ended,threads,enums", library)
 }

@@ -7,35 +7,17 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // exportedCpp returns a folder with the headers and libraries of golib, words,
-// testdata/classes and testdata/paint, made as the README says.
-var exportedCpp = func() func(t *testing.T) string {
-	var once sync.Once
-	var dir string
-	return func(t *testing.T) string {
-		t.Helper()
-		nativetest.StartsCompiler(t)
-		once.Do(func() {
-			made := cacheDir(t, "cpp")
-			for _, name := range []string{"golib", "words", "testdata/classes", "testdata/paint"} {
-				upToDate(t, "./"+name)
-				run(t, nil, consumer.Tool(t), "export", "./"+name, "--cpp", made)
-			}
-			dir = made
-		})
-		if dir == "" {
-			t.Fatal("another test has failed to export the libraries")
-		}
-		return dir
-	}
-}()
+// testdata/classes and testdata/paint.
+func exportedCpp(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(exported(t, "golib", "words", "testdata/classes", "testdata/paint"), "cpp")
+}
 
 // prepared returns the flags that find TVM-FFI.
 func prepared(t *testing.T) (compile, link []string) {
@@ -51,23 +33,16 @@ func prepared(t *testing.T) (compile, link []string) {
 var strict = []string{"-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"}
 
 // TestCPP runs a C++ program that uses both libraries by their headers, in both ways to
-// reach a library. No warning comes from the headers.
+// reach a library. No warning comes from the headers. TestCMake runs what g++ makes of the program.
 func TestCPP(t *testing.T) {
 	dir := exportedCpp(t)
 	compile, link := prepared(t)
-	libraries := []string{filepath.Join(dir, "lib", "libgolib.so"), filepath.Join(dir, "lib", "libwords.so")}
-	for standard, compiler := range map[string]string{"c++17": nativetest.Compiler(t), "c++20": nativetest.Clang(t)} {
-		t.Run(standard, func(t *testing.T) {
-			program := filepath.Join(t.TempDir(), "golibrary")
-			args := slices.Concat([]string{"-std=" + standard}, strict, compile, []string{
-				"-I" + filepath.Join(dir, "include"), filepath.Join("testdata", "cpp", "main.cc"), "-o", program,
-				"-L" + filepath.Join(dir, "lib"), "-lgolib", "-Wl,-rpath," + filepath.Join(dir, "lib"),
-			}, link)
-			run(t, nil, compiler, args...)
-			if out := run(t, nil, program, libraries...); out != "all right\n" {
-				t.Error(out)
-			}
-		})
+	program, lib := filepath.Join(t.TempDir(), "golibrary"), filepath.Join(dir, "lib")
+	compile = slices.Concat(strict, compile, []string{"-I" + filepath.Join(dir, "include"), filepath.Join("testdata", "cpp", "main.cc")})
+	run(t, nil, nativetest.Compiler(t), append([]string{"-std=c++17", "-fsyntax-only"}, compile...)...)
+	run(t, nil, nativetest.Clang(t), slices.Concat([]string{"-std=c++20", "-o", program}, compile, []string{"-L" + lib, "-lgolib", "-Wl,-rpath," + lib}, link)...)
+	if out := run(t, nil, program, filepath.Join(lib, "libgolib.so"), filepath.Join(lib, "libwords.so")); out != "all right\n" {
+		t.Error(out)
 	}
 }
 
@@ -109,7 +84,7 @@ int main() { std::printf("%g\n", golib::Point(3, 4).norm()); }
 	}
 }
 
-// TestCMake builds the same program by CMake, and reads the file for pkg-config.
+// TestCMake builds the program of TestCPP by CMake with C++17, and reads the file for pkg-config.
 func TestCMake(t *testing.T) {
 	const cmake = "cmake"
 	if out, err := exec.Command(cmake, "--version").CombinedOutput(); err != nil {

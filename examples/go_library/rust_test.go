@@ -15,8 +15,7 @@ import (
 // published crate tvm-ffi.
 func TestRust(t *testing.T) {
 	r := newRust(t, "rust")
-	upToDate(t, "./golib")
-	run(t, nil, consumer.Tool(t), "export", "./golib", "--rust", filepath.Join(r.dir, "golib"))
+	exported(t, "golib")
 	file := filepath.Join(r.dir, "golib", "libgolib.so")
 	program := r.build("golibrary")
 	r.part(program, "use")
@@ -35,6 +34,7 @@ func TestRust(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { write(t, file, data) })
 	beside := filepath.Join(filepath.Dir(program), filepath.Base(file))
 	if err := os.RemoveAll(beside); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-"""Uses the classes of a Go library. Usage: classes.py TEST LIBRARY"""
+"""Uses the classes of a Go library. Usage: classes.py TEST,... LIBRARY"""
 
 import copy
 import gc
@@ -189,4 +189,5 @@ def enums():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    for test in sys.argv[1].split(","):
+        globals()[test]()

@@ -1,4 +1,4 @@
-"""Uses the package golib, which tvmffi-bind export --python made, as Python users do. Usage: package.py TEST FOLDER"""
+"""Uses the package golib, which tvmffi-bind export --python made, as Python users do. Usage: package.py TEST,... FOLDER"""
 
 import collections
 import copy
@@ -16,7 +16,7 @@ import traceback
 import types
 import typing
 
-test, folder = sys.argv[1:]
+tests, folder = sys.argv[1].split(","), sys.argv[2]
 
 
 def failure(f, *args, **kwargs):
@@ -1044,7 +1044,7 @@ def clash(g):
     assert g.add(1, 2) == 3
 
 
-if test == "loading":
+if tests == ["loading"]:
     import tvm_ffi
 
     loading()
@@ -1055,5 +1055,6 @@ else:
     before = set(sys.modules)
     import golib
 
-    globals()[test](golib)
-    gc.collect()
+    for test in tests:
+        globals()[test](golib)
+        gc.collect()

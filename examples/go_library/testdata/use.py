@@ -1,4 +1,4 @@
-"""Uses the Go libraries as Python users do. Usage: use.py TEST GOLIB [WORDS]"""
+"""Uses the Go libraries as Python users do. Usage: use.py TEST,... GOLIB [WORDS]"""
 
 import ctypes
 import gc
@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 
-test, paths = sys.argv[1], sys.argv[2:]
+tests, paths = sys.argv[1].split(","), sys.argv[2:]
 
 
 def later(seconds, action):
@@ -437,15 +437,16 @@ def first(m, w):
 
 
 if __name__ == "__main__":
-    if test == "alone":
+    if tests == ["alone"]:
         # Without libtvm_ffi, the symbol reports that, and the process continues.
         f = getattr(ctypes.CDLL(paths[0]), "__tvm_ffi_add")
         assert f(None, None, 0, None) == -1
         sys.exit()
-    if test == "first":
+    if tests == ["first"]:
         ctypes.CDLL(paths[0])
     os.environ["SET_BEFORE_LOAD"] = "yes"
     import numpy as np
     import tvm_ffi
     libraries = [tvm_ffi.load_module(p) for p in paths]
-    globals()[test](libraries[0], libraries[-1])
+    for test in tests:
+        globals()[test](libraries[0], libraries[-1])
