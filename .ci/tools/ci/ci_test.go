@@ -210,7 +210,17 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestGoTest runs the tests of a module: the lines of the go command arrive, and skips are judged.
+// once is a test that fails the first time.
+const once = `
+func TestA(t *testing.T) {
+	f, err := os.OpenFile("once", os.O_CREATE|os.O_EXCL, 0o600)
+	if f.Close(); err == nil {
+		t.Fail()
+	}
+}
+`
+
+// TestGoTest runs the tests of a module: the lines of the go command arrive, skips are judged, and tests that fail run again.
 func TestGoTest(t *testing.T) {
 	t.Chdir("../../..")
 	in := func(functions string) step {
@@ -220,6 +230,9 @@ func TestGoTest(t *testing.T) {
 	for _, c := range []struct{ functions, err, has string }{
 		{"func TestA(t *testing.T) { if !testing.Short() { t.Fail() } }", "<nil>", "ok  \texample.com/m"},
 		{"func TestA(t *testing.T) { t.Error(\"said\") }", "failed: tests", "said\n--- FAIL: TestA"},
+		{"func TestA(t *testing.T) { t.Error() }\nfunc TestB(t *testing.T) {}", "failed: tests", "\nagain, 5 times, alone: TestA of example.com/m: 5 failures\n"},
+		{once, "failed: tests", "again, 5 times, alone: TestA of example.com/m: 0 failures"},
+		{once, "failed: tests", "tests: FAILED: tests failed: example.com/m TestA; "},
 		{skipping, "failed: skips", "NOT ALLOWED: tests: TestHere/sub of example.com/m: the moon is full"},
 		{"func TestA(t *testing.T) { undefined() }", "failed: tests", "undefined: undefined"},
 	} {

@@ -7,9 +7,9 @@
 //	.ci/run --list          the groups and their steps
 //
 // The steps are a table in steps.go. Two of them run at a time, because most wait much. The output
-// of a step comes when it has ended; a failing step does not stop the others. Downloads and
-// builds stay in the caches of the user, except those of the steps demo and test, which begin with
-// empty caches.
+// of a step comes when it has ended; a failing step does not stop the others. A test that fails runs
+// five times more, alone, to help find the cause; its step has failed. Downloads and builds stay in
+// the caches of the user, except those of the steps demo and test, which begin with empty caches.
 package main
 
 import (

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -66,7 +67,7 @@ func (r *run) all(ctx context.Context, chosen []step) error {
 		word := ""
 		if res.err != nil {
 			failed = append(failed, res.name)
-			word = ": FAILED"
+			word = ": FAILED: " + strings.ReplaceAll(res.err.Error(), "\n", "; ")
 		}
 		fmt.Fprintf(r.out, "%7.0f %7.0f %s%s\n", res.wall.Seconds(), res.cpu.Seconds(), res.name, word)
 	}
@@ -249,7 +250,32 @@ func (j *job) readTest(c *exec.Cmd) {
 	j.mu.Lock()
 	j.run.skips = append(j.run.skips, skips...)
 	j.mu.Unlock()
+	if failed, ok := errors.AsType[failures](bad); ok {
+		j.again(c, failed)
+	}
 	j.must(errors.Join(bad, err))
+}
+
+// again runs the tests that failed five times more, alone, and prints how often they failed: one that depends on time or on
+// what runs beside it mostly passes. The step has failed all the same.
+func (j *job) again(c *exec.Cmd, failed failures) {
+	flags := slices.DeleteFunc(slices.Clone(c.Args), regexp.MustCompile(`^([^-]|-json$|-(run|skip|count|timeout)=)`).MatchString)
+	for pkg, tests := range failed {
+		if len(tests) == 0 || len(tests) > 5 {
+			continue
+		}
+		run := "-run=^(" + strings.Join(tests, "|") + ")$"
+		again := j.command(slices.Concat(words{"go", "test", pkg, run, "-count=5", "-timeout=5m"}, flags)...)
+		out := &buffer{}
+		again.Env, again.Dir, again.Stdout, again.Stderr = c.Env, c.Dir, out, out
+		err := j.finish(again)
+		n := strings.Count("\n"+out.String(), "\n--- FAIL: ")
+		fmt.Fprintf(j.out, "again, 5 times, alone: %s of %s: %d failures", strings.Join(tests, " "), pkg, n)
+		if err != nil && n == 0 {
+			fmt.Fprintf(j.out, ", %v\n%s", err, out)
+		}
+		fmt.Fprintln(j.out)
+	}
 }
 
 // install gets the Debian packages of programs that the machine does not have.

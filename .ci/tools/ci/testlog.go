@@ -27,15 +27,27 @@ var (
 	framework = regexp.MustCompile(`^\s*(=== |--- )`)
 )
 
+// failures are the tests that failed, by their packages. A package without tests there has not been built, or has ended early.
+type failures map[string][]string
+
+// Error names the tests.
+func (f failures) Error() string {
+	var parts []string
+	for _, pkg := range slices.Sorted(maps.Keys(f)) {
+		parts = append(parts, strings.Join(append([]string{pkg}, f[pkg]...), " "))
+	}
+	return "tests failed: " + strings.Join(parts, ", ")
+}
+
 // readLog prints the results of `go test -json`: one line for each package, and the output of failed
 // tests. It returns the skips, and an error if a test failed.
 func readLog(in io.Reader, out io.Writer, step string) ([]skip, error) {
 	type test struct{ pkg, name string }
 	var (
 		seen   []skip
-		failed int
 		events int
 		output = map[test][]string{}
+		failed = failures{}
 	)
 	lines := bufio.NewReader(in)
 	for {
@@ -58,7 +70,10 @@ func readLog(in io.Reader, out io.Writer, step string) ([]skip, error) {
 		case e.Action == "skip" && e.Test != "":
 			seen = append(seen, skip{step, e.Package, e.Test, reason(output[t])})
 		case e.Action == "fail":
-			failed++
+			failed[e.Package] = failed[e.Package] // also without a test
+			if e.Test != "" && !strings.Contains(e.Test, "/") {
+				failed[e.Package] = append(failed[e.Package], e.Test)
+			}
 			excerpt(out, output[t])
 		case e.Action == "pass" && e.Test == "":
 			for _, l := range output[t] {
@@ -74,14 +89,14 @@ func readLog(in io.Reader, out io.Writer, step string) ([]skip, error) {
 	if events == 0 {
 		return nil, errors.New("no test was run")
 	}
-	if failed > 0 {
+	if len(failed) > 0 {
 		// If a process ends early, the end of its tests is missing.
 		for t, text := range output {
 			if t.name != "" {
 				excerpt(out, text)
 			}
 		}
-		return seen, fmt.Errorf("%s: tests failed", step)
+		return seen, failed
 	}
 	return seen, nil
 }

@@ -15,7 +15,7 @@ func testModule(t *testing.T, functions string) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":    "module example.com/m\n\ngo 1.26\n",
-		"m_test.go": "package m\n\nimport \"testing\"\n\n" + functions,
+		"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Args\n\n" + functions,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
