@@ -151,7 +151,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   reg.def(init<double, Plant>(), "A fern.").def("pluck", &Ferns::Pluck);
   refl::GlobalDef()
       .def("garden.water", garden::Water)
-      .def("garden.count", [n](Array<Plant> bed, int64_t at_least) -> int64_t { return n; })
+      .def("garden.count", [n](Array<Plant> bed, int64_t at_least) -> int64_t { return f(n, "x,"); },
+           "Counts plants, "  // all
+           "also \"tulips\".")
       .def_method("garden.RosePluck", &RoseObj::Pluck)
       .def("garden.wrong", Water)
       .def_packed("garden.packed", [](ffi::PackedArgs args, ffi::Any* rv) {})
@@ -182,6 +184,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+	for name, it := range f.Items {
+		if want := map[string]string{"garden.count": `Counts plants, also "tulips".`}[name]; it.Doc != want {
+			t.Errorf("%s has the documentation %q, want %q", name, it.Doc, want)
+		}
 	}
 	if len(r.LeftOut) > 0 || r.Natives != 2 {
 		t.Errorf("left out %v; %d C++ sources, want 2", r.LeftOut, r.Natives)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,9 +37,13 @@ type natives struct {
 	classes map[string][]string
 }
 
+// literal matches a text of C++.
+var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
 // declared returns the parameter names of the functions that C++ sources export or register, by their names in TVM-FFI,
-// without the receivers of methods. A function with several declarations has several lists.
-func declared(sources []source) (exported, registered map[string][][]string) {
+// without the receivers of methods. A function with several declarations has several lists. docs has the documentation of
+// registered functions: the registry does not keep it.
+func declared(sources []source) (exported, registered map[string][][]string, docs map[string]string) {
 	n := &natives{sources: sources, texts: make([]string, len(sources)), classes: map[string][]string{}}
 	keys := map[string]string{}
 	for i, s := range sources {
@@ -53,7 +58,7 @@ func declared(sources []source) (exported, registered map[string][][]string) {
 			}
 		}
 	}
-	exported, registered = map[string][][]string{}, map[string][][]string{}
+	exported, registered, docs = map[string][][]string{}, map[string][][]string{}, map[string]string{}
 	for i, s := range sources {
 		class := ""
 		for _, m := range introduced.FindAllStringSubmatchIndex(n.texts[i], -1) {
@@ -78,6 +83,9 @@ func declared(sources []source) (exported, registered map[string][][]string) {
 					continue
 				}
 				name := string(text[1])
+				if inside, _, _ := parenthesis(n.texts[i][m[10]-1:]); class == "" {
+					docs[name] = lastText(inside, s.data[m[10]:])
+				}
 				lists, member := n.lists(i, rest)
 				for _, list := range lists {
 					switch {
@@ -95,7 +103,24 @@ func declared(sources []source) (exported, registered map[string][][]string) {
 			}
 		}
 	}
-	return exported, registered
+	return exported, registered, docs
+}
+
+// lastText returns the text that is the last argument of a call. inside are the arguments in data, without texts.
+func lastText(inside string, data []byte) string {
+	before := strings.TrimRight(inside, " \t\r\n")
+	if !strings.HasSuffix(before, ",") {
+		return ""
+	}
+	doc := ""
+	for _, part := range literal.FindAll(data[len(before):len(inside)], -1) {
+		text, err := strconv.Unquote(string(part))
+		if err != nil {
+			return ""
+		}
+		doc += text
+	}
+	return doc
 }
 
 // addClasses adds the bodies of the classes of a text.

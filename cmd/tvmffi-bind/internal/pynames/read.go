@@ -1,6 +1,7 @@
 package pynames
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -77,7 +78,7 @@ func Read(ctx context.Context, inputs []Input, o Options) (hints.File, *Report, 
 	b := &builder{program: newProgram(c.sources, all, in), report: r, docs: !o.NoDocs, file: hints.File{
 		Format: hints.Format, Sources: c.origins, Namespaces: map[string]string{}, Items: map[string]hints.Item{},
 	}}
-	b.exported, b.registered = declared(c.natives)
+	b.exported, b.registered, b.documented = declared(c.natives)
 	b.build()
 	return b.file, r, nil
 }
@@ -90,6 +91,7 @@ type builder struct {
 	file   hints.File
 	// exported and registered are the parameter names of what C++ sources export and register.
 	exported, registered map[string][][]string
+	documented           map[string]string // the documentation of what C++ sources register
 }
 
 func (b *builder) build() {
@@ -172,7 +174,7 @@ func (b *builder) function(name string, sites []site) {
 		if len(best) == 0 {
 			best = sites
 		}
-		out.Doc = b.doc(name, docOf(name, best))
+		out.Doc = b.doc(name, cmp.Or(docOf(name, best), b.documented[name]))
 	}
 	b.put(name, out)
 }
