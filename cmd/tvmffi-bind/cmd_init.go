@@ -105,6 +105,9 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, args, d
 	if !b.Module.HasTool() {
 		con.Printf("for go generate, run once: %s\n", b.Module.AddToolCommand())
 	}
+	if start.pkg == "" && start.known == nil {
+		con.Notef("if parameters have no names: \"%s names FOLDER\" reads them in the sources of the library\n", console.Command())
+	}
 	if len(p.StandIns) > 0 {
 		con.Printf("next, on a machine that has %s: go run .\n", strings.Join(p.StandIns, ", "))
 		return nil
