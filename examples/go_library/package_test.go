@@ -25,6 +25,8 @@ func TestPackage(t *testing.T) {
 			run(t, nil, python, filepath.Join("testdata", "package.py"), tests, dir)
 		})
 	}
+	// What type checkers accept works.
+	run(t, []string{"PYTHONPATH=" + dir}, python, filepath.Join("testdata", "stubs", "right.py"))
 	// The code in C has to know the form of values of each Python.
 	for version, python := range nativetest.Pythons(t) {
 		t.Run("plain "+version, func(t *testing.T) {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import array
+import collections
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -45,14 +48,25 @@ golib.gather(np.ones((2, 3)), lambda i: np.ones((1, i)))
 
 class Column:
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.ones(3)
+        return np.ones(3, "float32")
 
     def __len__(self) -> int:
         return 3
 
 
-golib.spread([], Column())
+golib.spread([Column()], ())
 golib.scale(Column())
+
+# Any sequence is a list, and any mapping a dict.
+golib.word_count(collections.deque(["a"]))
+golib.spread([range(3), collections.deque([1.5]), np.ones(3)], range(3))
+golib.spread(collections.UserList([range(3)]), array.array("b", [1]))
+golib.scale(range(3))
+golib.extend(0, lambda i: collections.deque([np.ones(i), (1.5, 2.5)]))
+golib.gather([range(3)], lambda i: [collections.deque([1.5])])
+golib.sorted(types.MappingProxyType({"k": collections.deque([range(3, 0, -1)])}))
+golib.NotFoundError(name="x", near=collections.deque(["y"]))
+golib.total(1, *range(3))
 
 
 class Sub(golib.Point):

@@ -26,5 +26,7 @@ golib.div_mod(7, 2).remainder  # wrong
 a, b, c = golib.div_mod(7, 2)  # wrong
 golib.spread(3, ())  # wrong
 golib.spread([1], ())  # wrong
+golib.spread([{1, 2}], ())  # wrong
+golib.word_count(w for w in "ab")  # wrong
 golib.scale(np.float32(1))  # wrong
 golib.word_count(np.ones(3))  # wrong

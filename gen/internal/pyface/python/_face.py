@@ -37,7 +37,7 @@ def _ended(arrays=False):
 
     The result may be a list of arrays if arrays is set.
     """
-    return tvm_ffi.convert(_errors.Guard(_class.left, 64 * arrays))
+    return tvm_ffi.convert(_errors.Guard(_class.left, 16 * arrays))
 
 
 def _frames(backtrace):
