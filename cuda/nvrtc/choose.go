@@ -76,9 +76,6 @@ func forDevice(libs []*library, t target, device cuda.Arch, driver toolkit.Versi
 			return l, t
 		}
 	}
-	if t.kind != cuda.ImageCubin {
-		return nil, t
-	}
 	t.kind = cuda.ImagePTX
 	for _, l := range libs {
 		if older, ok := newestBefore(l.archs, device); ok && l.loads(t.kind, driver) {

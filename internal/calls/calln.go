@@ -25,11 +25,9 @@ type CallN struct {
 const maxArguments = ccall.MaxBlock
 
 // CallN has the layout of the other frames.
-const (
-	_ = unsafe.Offsetof(CallN{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(CallN{}.block)
-	_ = unsafe.Offsetof(CallN{}.kept) - (callSize + 16*maxArguments)
-	_ = callSize + 16*maxArguments - unsafe.Offsetof(CallN{}.kept)
+var (
+	_ = [1]bool{}[unsafe.Offsetof(CallN{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(CallN{}.kept)-(callSize+16*maxArguments)]
 )
 
 // Begin starts a call of f with n arguments.

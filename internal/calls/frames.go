@@ -72,49 +72,29 @@ type (
 	}
 )
 
-// The block must follow the Call, and the slots the block: a difference either
-// way would make one of these constants negative, which does not compile.
-const (
-	_ = unsafe.Offsetof(Call1{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call1{}.block)
-	_ = unsafe.Offsetof(Call1{}.kept) - (callSize + 16)
-	_ = callSize + 16 - unsafe.Offsetof(Call1{}.kept)
-	_ = unsafe.Offsetof(Call2{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call2{}.block)
-	_ = unsafe.Offsetof(Call2{}.kept) - (callSize + 32)
-	_ = callSize + 32 - unsafe.Offsetof(Call2{}.kept)
-	_ = unsafe.Offsetof(Call3{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call3{}.block)
-	_ = unsafe.Offsetof(Call3{}.kept) - (callSize + 48)
-	_ = callSize + 48 - unsafe.Offsetof(Call3{}.kept)
-	_ = unsafe.Offsetof(Call4{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call4{}.block)
-	_ = unsafe.Offsetof(Call4{}.kept) - (callSize + 64)
-	_ = callSize + 64 - unsafe.Offsetof(Call4{}.kept)
-	_ = unsafe.Offsetof(Call6{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call6{}.block)
-	_ = unsafe.Offsetof(Call6{}.kept) - (callSize + 96)
-	_ = callSize + 96 - unsafe.Offsetof(Call6{}.kept)
-	_ = unsafe.Offsetof(Call8{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call8{}.block)
-	_ = unsafe.Offsetof(Call8{}.kept) - (callSize + 128)
-	_ = callSize + 128 - unsafe.Offsetof(Call8{}.kept)
-	_ = unsafe.Offsetof(Call12{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call12{}.block)
-	_ = unsafe.Offsetof(Call12{}.kept) - (callSize + 192)
-	_ = callSize + 192 - unsafe.Offsetof(Call12{}.kept)
-	_ = unsafe.Offsetof(Call16{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call16{}.block)
-	_ = unsafe.Offsetof(Call16{}.kept) - (callSize + 256)
-	_ = callSize + 256 - unsafe.Offsetof(Call16{}.kept)
-	_ = unsafe.Offsetof(Call24{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call24{}.block)
-	_ = unsafe.Offsetof(Call24{}.kept) - (callSize + 384)
-	_ = callSize + 384 - unsafe.Offsetof(Call24{}.kept)
-	_ = unsafe.Offsetof(Call32{}.block) - callSize
-	_ = callSize - unsafe.Offsetof(Call32{}.block)
-	_ = unsafe.Offsetof(Call32{}.kept) - (callSize + 512)
-	_ = callSize + 512 - unsafe.Offsetof(Call32{}.kept)
+// The block must follow the Call, and the slots the block: with any difference an index is not 0,
+// which does not compile.
+var (
+	_ = [1]bool{}[unsafe.Offsetof(Call1{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call1{}.kept)-(callSize+16)]
+	_ = [1]bool{}[unsafe.Offsetof(Call2{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call2{}.kept)-(callSize+32)]
+	_ = [1]bool{}[unsafe.Offsetof(Call3{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call3{}.kept)-(callSize+48)]
+	_ = [1]bool{}[unsafe.Offsetof(Call4{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call4{}.kept)-(callSize+64)]
+	_ = [1]bool{}[unsafe.Offsetof(Call6{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call6{}.kept)-(callSize+96)]
+	_ = [1]bool{}[unsafe.Offsetof(Call8{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call8{}.kept)-(callSize+128)]
+	_ = [1]bool{}[unsafe.Offsetof(Call12{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call12{}.kept)-(callSize+192)]
+	_ = [1]bool{}[unsafe.Offsetof(Call16{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call16{}.kept)-(callSize+256)]
+	_ = [1]bool{}[unsafe.Offsetof(Call24{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call24{}.kept)-(callSize+384)]
+	_ = [1]bool{}[unsafe.Offsetof(Call32{}.block)-callSize]
+	_ = [1]bool{}[unsafe.Offsetof(Call32{}.kept)-(callSize+512)]
 )
 
 // Begin starts a call of f with n arguments.

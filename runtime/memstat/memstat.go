@@ -43,9 +43,7 @@ func LiveHandles() []Handle {
 		h := Handle{TypeKey: capi.KeyOf(t.Type)}
 		for frames := runtime.CallersFrames(t.Stack); ; {
 			f, more := frames.Next()
-			if f.Function != "" {
-				h.Stack = append(h.Stack, fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line))
-			}
+			h.Stack = append(h.Stack, fmt.Sprintf("%s %s:%d", f.Function, f.File, f.Line))
 			if !more {
 				break
 			}

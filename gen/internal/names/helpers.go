@@ -86,9 +86,7 @@ func described(pkg *plan.Package) []*plan.Object {
 	}
 	for _, o := range pkg.Objects {
 		for _, f := range o.Fields {
-			if f.GoName != "" {
-				note(f.Object)
-			}
+			note(f.Object)
 		}
 	}
 	for _, f := range pkg.AllFuncs() {

@@ -47,7 +47,7 @@ func chooseCall(files map[string][]byte) (*project.Call, error) {
 	bestScore := 0
 	for _, fn := range functions {
 		// init tries a call whose arguments are JSON, without the defaults that options have.
-		if call, score := s.sample(fn); call != nil && score > bestScore && !(isJSON(call) && hasOptions(fn)) {
+		if call, score := s.sample(fn); call != nil && (best == nil || score > bestScore) && !(isJSON(call) && hasOptions(fn)) {
 			best, bestScore = call, score
 		}
 	}
@@ -100,8 +100,8 @@ func firstResult(fn *ast.FuncDecl) string {
 
 // sample fills in the arguments of fn. The score is high for a function that takes
 // and returns scalars; nil means that fn takes something else.
-func (s *sampler) sample(fn *ast.FuncDecl) (*project.Call, int) {
-	call := &project.Call{Func: fn.Name.Name}
+func (s *sampler) sample(fn *ast.FuncDecl) (call *project.Call, score int) {
+	call = &project.Call{Func: fn.Name.Name}
 	if fn.Doc != nil {
 		call.Comment, _, _ = strings.Cut(strings.TrimSpace(fn.Doc.Text()), "\n")
 		if before, ok := strings.CutSuffix(call.Comment, ":"); ok {
@@ -129,7 +129,6 @@ func (s *sampler) sample(fn *ast.FuncDecl) (*project.Call, int) {
 	}
 	call.Result = len(results.List) == 2
 	_, call.Callable = results.List[0].Type.(*ast.FuncType)
-	score := 1
 	if call.Result {
 		score += 2
 		if scalarValue(results.List[0].Type, 0) != "" {
