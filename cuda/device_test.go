@@ -74,6 +74,10 @@ func init() {
 				return fmt.Errorf("%s was called %d times", name, n)
 			}
 		}
+		d.Fail("cuDeviceGetAttribute", int(cuda.ErrInvalidValue), 0)
+		if a, err := cuda.Device(0).Arch(); err == nil {
+			return fmt.Errorf("the architecture is %s without attributes", a)
+		}
 		return nil
 	}
 	children["old driver"] = func() error {

@@ -129,6 +129,8 @@ func TestTensorViews_refuse(t *testing.T) {
 		{"1 dimensions, but 2 strides", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{1, 1}, 0) }},
 		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{1 << 31}, []int64{1 << 31}, 0) }},
 		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{2}, []int64{-1 << 63}, 0) }},
+		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{3, 3}, []int64{1 << 60, 1 << 60}, 0) }},
+		{"reaches too far", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{3, 3}, []int64{-1 << 60, -1 << 60}, 0) }},
 		{"dimension 0 of shape [-1] is negative", func() (*tvmffi.Tensor, error) { return x.AsStrided([]int64{-1}, []int64{1}, 0) }},
 		{"element 3 does not begin at a whole byte", func() (*tvmffi.Tensor, error) { return nibbles.Slice(0, 3, 5) }},
 		{"TypeError: Tensor.Slice: the receiver is nil", func() (*tvmffi.Tensor, error) { return (*tvmffi.Tensor)(nil).Slice(0, 0, 1) }},

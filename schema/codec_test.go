@@ -25,7 +25,8 @@ func garden() Schema {
 		},
 		Functions: []Function{
 			{Name: "scale", Source: SourceModule, Library: "libgarden.so", Reported: true,
-				Signature: &Signature{Params: []Param{{Name: "a", Type: TypeSchema{Name: "DLTensor*"}, Note: "Tensor([n], float32)"}}, Return: TypeSchema{Name: "None"}}},
+				Signature: &Signature{Return: TypeSchema{Name: "None"}, Params: []Param{{Name: "a", Type: TypeSchema{Name: "DLTensor*"}, Note: "Tensor([n], float32)"},
+					{Name: "done", Type: TypeSchema{Name: "ffi.Function", Func: &Signature{Return: TypeSchema{Name: "None"}}}}}}},
 			{Name: "garden.water", Source: SourceGlobal, Library: "libgarden.so", Signature: sig("(garden.Plant, float) -> None"), Doc: "Waters <a> plant & more.",
 				Metadata: map[string]any{"flag": true, "n": int64(9007199254740993), "f": 3.0, "small": 1e-30, "s": "x"}},
 			{Name: "garden.packed", Source: SourceGlobal, Library: "libgarden.so"},

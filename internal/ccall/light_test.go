@@ -4,9 +4,13 @@ package ccall
 
 import (
 	"os"
+	"os/signal"
 	"runtime"
+	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
 // TestStartLight: there are light calls where they were tested. Without this the tests of light
@@ -14,6 +18,22 @@ import (
 func TestStartLight(t *testing.T) {
 	if want := tested(runtime.Version()) && os.Getenv("GODEBUG") == ""; !StartLight() && want {
 		t.Error("no light calls")
+	}
+}
+
+// TestStartLight_taken: there are no light calls if SIGURG does not go to Go.
+func TestStartLight_taken(t *testing.T) {
+	if os.Getenv("TVMFFI_TEST_TAKEN") != "" {
+		signal.Ignore(syscall.SIGURG)
+		if StartLight() {
+			t.Error("light calls")
+		}
+		return
+	}
+	command := nativetest.Command(t.Context(), nativetest.Self(), "-test.run=^TestStartLight_taken$")
+	command.Env = append(os.Environ(), "TVMFFI_TEST_TAKEN=1")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -254,7 +254,7 @@ func TestStart(t *testing.T) {
 	if err := <-done; err == nil || err.Error() != "it was released" {
 		t.Error(err)
 	}
-	for end := time.Now().Add(nativetest.Patience(10 * time.Second)); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(nativetest.Patience(2 * time.Second)); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the process lives")
 		}
@@ -294,12 +294,31 @@ func TestParent(t *testing.T) {
 	pid := waitForPid(t, dir)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	for end := time.Now().Add(nativetest.Patience(10 * time.Second)); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(nativetest.Patience(2 * time.Second)); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the task lives")
 		}
 		var status syscall.WaitStatus
 		_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+	}
+}
+
+// TestClose: a pool ends its processes, also if it has not started all of them.
+func TestClose(t *testing.T) {
+	p, err := child.NewPool[string, string, string]("test", t.TempDir(), child.Limits{Processes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.Call(t.Context(), "pid") // the next one would start the other process
+	p.Close()
+	pid, err2 := strconv.Atoi(text)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(nativetest.Patience(2 * time.Second)); syscall.Kill(pid, 0) == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("its process lives")
+		}
 	}
 }
 

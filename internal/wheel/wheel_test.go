@@ -147,21 +147,25 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// TestUnpackFalseSize plants a header that claims one byte for an entry that unpacks to many.
-func TestUnpackFalseSize(t *testing.T) {
-	b := zipBytes(t, entry{name: "a", body: strings.Repeat("x", 5000)})
-	// The central directory holds the uncompressed size 24 bytes after its signature.
-	at := bytes.LastIndex(b, []byte("PK\x01\x02"))
-	if at < 0 {
-		t.Fatal("no central directory")
-	}
-	copy(b[at+24:], []byte{1, 0, 0, 0})
-	file := filepath.Join(t.TempDir(), "a.whl")
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := unpack(file, t.TempDir(), limits{bytes: 1000, files: 10}); err == nil {
-		t.Fatal("an entry larger than its header says was unpacked")
+// TestUnpackFalseHeader plants headers that claim one byte for an entry that unpacks to many. One
+// has a method of compression that nobody knows.
+func TestUnpackFalseHeader(t *testing.T) {
+	for _, method := range []byte{byte(zip.Deflate), 99} {
+		b := zipBytes(t, entry{name: "a", body: strings.Repeat("x", 5000)})
+		// The central directory holds the method 10 and the uncompressed size 24 bytes after its signature.
+		at := bytes.LastIndex(b, []byte("PK\x01\x02"))
+		if at < 0 {
+			t.Fatal("no central directory")
+		}
+		b[at+10] = method
+		copy(b[at+24:], []byte{1, 0, 0, 0})
+		file := filepath.Join(t.TempDir(), "a.whl")
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := unpack(file, t.TempDir(), limits{bytes: 1000, files: 10}); err == nil {
+			t.Errorf("an entry with a false header was unpacked by method %d", method)
+		}
 	}
 }
 

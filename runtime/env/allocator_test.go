@@ -13,6 +13,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -100,6 +101,11 @@ func TestWithAllocator_errors(t *testing.T) {
 			{"it returned float32[1]@cpu:0, expected float32[2]@cpu:0", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
 				spec.Shape[0] = 1
 				return env.GoAllocator(spec)
+			}},
+			{"float32[2]@cpu:0 is read-only", func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
+				x, err := env.GoAllocator(spec)
+				objects.StateOf(x).SetReadOnly()
+				return x, err
 			}},
 		} {
 			for _, name := range []string{"C++", "Go"} {

@@ -44,6 +44,22 @@ func fileMethods(t testing.TB) (closeFile, use *tvmffi.Function) {
 	return closeFile, use
 }
 
+// objectOf returns the object of x.
+func objectOf(t testing.TB, x *file) *tvmffi.Object {
+	t.Helper()
+	v, err := exported(t, "object", func(*file) *file { return nil }, func(a *bindrt.Args) error {
+		return bindrt.Return(a, bindrt.Arg[*file](a, 0))
+	}).Call(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := tvmffi.As[*tvmffi.Object](v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 func wantError(t *testing.T, err error, kind error, text string) {
 	t.Helper()
 	if !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
@@ -69,6 +85,8 @@ func TestClose(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	_, err = use.Call(tvmffi.Move(objectOf(t, x)))
+	wantError(t, err, tvmffi.ErrValue, "File.use: the File is closed")
 	if n := x.closed.Load(); n != 1 {
 		t.Errorf("closed %d times", n)
 	}
@@ -117,17 +135,7 @@ func TestClose_forgets(t *testing.T) {
 // BenchmarkReceiver calls a method of an opaque object as other languages do.
 func BenchmarkReceiver(b *testing.B) {
 	_, use := fileMethods(b)
-	objectOf := exported(b, "object", func(*file) *file { return nil }, func(a *bindrt.Args) error {
-		return bindrt.Return(a, bindrt.Arg[*file](a, 0))
-	})
-	v, err := objectOf.Call(new(file))
-	if err != nil {
-		b.Fatal(err)
-	}
-	o, err := tvmffi.As[*tvmffi.Object](v)
-	if err != nil {
-		b.Fatal(err)
-	}
+	o := objectOf(b, new(file))
 	defer o.Release()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
@@ -138,5 +139,20 @@ func TestHub_lost(t *testing.T) {
 	}
 	if err := <-lost; err == nil {
 		t.Error("the worker that has ended has no error")
+	}
+}
+
+// TestSweep: a reference that nobody uses is released once, and the session goes on.
+func TestSweep(t *testing.T) {
+	r := new(generated.DRef)
+	s := &Session{refs: map[*generated.DRef]bool{r: true}}
+	s.drop(r)
+	s.drop(r)
+	if len(s.garbage) != 1 {
+		t.Errorf("%d references are garbage", len(s.garbage))
+	}
+	s.sweep()
+	if !s.mu.TryLock() || len(s.garbage)+len(s.refs) != 0 {
+		t.Errorf("the session is locked, or has %d references", len(s.garbage)+len(s.refs))
 	}
 }

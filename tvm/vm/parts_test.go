@@ -105,3 +105,16 @@ func TestTensors(t *testing.T) {
 		t.Errorf("a text in a tuple: %v, %v", all, err)
 	}
 }
+
+// TestFind: a machine has each function once, and none after it was closed.
+func TestFind(t *testing.T) {
+	f := new(tvmffi.Function)
+	m := &Machine{found: map[string]*tvmffi.Function{"f": f}}
+	if got, err := m.find("f"); got != f || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	m.closed = true
+	if got, err := m.find("f"); got != nil || !errors.Is(err, errClosed) {
+		t.Errorf("a closed machine has %v, %v", got, err)
+	}
+}

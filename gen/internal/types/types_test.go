@@ -11,7 +11,7 @@ import (
 )
 
 // callOf plans a function with a signature, beside two object types.
-func callOf(t *testing.T, text string) (*plan.Call, *plan.Package, error) {
+func callOf(t *testing.T, text string) (*plan.Call, *Types, error) {
 	t.Helper()
 	sig, err := schema.ParseSignature(text)
 	if err != nil {
@@ -24,8 +24,9 @@ func callOf(t *testing.T, text string) (*plan.Call, *plan.Package, error) {
 		t.Fatal(err)
 	}
 	places := place.New(items)
-	c, err := New(places).Call(places.Packages[0], sig, false)
-	return c, places.Packages[0], err
+	types := New(places)
+	c, err := types.Call(places.Packages[0], sig, false)
+	return c, types, err
 }
 
 // TestTypesWithoutGoType: the error for a function with a part that has no Go type names the part.
@@ -66,35 +67,35 @@ func TestTypesWithoutGoType(t *testing.T) {
 	}
 }
 
-// TestAlternatives: two parts of a variant that have one Go type are one alternative.
+// TestAlternatives: two parts of a variant that have one Go type are one alternative. Each has a word.
 func TestAlternatives(t *testing.T) {
-	for text, want := range map[string]int{
-		"int, ffi.String":                                             2,
-		"ffi.Tensor, DLTensor*, int":                                  2,
-		"(int) -> None, (float) -> None":                              2,
-		"(int) -> None, (int) -> int":                                 2,
-		"(int) -> int, (int) -> float":                                2,
-		"(int) -> None, (int, int) -> None":                           2,
-		"(ffi.Tensor) -> None, (DLTensor*) -> None":                   1,
-		"() -> ffi.Tensor, () -> DLTensor*, ffi.Tensor":               2,
-		"ffi.Function, (int) -> None":                                 2,
-		"ffi.Array<ffi.Tensor>, ffi.Array<DLTensor*>, ffi.Array<int>": 2,
-		"ffi.Map<int, ffi.Tensor>, ffi.Map<int, DLTensor*>, ffi.Map<ffi.String, ffi.Tensor>": 2,
-		"Tuple<int, ffi.Tensor>, Tuple<int, DLTensor*>, Tuple<int, int>, Tuple<int>":         3,
-		"garden.Rose, garden.Tulip":                            2,
-		"Tuple<garden.Rose>, Tuple<garden.Tulip>":              2,
-		"ffi.Array<(int) -> None>, ffi.Array<(float) -> None>": 2,
+	for text, want := range map[string]string{
+		"int, ffi.String":                                             "Int String",
+		"ffi.Tensor, DLTensor*, int":                                  "Tensor Int",
+		"(int) -> None, (float) -> None":                              "Func Func",
+		"(int) -> None, (int) -> int":                                 "Func Func",
+		"(int) -> int, (int) -> float":                                "Func Func",
+		"(int) -> None, (int, int) -> None":                           "Func Func",
+		"(ffi.Tensor) -> None, (DLTensor*) -> None":                   "Func",
+		"() -> ffi.Tensor, () -> DLTensor*, ffi.Tensor":               "Func Tensor",
+		"ffi.Function, (int) -> None":                                 "Function Func",
+		"ffi.Array<ffi.Tensor>, ffi.Array<DLTensor*>, ffi.Array<int>": "TensorArray IntArray",
+		"ffi.Map<int, ffi.Tensor>, ffi.Map<int, DLTensor*>, ffi.Map<ffi.String, ffi.Tensor>": "IntTensorMap StringTensorMap",
+		"Tuple<int, ffi.Tensor>, Tuple<int, DLTensor*>, Tuple<int, int>, Tuple<int>":         "IntTensorTuple IntTuple2 IntTuple",
+		"garden.Rose, garden.Tulip":                                                 " ",
+		"Tuple<garden.Rose>, Tuple<garden.Tulip>":                                   "Tuple Tuple",
+		"ffi.Array<(int) -> None>, ffi.Array<(float) -> None>":                      "FuncArray FuncArray",
+		"ffi.Array<Optional<int>>, ffi.Array<Any>":                                  "OptionalIntArray Array",
+		"Tuple<int, int>, ffi.Map<ffi.String, ffi.Array<ffi.Map<ffi.String, int>>>": "IntTuple2 Map",
 	} {
-		_, pkg, err := callOf(t, "(Variant<"+text+">) -> None")
+		_, types, err := callOf(t, "(Variant<"+text+">) -> None")
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
-		n := 0
-		for _, v := range pkg.Variants {
-			n += len(v.Alternatives)
-		}
-		if n != want {
-			t.Errorf("%s: %d alternatives, want %d", text, n, want)
+		for v := range types.parts {
+			if got := types.Words(v); len(v.Alternatives) != len(got) || strings.Join(got, " ") != want {
+				t.Errorf("%s: %d alternatives, %q, want %s", text, len(v.Alternatives), got, want)
+			}
 		}
 	}
 }

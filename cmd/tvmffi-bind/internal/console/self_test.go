@@ -1,6 +1,8 @@
 package console
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -24,5 +26,8 @@ func TestBuiltForOneRun(t *testing.T) {
 		if got := builtForOneRun(exe); got != want {
 			t.Errorf("%s: got %t, want %t", exe, got, want)
 		}
+	}
+	if exe, err := os.Executable(); err != nil || strings.HasPrefix(Command(), "go tool ") != builtForOneRun(filepath.ToSlash(exe)) {
+		t.Errorf("%s (%v) is run as %s", exe, err, Command())
 	}
 }
