@@ -188,10 +188,10 @@ func TestErrorAsResult(t *testing.T) {
 		{foreign, 0}, {fmt.Errorf("in: %w", foreign), 0}, {errors.Join(errors.New("plain"), foreign), 0},
 	} {
 		call, self := callbacks.Export(func(*callbacks.Args) error { return test.err }, 0, nil)
-		room := capi.Allocate(512)
+		room := capi.Allocate(4096)
 		defer purego.SyscallN(capi.CFunction("free"), room)
 		for _, before := range []abi.TypeIndex{callbacks.Room, callbacks.FlatRoom, abi.TypeNone} {
-			result := &abi.Any{TypeIndex: before, Small: 512, Bits: uint64(room)}
+			result := &abi.Any{TypeIndex: before, Small: 4096, Bits: uint64(room)}
 			if before != callbacks.FlatRoom {
 				*result = abi.Any{TypeIndex: before}
 			}
