@@ -71,7 +71,9 @@ def docs(g):
 
 
 def results(g):
-    """Results are of Python's own types."""
+    """Results are of Python's own types, but for arrays in values of any type."""
+    import numpy
+
     assert g.word_count(["a b", "b"]) == {"a": 1, "b": 2} and type(g.word_count(())) is dict
     assert g.swap((1, "one")) == ("one", 1) and type(g.swap((1, "one"))) is tuple
     assert g.sorted({"a": [[3, 1.5, True]]}) == {"a": [[1.0, 1.5, 3.0]]}
@@ -80,6 +82,10 @@ def results(g):
     assert g.append(numbers, 2).same_as(numbers) and list(numbers) == [1, 2]
     assert g.within(50, g.Limits(low=0.0, high=37.5)) == g.within(50, {"low": 0, "high": 37.5, "note": None}) == 37.5
     assert g.Limits.__annotations__.keys() == {"low", "high", "note"}
+    x = numpy.ones(2)
+    shared = g.echo({"k": [x]})["k"][0]
+    x[0] = 7
+    assert numpy.from_dlpack(shared).tolist() == [7, 1] and g.join(x, [x]) == "float64[2]@cpu:0 [float64[2]@cpu:0]"
 
 
 def forms(g):
