@@ -698,7 +698,7 @@ def containers(g):
         for value in collections.deque([cycle]), types.MappingProxyType(table):
             assert str(failure(f, value)).endswith(name + deepest), (name, value)
     sequences = failure(g.word_count, collections.deque([late])), failure(g.extend, 0, lambda i: [collections.deque([late])])
-    for x in failure(g.gather, [[1.0], late], lambda i: []), failure(g.extend, 0, lambda i: [[1.0], late]), failure(g.NotFoundError, name="x", near=late), *sequences:
+    for x in failure(setattr, g.Point(1), "x", late), failure(g.gather, [[1.0], late], lambda i: []), failure(g.extend, 0, lambda i: [[1.0], late]), failure(g.NotFoundError, name="x", near=late), *sequences:
         assert type(x) is ValueError and "the value contains itself" in str(x), x
     e = failure(g.first, 1, [late])
     assert str(e) == "first(args" + deepest, e

@@ -88,7 +88,7 @@ typedef struct { const char* at; object* owner; ssize bytes, item; int readonly,
 #define VALUES(X)                                                                                  \
   X(PyLong_Type) X(PyBool_Type) X(PyFloat_Type) X(PyUnicode_Type) X(PyBytes_Type) X(PyList_Type)   \
   X(PyTuple_Type) X(PyDict_Type) X(_Py_NoneStruct) X(_Py_TrueStruct)
-#define ERRORS(X) X(PyExc_SystemError) X(PyExc_TypeError) X(PyExc_RuntimeError) X(PyExc_Exception) X(PyExc_BaseException)
+#define ERRORS(X) X(PyExc_SystemError) X(PyExc_TypeError) X(PyExc_ValueError) X(PyExc_RuntimeError) X(PyExc_Exception) X(PyExc_BaseException)
 #define NAME(type, name, params) #name,
 #define FUNCTION_OF(type, name, params) type(*name) params;
 #define NAME_ONLY(name) #name,
@@ -561,7 +561,8 @@ static object* flat_result(function* f, const any* r, const any* room) {
   return o;
 }
 
-// unmade raises a TypeError for o, or for an element of a container, if it is an object without a handle.
+// unmade raises a TypeError for o, or for an element of a container, if it is an object without a handle, and a ValueError
+// if the container is too deep for tvm_ffi, which goes into it on the C stack.
 static int unmade(object* o, struct limits* most) {
   if (py.PyType_IsSubtype(o->type, object_class)) {
     if (handle(o) != NULL) return 0;
@@ -572,7 +573,11 @@ static int unmade(object* o, struct limits* most) {
   if (!list && !dict && !py.PyType_IsSubtype(o->type, py.PyTuple_Type)) return 0;
   ssize n = dict ? py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
   int found = 0;
-  if (most->depth == 0 || (most->elements -= n) < 0) return 0; // it is refused later
+  if (most->depth == 0) {
+    py.PyErr_SetString(*py.PyExc_ValueError, "the value contains itself, or is nested deeper than 1000 levels");
+    return 1;
+  }
+  if ((most->elements -= n) < 0) return 0;
   most->depth--;
   for (object *k, *x; !found && n > 0; n--) {
     if (dict && !py.PyDict_Next(o, &at, &k, &x)) break;
