@@ -177,6 +177,7 @@ func init() {
 // gives is what NVRTC makes, in version 12 as in version 13. The places where NVRTC does not look
 // are there to show that the two agree about them.
 func TestReads(t *testing.T) {
+	nativetest.StartsCompiler(t) // two versions of NVRTC, many times
 	pinned(t)
 	for pkg, file := range map[string]string{"nvidia-cuda-nvrtc": library13, "nvidia-cuda-nvrtc-cu12": library12} {
 		t.Run(pkg, func(t *testing.T) {
