@@ -1,9 +1,11 @@
 package gen
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,9 +86,19 @@ func TestVerifyRefuses(t *testing.T) {
 			type Rose struct { plant }
 			func (*Rose) TVMFFIType(*Rose) {}`, "does not have the layout"},
 	}
-	for _, c := range cases {
-		err := Verify("testdata/virtual", []File{{Path: "p/p_gen.go", Content: []byte("package p\n" + c.source + "\n")}})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
+	var files []File
+	for i, c := range cases {
+		files = append(files, File{Path: fmt.Sprintf("p%d/p_gen.go", i), Content: []byte("package p\n" + c.source + "\n")})
+	}
+	err := Verify("testdata/virtual", files)
+	if err == nil {
+		t.Fatal("nothing is refused")
+	}
+	for i, c := range cases {
+		found := slices.ContainsFunc(strings.Split(err.Error(), "\n"), func(line string) bool {
+			return strings.Contains(line, "/virtual/"+path.Dir(files[i].Path)) && strings.Contains(line, c.want)
+		})
+		if !found {
 			t.Errorf("%s: got %v, want an error with %q", c.what, err, c.want)
 		}
 	}
