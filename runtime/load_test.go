@@ -554,7 +554,7 @@ func TestLoadRemedies(t *testing.T) {
 		{"another libtvm_ffi", future, "FromTheFutureEv; it was built for another version of libtvm_ffi than " + tvmffi.LibraryPath() + " (" + version + "); set TVMFFI_LIBRARY to the right one"},
 		{"an older libtvm_ffi", older, "(" + version + "); the symbol is in apache-tvm-ffi 0.1.12 and older: run \"go tool tvmffi-bind setup --version 0.1.12\"; set TVMFFI_LIBRARY to the right one"},
 		{"another libtvm_ffi, installed", installed, "(" + version + "); use the one that is installed beside it: TVMFFI_LIBRARY=" + beside},
-		{"another symbol", nativetest.Build(t, "hostile/unresolved"), "hostile_symbol_that_nobody_defines; another library defines the symbol; load that one first"},
+		{"another symbol", nativetest.Build(t, "hostile/unresolved"), "hostile_symbol_that_nobody_defines; no loaded library defines the symbol: link this one with what defines it, or load that library first"},
 		{"another library", needs("libbase.so.7"), "No such file or directory; it needs libbase.so.7; install it where the system finds it, or load the file first (--dep"},
 		{"the C++ runtime", needs("libstdc++.so.999"), "it needs libstdc++.so.999 of the C++ runtime; install the packages libstdc++6 and libgcc-s1"},
 		{"the driver", needs("libcuda.so.999"), "libcuda.so.999 comes with the driver of NVIDIA GPUs"},

@@ -25,7 +25,7 @@ func remedy(path string, err error) string {
 	reason := strings.TrimPrefix(err.Error(), "load "+path+": ")
 	if symbol := missingSymbol(reason); symbol != "" {
 		if !symbolOfFFI(symbol) {
-			return "; another library defines the symbol; load that one first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
+			return "; no loaded library defines the symbol: link this one with what defines it, or load that library first (--dep or deps: of tvmffi-bind, or tvmffi.LoadLibrary)"
 		}
 		built := fmt.Sprintf("; %s than %s (%s)", OtherVersion, CorePath(), VersionText(capi.Version()))
 		if has := releaseWith(symbol); has != "" {
