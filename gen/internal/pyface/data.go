@@ -42,14 +42,46 @@ type keys struct {
 	what   string
 	fields []face.Field
 	total  string // how the class says which
+	made   direction
+}
+
+// givenRecords returns the records that are in arguments, fields or functions. Only Go makes the others.
+func givenRecords(l *face.Library) map[*face.Record]bool {
+	visited := map[*face.Record]bool{} // true: given
+	var visit func(t *face.Type, given bool)
+	visit = func(t *face.Type, given bool) {
+		given = given || t.Kind == face.KindCallable
+		for _, e := range t.Elems {
+			visit(e, given)
+		}
+		if before, seen := visited[t.Record]; t.Record != nil && (!seen || given && !before) {
+			visited[t.Record] = given
+			for _, f := range t.Record.Fields {
+				visit(f.Type, given)
+			}
+		}
+	}
+	l.EachFunction(func(_ *face.Class, f *face.Function) {
+		for _, p := range f.Params {
+			visit(p.Type, true)
+		}
+		visit(f.Result(), false)
+	})
+	l.EachField(func(f face.Field) { visit(f.Type, true) })
+	return visited
 }
 
 // typedDicts writes classes for the maps that stand for structs.
 func (w *writer) typedDicts() {
+	isGiven := givenRecords(w.lib)
 	for _, r := range w.records {
 		name := w.names[r]
 		w.export(name)
-		required, optional := keys{what: "Required"}, keys{what: "Optional", total: ", total=False"}
+		made := returned
+		if isGiven[r] {
+			made = given
+		}
+		required, optional := keys{what: "Required", made: made}, keys{what: "Optional", total: ", total=False", made: made}
 		var lines []string
 		awkward := false // some keys are not names of Python
 		for _, f := range r.Fields {
@@ -88,7 +120,7 @@ func (w *writer) record(name, doc, base string, k keys) {
 	}
 	w.pyf("\n")
 	for _, f := range k.fields {
-		w.both("    %s: %s\n", f.Name, w.in(f.Type))
+		w.both("    %s: %s\n", f.Name, w.typeText(f.Type, k.made))
 	}
 }
 
@@ -97,7 +129,7 @@ func (w *writer) part(r *face.Record, k keys) string {
 	name := w.fresh(r.Name + k.what)
 	var items []string
 	for _, f := range k.fields {
-		items = append(items, quote(f.Name)+": "+quote(w.in(f.Type)))
+		items = append(items, quote(f.Name)+": "+quote(w.typeText(f.Type, k.made)))
 	}
 	rest := quote(name) + ", {" + strings.Join(items, ", ") + "}" + k.total
 	w.pyf("\n%s = %s.TypedDict(%s)\n", name, private, rest)
