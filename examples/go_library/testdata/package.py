@@ -818,6 +818,8 @@ def declared(g):
     assert "nothing is called x" in str(e) and g.NotFoundError.__module__ == "golib"
     e = failure(g.find, "number")
     assert type(e) is g.LimitError and isinstance(e, ValueError) and e.value == 7, e
+    e = failure(g.find, "missing")
+    assert e.near == ["mist", "missive"] and type(e.near) is list and pickle.loads(pickle.dumps(e)).near == e.near, e
     e = g.NotFoundError(name="y")
     assert str(e) == "nothing is called y (tries: 1)" and pickle.loads(pickle.dumps(e)).name == "y"
 

@@ -7,7 +7,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import Function, core, given, lib, refused, tvm_ffi
+from ._tvmffi import Function, core, given, lib, plain, refused, tvm_ffi
 
 
 def _optional(name):
@@ -67,24 +67,13 @@ class GoError:
         return str(self.args[0]) if self.args else ""
 
     def __reduce__(self):
-        fields = {k: _plain(v) for k, v in _field_values(self).items()}
+        fields = _field_values(self)
         extra = {k: v for k, v in self.__dict__.items() if k != "_error" and k not in self._fields}
         return (_restored, (type(self), self.args, fields), extra or None)
 
 
 def _field_values(e):
-    if e._error is None:
-        return {}
-    return dict((_error_fields(e._error) or {}).items())
-
-
-def _plain(x):
-    """Returns a container of tvm_ffi as one of Python, which can be pickled with its elements."""
-    if isinstance(x, (tvm_ffi.Array, tvm_ffi.List)):
-        return [_plain(element) for element in x]
-    if isinstance(x, (tvm_ffi.Map, tvm_ffi.Dict)):
-        return {key: _plain(value) for key, value in x.items()}
-    return x
+    return plain(e._error and _error_fields(e._error)) or {}
 
 
 def _restored(cls, args, fields):

@@ -417,9 +417,7 @@ def to_optional(convert):
 
 
 def to_list(convert):
-    if convert is None:
-        return _flat(lambda a: [_item(a, i) for i in range(_size(a))])
-    return _flat(lambda a: [convert(_item(a, i)) for i in range(_size(a))], convert)
+    return _flat(lambda a: [_item(a, i) if convert is None else convert(_item(a, i)) for i in range(_size(a))], convert)
 
 
 def to_dict(key, value):
@@ -439,10 +437,10 @@ _plain_items = to_dict(lambda k: str(k) if isinstance(k, core.String) else k, No
 
 
 def to_any():
-    return _flat(_plain)
+    return _flat(plain)
 
 
-def _plain(value):
+def plain(value):
     """Makes lists, dicts and texts of a result of any type, however deep it is. What is shared stays shared."""
     result, done = [value], {}
     todo = [result]
@@ -480,10 +478,7 @@ def to_record(converts, flat):
 
 
 def to_tuple(*converts):
-    if converts == (None, None):
-        return _flat(lambda a: (_item(a, 0), _item(a, 1)), *converts)
-    pairs = tuple(enumerate(converts))
-    return _flat(lambda a: tuple([_item(a, i) if c is None else c(_item(a, i)) for i, c in pairs]), *converts)
+    return _flat(lambda a: tuple([_item(a, i) if c is None else c(_item(a, i)) for i, c in enumerate(converts)]), *converts)
 
 
 def to_named(cls, *converts):
