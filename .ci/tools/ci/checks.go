@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -173,6 +174,31 @@ func fuzz(j *job) {
 			j.quietly("go", "-C", dir, "test", "-vet=off", "-ldflags=-w", spend, "-run=^$", "-fuzz=^"+name+"$", "-fuzztime=3000x", "-fuzzminimizetime=5x", ".")
 		}
 	}
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func (Test|Benchmark|Example|Fuzz)\w*\((t |b |f |\))`) // not TestMain(m *testing.M)
+
+// liveness compiles no other tests of the packages in apart: those of runtime alone take 12 s of CPU time. A helper of a
+// TestLiveness there has to be in a file without tests, or in one with the tag.
+func liveness(j *job) {
+	without := map[string]string{}
+	for _, file := range j.files("*_test.go") {
+		if !slices.Contains(apart, "./"+path.Dir(file)) {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		j.must(err)
+		if testFunc.Match(text) && !strings.Contains(string(text), "tvmffi_liveness") {
+			name, err := filepath.Abs(file)
+			j.must(err)
+			without[name] = "" // no file
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": without})
+	j.must(err)
+	overlay := filepath.Join(j.scratch, "liveness.json")
+	j.must(os.WriteFile(overlay, text, 0o600))
+	j.goTest(append(slices.Clone(j.on), "-overlay="+overlay)...)
 }
 
 // profile takes a profile and a trace that nobody reads.

@@ -50,6 +50,7 @@ var (
 	headers  = append(slices.Clone(loads), "./native") // what reads headers of TVM-FFI
 	alive    = words{"./runtime", "./runtime/define", "./runtime/env", "./runtime/jsongraph", "./runtime/structural",
 		"./reflection", "./cuda", "./cuda/kernelrt", "./cuda/spec/check"} // what has a TestLiveness
+	apart   = words{"./runtime", "./runtime/define", "./runtime/jsongraph", "./cuda"} // TestLiveness needs none of their other tests
 	engines = words{"./generated/tvm/...", "./tvm/...", "./cuda/spec/check", "./examples/tvm_disco", "./examples/tvm_rpc", "./examples/tvm_vm"}
 	arm64   = needs{"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu libc6-arm64-cross libstdc++6-arm64-cross"}
 	clang   = needs{"clang++": "clang"}
@@ -90,7 +91,7 @@ var steps = []step{
 		args: words{"CGO_ENABLED=0", "TVMFFI_TEST_WHEEL=0.1.9", "-tags=tvmffi_nobind,tvmffi_debug"}},
 	// Everything that is not kept alive ends at each call; malloc and the collector overwrite what they free.
 	{name: "liveness", group: "modes", about: "nothing ends before its last use", on: alive, args: words{"CGO_ENABLED=0", "GODEBUG=clobberfree=1",
-		"GLIBC_TUNABLES=glibc.malloc.perturb=165:glibc.malloc.tcache_count=0", "-tags=tvmffi_liveness", "-run=TestLiveness"}},
+		"GLIBC_TUNABLES=glibc.malloc.perturb=165:glibc.malloc.tcache_count=0", "-tags=tvmffi_liveness", "-run=TestLiveness"}, do: liveness},
 	{name: "fuzz", group: "modes", about: "every fuzz target, for a short time", do: fuzz},
 
 	{name: "shuffle", group: "modes", about: "the tests in another order", night: true, on: words{"./..."}, args: words{"-short", "-shuffle=on", "-count=1"}},
