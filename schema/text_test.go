@@ -45,7 +45,7 @@ func randomSignature(r *rand.Rand, depth int) *Signature {
 
 func TestSignatureRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 20000 {
+	for range 4000 {
 		sig := randomSignature(r, 4)
 		text := sig.String()
 		back, err := ParseSignature(text)
