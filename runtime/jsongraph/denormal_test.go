@@ -15,13 +15,13 @@ import (
 func floats() []float64 {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := []float64{0, math.Copysign(0, -1), 5e-324, -5e-324, 1e-323, 1e-310, 2.2250738585072009e-308, 2.2250738585072011e-308, 2.2250738585072014e-308, 2.2250738585072019e-308, 4.450147717014403e-308, math.MaxFloat64, -1e300, 0.1}
-	for len(all) < 1500 { // each number of bits of a denormal float
+	for len(all) < 600 { // each number of bits of a denormal float
 		all = append(all, math.Float64frombits(r.Uint64()>>(12+len(all)%52)|r.Uint64()&(1<<63)))
 	}
-	for len(all) < 2000 { // around the first normal ones
+	for len(all) < 700 { // around the first normal ones
 		all = append(all, math.Float64frombits(0x0010_0000_0000_0000+r.Uint64N(64)-32))
 	}
-	for len(all) < 3000 {
+	for len(all) < 1000 {
 		if f := math.Float64frombits(r.Uint64()); !math.IsNaN(f) && !math.IsInf(f, 0) {
 			all = append(all, f)
 		}
