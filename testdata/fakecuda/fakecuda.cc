@@ -86,6 +86,7 @@ EXPORT size_t fakecuda_live(int what) {
 EXPORT int cuGetProcAddress_v2(const char* name, void** out, int asked, uint64_t flags, void* status) {
   LOCK;
   enter(__func__, "%s %d %llu %llx", name, asked, static_cast<unsigned long long>(flags), num(status));
+  if (status != nullptr) *static_cast<int*>(status) = 0;
   if (asked > version()) return kNotFound;
   static const std::map<std::string, int> second = {
       {"cuDeviceTotalMem", 3020}, {"cuDevicePrimaryCtxRelease", 11000}, {"cuMemGetInfo", 3020}, {"cuMemAlloc", 3020}, {"cuMemFree", 3020},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -63,5 +64,22 @@ func TestMarkersOfKeysThatConvertToOneName(t *testing.T) {
 	names := markers(map[string]*schema.Type{"a.b_c": nil, "a.b.c": nil, "a.d": nil})
 	if names["a.b.c"] != "AsABC" || names["a.b_c"] != "AsABC_a_x2eb_c" || names["a.d"] != "AsAD" {
 		t.Errorf("got %q", names)
+	}
+}
+
+// TestClosure: libraries that need each other are loaded with the one that is asked for. libtvm_ffi is always loaded.
+func TestClosure(t *testing.T) {
+	p := &Places{Items: &classify.Items{Schema: schema.Schema{Libraries: []schema.Library{
+		{File: "ffi", Role: schema.RoleBound}, {File: "a", Role: schema.RoleBound, Needs: []string{"ffi", "b"}},
+		{File: "b", Role: schema.RoleBound, Needs: []string{"a"}}, {File: "c", Role: schema.RoleBound, Needs: []string{"c"}},
+	}}}}
+	for owner, want := range map[string]string{"ffi": "ffi ", "a": "a b ", "b": "a b ", "c": "c "} {
+		got := ""
+		for _, l := range p.closure(owner) {
+			got += l.File + " "
+		}
+		if got != want {
+			t.Errorf("for %s: %q, want %q", owner, got, want)
+		}
 	}
 }
