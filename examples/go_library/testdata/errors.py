@@ -19,7 +19,8 @@ package, support = types.ModuleType("golib"), types.ModuleType("golib._tvmffi")
 package.__path__ = [str(pathlib.Path(__file__).resolve().parents[3] / "gen/internal/pyface/python")]
 support.tvm_ffi, support.core, support.Function = tvm_ffi, tvm_ffi.core, tvm_ffi.Function
 support.lib = tvm_ffi.load_module(sys.argv[1])
-support.CONTAINERS, support.bounded, support.numbers = (), None, None  # no callback here returns a container
+support.given, support.refused = lambda what, x, depth: x, None  # no callback here returns a container or an array
+support.plain = lambda m: m and {k: list(v) if isinstance(v, tvm_ffi.Array) else v for k, v in m.items()}
 sys.modules.update({"golib": package, "golib._tvmffi": support})
 goerrors = importlib.import_module("golib._errors")
 
