@@ -118,6 +118,7 @@ func TestAccepted(t *testing.T) {
 		{Spec: "f(x: Tensor([_], float32))", Doc: "For astronauts, 👩\u200d🚀, and soft\u00adware."},
 		{Spec: "f(x: Tensor([_], float32))", Images: []string{}, Program: "k.cu", Options: []string{"-D", "arch=90", "-I", "dlto"}},
 		{Spec: "f(x: Tensor([_], float32), k: int32)", Args: []string{"x", "x", "k"}, Cluster: []string{"3"}},
+		{Spec: "f(x: Tensor([_], float32), k: int32, b: bool)", Args: []string{"x", "b"}, Grid: []string{"k"}},
 		{Spec: "f(x: Tensor([n], float32))", Grid: []string{"n"}, Cluster: []string{"2"}},
 		{Spec: "f(x: Tensor([_], float32))", Images: []string{"a/f.sm_90.cubin", "a/f.sm_90a.cubin", "a/f.ptx", "a/g h.ptx"}},
 	} {
