@@ -125,6 +125,14 @@ func generated(j *job) {
 	}
 }
 
+// vet looks with the tags of build modes only at packages that have files for them.
+func vet(j *job) {
+	tagged := folders(j.text("git", "grep", "--untracked", "-lE", "^//go:build.*tvmffi_(debug|nobind|liveness)", "--", "*.go"))
+	commands("go vet -tags="+allTags+" ./...",
+		"go vet "+quickly+"-tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness "+strings.Join(tagged, " "),
+		"go vet -tags=tvmffi_portable ./internal/ccall ./internal/dynlib ./tvm/disco", "go vet -C .ci/tools ./...")(j)
+}
+
 // cross vets the packages that have other files on Windows or on macOS, or that use those; the other platforms differ in assembly.
 func cross(j *job) {
 	for _, platform := range []struct{ name, packages string }{

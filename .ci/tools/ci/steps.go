@@ -65,9 +65,7 @@ var steps = []step{
 	// Beside demo, whose packages for this platform the next steps need.
 	{name: "cross", group: "static", about: "other platforms build, and pass vet", do: cross},
 	{name: "test", group: "fresh", about: "the second one, under another empty HOME", do: test},
-	{name: "vet", group: "static", about: "with all tags", args: words{"GOGC=400"}, do: commands("go vet -tags="+allTags+" ./...",
-		"go vet "+quickly+"-tags=tvmffi_debug,tvmffi_nobind,tvmffi_liveness ./internal/... ./runtime/... ./reflection ./cuda/...",
-		"go vet -tags=tvmffi_portable ./internal/ccall ./internal/dynlib ./tvm/disco", "go vet -C .ci/tools ./...")},
+	{name: "vet", group: "static", about: "with all tags", args: words{"GOGC=400"}, do: vet},
 	{name: "staticcheck", group: "static", about: "with all tags", args: words{"GOGC=400"}, do: commands("go tool -modfile=.ci/tools/go.mod staticcheck -tags="+allTags+" ./...",
 		"go -C .ci/tools tool staticcheck ./...")},
 	{name: "platforms", group: "static", about: "staticcheck of the code for macOS and Windows", night: true, args: words{"CGO_ENABLED=0", "GOGC=400"}, do: commands(
