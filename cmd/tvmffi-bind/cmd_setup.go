@@ -232,6 +232,9 @@ func recipe(what string) (*project.KnownPackage, error) {
 		}
 		return nil, nil
 	}
+	if name == project.CorePackage {
+		return nil, nil
+	}
 	if near := nearest.WordQuestion(name, project.KnownNames()); near != "" && !exact {
 		return nil, fmt.Errorf("%s is not a known package (known: %s)%s Otherwise name its version: %[1]s==VERSION", name, strings.Join(project.KnownNames(), ", "), near)
 	}

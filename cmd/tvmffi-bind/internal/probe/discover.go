@@ -112,6 +112,9 @@ func (p *Prober) anyWheel(ctx context.Context, what string) (wheel.Dir, error) {
 	if strings.EqualFold(filepath.Ext(what), ".whl") {
 		return wheel.Take(ctx, what)
 	}
+	if what == project.CorePackage {
+		what += "==" + wheel.DefaultVersion
+	}
 	name, version, exact := strings.Cut(what, "==")
 	if exact {
 		if f, ok := p.locked[wheel.Normal(name)+"=="+version]; ok {
