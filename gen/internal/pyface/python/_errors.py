@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 import sys
 import types
 import weakref
@@ -190,6 +191,8 @@ def reraise(name=""):
             refused(f"{name}({parameter}=...)", x)
         raise
     x = raised(e)
+    if x is e and isinstance(x, TypeError) and _UNKNOWN in str(x):
+        x.args = (_named(str(x), sys._getframe(1).f_locals),)
     same, context = x is e, x.__context__
     e = None
     try:
@@ -201,6 +204,21 @@ def reraise(name=""):
         # would keep the exception in a cycle.
         x.__context__ = context
         x = context = None
+
+
+_UNKNOWN = "an object that only Python knows"
+
+
+def _named(text, arguments):
+    """Returns an error of Go about an argument with the name of its class."""
+    try:
+        parameter, path = re.match(r"[\w.]+\((\w+)(.*)=\.\.\.\): expected ", text).groups()
+        x = arguments[parameter]
+        for key, i in re.findall(r'\["(.*?)"\]|\[(\d+)\]', path):
+            x = x[int(i) if i else key]
+        return text.replace(_UNKNOWN, type(x).__name__)
+    except Exception:  # a key, or an element of another class
+        return text
 
 
 # _MOST is how many frames of the original exception are in a traceback.
