@@ -146,10 +146,14 @@ func Plain(message string) string {
 	return "expected " + plainType(rest[:at]) + ", got " + strings.TrimPrefix(got, "ffi.") + instead(rest[:at], rest[at+len(", got "):])
 }
 
-// instead says what to pass in place of a value that looks like a sequence to its owner, such as
+// instead says what to pass in place of a value that looks like a sequence or a map to its owner, such as
 // an array of NumPy, or a set, a range or a generator of Python.
 func instead(want, got string) string {
-	if !strings.HasPrefix(strings.TrimPrefix(want, "Optional<"), "ffi.Array") {
+	want = strings.TrimPrefix(want, "Optional<")
+	if strings.HasPrefix(want, "ffi.Map") && got == "ffi.Array" {
+		return ": pass a dict, such as dict(x) in Python for a DataFrame or a list of pairs"
+	}
+	if !strings.HasPrefix(want, "ffi.Array") {
 		return ""
 	}
 	switch got {

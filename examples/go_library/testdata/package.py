@@ -646,6 +646,7 @@ def arguments(g):
         (failure(g.word_count, 3), "word_count(texts=...): "),
         (failure(g.word_count, {"a"}), "word_count(texts=...): expected a sequence of string, got set: pass a list or a tuple, such as list(x)"),
         (failure(g.sorted, {"k": (x for x in ())}), 'sorted(rows["k"]=...): expected a sequence of [3]float64, got generator: pass a list'),
+        (failure(g.sorted, [("k", [])]), "got Array: pass a dict, such as dict(x) in Python for a DataFrame or a list of pairs"),
         (failure(g.total, 1, 2, object()), "total(numbers[1]=...): expected an int, got object"),
         (failure(g.word_count, tensor), "word_count(texts[0]=...): expected a string, got float"),
         (failure(g.spread, [[1]], numpy.array([200])), "spread(shift[0]=...): "),
