@@ -62,7 +62,8 @@ var wide = sync.OnceValues(func() (*Exports, error) { return ReadExports(".", ".
 
 func TestReadExports_refused(t *testing.T) {
 	dir := t.TempDir() // a module that requires nothing is read at once
-	for name, text := range map[string]string{"go.mod": "module example.com/m\n", "plain/plain.go": "package plain\n", "program/main.go": "package main\n\nfunc main() {}\n"} {
+	for name, text := range map[string]string{"go.mod": "module example.com/m\n", "plain/plain.go": "package plain\n", "program/main.go": "package main\n\nfunc main() {}\n",
+		"lacking/lacking.go": "package lacking\n\nimport _ \"example.com/other/x\"\n"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -73,6 +74,7 @@ func TestReadExports_refused(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"./plain":               "has no directive: write //tvmffi:export above a func",
 		"./program":             "is package main, which cannot be imported",
+		"./lacking":             "it cannot import example.com/other/x: no required module provides package example.com/other/x; to add it:\n\tgo get example.com/other/x",
 		"./nothing":             "",
 		"./...":                 "packages: name one",
 		"example.com/not/there": "",

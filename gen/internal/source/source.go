@@ -33,6 +33,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,6 +195,13 @@ func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 			return nil, fmt.Errorf("read %s: %w", pattern, e)
 		}
 	}
+	for _, path := range slices.Sorted(maps.Keys(p.Imports)) {
+		for _, e := range p.Imports[path].Errors {
+			if e.Kind == packages.ListError {
+				return nil, fmt.Errorf("read %s: it cannot import %s: %s", pattern, path, e.Msg)
+			}
+		}
+	}
 	if len(p.GoFiles) == 0 {
 		return nil, fmt.Errorf("%s has no Go files", pattern)
 	}
@@ -237,7 +245,17 @@ func (r *reader) fail(pos token.Pos, format string, args ...any) {
 	if rel, err := filepath.Rel(r.base, name); err == nil && !strings.HasPrefix(rel, "..") {
 		name = filepath.ToSlash(rel)
 	}
-	r.errs = append(r.errs, fmt.Errorf("%s:%d: %s", name, p.Line, fmt.Sprintf(format, args...)))
+	text := fmt.Sprintf(format, args...)
+	if before, ok := strings.CutSuffix(text, "go build shows it"); ok {
+		i := slices.IndexFunc(r.pkg.TypeErrors, func(e types.Error) bool {
+			at := e.Fset.Position(e.Pos)
+			return at.Filename == p.Filename && at.Line == p.Line
+		})
+		if i >= 0 {
+			text = before + r.pkg.TypeErrors[i].Msg
+		}
+	}
+	r.errs = append(r.errs, fmt.Errorf("%s:%d: %s", name, p.Line, text))
 }
 
 func (r *reader) read() {

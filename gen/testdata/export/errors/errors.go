@@ -187,7 +187,7 @@ type endless[T any] struct {
 }
 
 //tvmffi:export
-func Broken(x missing) {} // want `parameter x of Broken: its type has an error: go build shows it`
+func Broken(x missing) {} // want `parameter x of Broken: its type has an error: undefined: missing`
 
 //tvmffi:method // want `func NoReceiver has no receiver: write //tvmffi:export`
 func NoReceiver() {}
