@@ -113,6 +113,9 @@ func Verify(dir string, files []File) error {
 // ErrLoad is the error of [Verify] if nothing could be checked.
 var ErrLoad = verify.ErrLoad
 
+// ErrOwn is an error of [Verify] if a file of the consumer does not compile.
+var ErrOwn = verify.ErrOwn
+
 // PackageNames returns the names of the packages in external, the form of
 // Config.External or Config.Imported, by import path. dir is in the module that imports them. A package
 // that cannot be found has no entry.

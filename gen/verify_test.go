@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -126,8 +127,11 @@ func TestVerifyImports(t *testing.T) {
 	if err := Verify(dir, generated("int")); err != nil {
 		t.Errorf("an error in the body of an imported function must not count: %v", err)
 	}
-	if err := Verify(dir, generated("string")); err == nil || !strings.Contains(err.Error(), "garden_gen.go:5:16: cannot use plants.Count()") {
+	if err := Verify(dir, generated("string")); err == nil || errors.Is(err, ErrOwn) || !strings.Contains(err.Error(), "garden_gen.go:5:16: cannot use plants.Count()") {
 		t.Errorf("got %v, want an error about the type of plants.Count", err)
+	}
+	if err := Verify(dir, []File{{Path: "plants/more_gen.go", Content: []byte("package plants\n")}}); !errors.Is(err, ErrOwn) || !strings.HasSuffix(err.Error(), "here.go:3:27: undefined: notWrittenYet") {
+		t.Errorf("got %v, want an error of the package itself", err)
 	}
 }
 

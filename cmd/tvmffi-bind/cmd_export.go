@@ -190,7 +190,11 @@ func generateExport(con *console.Console, o *exportOptions, x *gen.Exports) (gen
 		return c, nil, &console.Refusal{Err: err}
 	}
 	if _, err := con.Step("checking that it compiles", func() error { return x.Verify(generated) }); err != nil {
-		return c, nil, console.Refuse("the result would not compile, so nothing was written:\n%s", console.FirstLines(err.Error()))
+		what := "the result would not compile"
+		if errors.Is(err, gen.ErrOwn) {
+			what = "the package does not compile"
+		}
+		return c, nil, console.Refuse("%s, so nothing was written:\n%s", what, console.FirstLines(err.Error()))
 	}
 	changes := &files.Output{}
 	for _, f := range generated {

@@ -36,6 +36,15 @@ var banned = []string{"unsafe", "runtime", "reflect", "C"}
 // nothing was checked.
 var ErrLoad = errors.New("the go command cannot load the packages that the bindings import")
 
+// ErrOwn is an error of Check if a file does not compile that is not among those to check.
+var ErrOwn = errors.New("the package itself does not compile")
+
+// ownError is an ErrOwn.
+type ownError struct{ error }
+
+// Is makes it ErrOwn.
+func (ownError) Is(target error) bool { return target == ErrOwn }
+
 // Check type-checks files, by their paths below dir, as if they were there. Other files
 // there for which generated returns true are from an earlier run and count as removed.
 func Check(dir string, generated func([]byte) bool, files map[string][]byte) error {
@@ -75,7 +84,13 @@ func slow(dir string, generated func([]byte) bool, overlay map[string][]byte) er
 			return err
 		}
 		for _, e := range pkg.Errors {
-			errs = append(errs, fmt.Errorf("verify: %w", e))
+			var err error = ownError{e}
+			for name := range overlay {
+				if strings.HasPrefix(e.Pos, name+":") {
+					err = fmt.Errorf("verify: %w", e)
+				}
+			}
+			errs = append(errs, err)
 		}
 		if len(pkg.Errors) == 0 {
 			errs = append(errs, checkPackage(pkg.Fset, pkg.Syntax, pkg.Types, overlay)...)
