@@ -44,10 +44,12 @@ func Record(tree string) (map[string]string, error) {
 	hashes := map[string]string{}
 	for _, fields := range all {
 		name, hash, ok := recorded(fields)
-		if !ok {
+		switch {
+		case !ok && hash != "":
+			return nil, fmt.Errorf("%s cannot be checked: the hash of %.100q is neither empty nor sha256= and base64: %.100q", matches[0], name, hash)
+		case !ok:
 			return nil, fmt.Errorf("%s %w: the line %.100q is not of the form PATH,sha256=HASH,SIZE", matches[0], ErrDamaged, strings.Join(fields, ","))
-		}
-		if hash != "" {
+		case hash != "":
 			hashes[name] = hash
 		}
 	}
@@ -57,7 +59,8 @@ func Record(tree string) (map[string]string, error) {
 	return hashes, nil
 }
 
-// recorded reads the three fields of a line of RECORD. The line of RECORD itself has no hash.
+// recorded reads the three fields of a line of RECORD. The line of RECORD itself has no hash. A hash of another form is
+// returned as it is, and ok is false.
 func recorded(fields []string) (name, hash string, ok bool) {
 	if !filepath.IsLocal(filepath.FromSlash(fields[0])) || strings.Trim(fields[2], "0123456789") != "" {
 		return "", "", false
@@ -67,7 +70,10 @@ func recorded(fields []string) (name, hash string, ok bool) {
 	}
 	digest, is := strings.CutPrefix(fields[1], "sha256=")
 	sum, err := base64.RawURLEncoding.DecodeString(digest)
-	return fields[0], hex.EncodeToString(sum), is && err == nil && len(sum) == sha256.Size
+	if !is || err != nil || len(sum) != sha256.Size {
+		return fields[0], fields[1], false
+	}
+	return fields[0], hex.EncodeToString(sum), true
 }
 
 // Damaged returns the error for a file of a wheel in the cache whose hash is not the

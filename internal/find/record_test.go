@@ -22,12 +22,19 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "x.dist-info/RECORD,,\n", "a\n", "a," + sum + "\n", "a," + sum + ",0,0\n", "a,md5=47,0\n", "a,sha256=47,0\n",
+	for _, text := range []string{"", "x.dist-info/RECORD,,\n", "a\n", "a," + sum + "\n", "a," + sum + ",0,0\n",
 		"../a," + sum + ",0\n", "/a," + sum + ",0\n", "\"a," + sum + ",0\n", "a," + sum + ",x\n", strings.Repeat("x", 1<<17)} {
 		tree := t.TempDir()
 		write(t, filepath.Join(tree, "x.dist-info", "RECORD"), text)
 		if got, err := Record(tree); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%.50q: %v, %v", text, got, err)
+		}
+	}
+	for _, hash := range []string{"md5=47", "sha256=47", "sha256=" + emptyHash} {
+		tree := t.TempDir()
+		write(t, filepath.Join(tree, "x.dist-info", "RECORD"), "a,"+hash+",0\n")
+		if got, err := Record(tree); err == nil || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), `cannot be checked: the hash of "a" is neither empty nor sha256= and base64: "`+hash) {
+			t.Errorf("%s: %v, %v", hash, got, err)
 		}
 	}
 	tree := t.TempDir()
