@@ -383,13 +383,14 @@ static int numbers(const buffer* b, int dimension, const char* at, char kind, an
 // buffer or in what __array__ returns. It may run code of Python, and returns 0 where it fails, without an exception
 // unless it was interrupted.
 APART static int array_argument(object* o, any* v) {
-  static object* unmasked; // the last class of arrays without a mask
+  static object* unmasked; // the last class of arrays without a mask, which is not one of bytes
   buffer b;
   object* other = NULL;
   if (o->type != unmasked) {
-    object *filled = py.PyObject_GetAttrString(o->type, "filled"), *old = unmasked;
+    object* filled = py.PyObject_GetAttrString(o->type, "filled");
     if (filled != NULL) py.Py_DecRef(filled);
-    if (filled != NULL || interrupted()) return 0;
+    if (filled != NULL || interrupted() || py.PyType_IsSubtype(o->type, py.PyBytes_Type)) return 0;
+    object* old = unmasked; // code of Python may have changed it
     py.Py_IncRef(unmasked = o->type);
     if (old != NULL) py.Py_DecRef(old);
   }
@@ -562,7 +563,7 @@ static object* flat_result(function* f, const any* r, const any* room) {
 }
 
 // unmade raises a TypeError for o, or for an element of a container, if it is an object without a handle, and a ValueError
-// if the container is too deep for tvm_ffi, which goes into it on the C stack.
+// if the container is too deep for tvm_ffi, which goes into it on the C stack, or too large.
 static int unmade(object* o, struct limits* most) {
   if (py.PyType_IsSubtype(o->type, object_class)) {
     if (handle(o) != NULL) return 0;
@@ -577,7 +578,10 @@ static int unmade(object* o, struct limits* most) {
     py.PyErr_SetString(*py.PyExc_ValueError, "the value contains itself, or is nested deeper than 1000 levels");
     return 1;
   }
-  if ((most->elements -= n) < 0) return 0;
+  if ((most->elements -= n) < 0) {
+    py.PyErr_SetString(*py.PyExc_ValueError, "the value has more than 134217728 elements, perhaps because it shares containers");
+    return 1;
+  }
   most->depth--;
   for (object *k, *x; !found && n > 0; n--) {
     if (dict && !py.PyDict_Next(o, &at, &k, &x)) break;
@@ -633,7 +637,7 @@ enum { checks = ARGUMENTS + 1 };
 static int refuses(function* f, object* const* args, ssize n) {
   ssize k = 0;
   if (*f->kinds == '-' && n > 0 && py.PyType_IsSubtype(args[0]->type, object_class) && is_made(args[k++])) return 1;
-  struct limits most = {1000, 1 << 24};
+  struct limits most = {1000, 1 << 27};
   while (k < n && !unmade(args[k], &most)) k++;
   return k < n;
 }

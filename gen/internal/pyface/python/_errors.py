@@ -33,7 +33,7 @@ class GoError:
         # __tvm_ffi_error__ after that.
         if message is not None and not isinstance(message, str):
             raise TypeError(f"{type(self).__name__}(message): expected a str, got {type(message).__name__}")
-        fields = given(type(self).__name__, fields, 16)
+        fields = made({k: given(f"{type(self).__name__}({k}=...)", v, 15) for k, v in fields.items()})
         if message is None:
             self._error = _error_new(self._kind, fields, None)  # checks the fields
             message = self._error.message
