@@ -745,6 +745,11 @@ def containers(g):
     for f in g.echo, lambda x: setattr(p, "x", x):
         e = failure(f, deep(lambda x: [x, x], 60))
         assert type(e) is ValueError and "the value has more than 134217728 elements" in str(e), e
+    plain = g._ffi.is_plain
+    assert all(map(plain, (None, 1, [1.5, ("a", [b""])], {1: {"k": True}}, deep(lambda x: (x,), 16))))
+    for x in range(1), collections.Counter(), p, cycle, table, deep(lambda x: (x,), 17), deep(lambda x: [x, x], 16) * 512:
+        assert not any(map(plain, (x, [1, x], (x, 1), {1: x}))), x
+    assert not plain({(p,): 1})
     assert g.echo(deep(lambda x: [x], 900)) is not None and g.echo(deep(lambda x: [x, x], 10)) is not None
 
 

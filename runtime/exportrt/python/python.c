@@ -592,6 +592,30 @@ static int unmade(object* o, struct limits* most) {
   return found;
 }
 
+// plain reports whether o, with all that is in it, is of types of Python itself, not of those that derive.
+static int plain(object* o, struct limits* most) {
+  object* t = o->type;
+  if (t == py.PyFloat_Type || t == py.PyLong_Type || t == py.PyUnicode_Type || t == py.PyBool_Type || t == py.PyBytes_Type || o == py._Py_NoneStruct) return 1;
+  int list = t == py.PyList_Type, dict = t == py.PyDict_Type;
+  if ((!list && !dict && t != py.PyTuple_Type) || most->depth == 0) return 0;
+  ssize n = dict ? py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
+  int ok = (most->elements -= n) >= 0;
+  most->depth--;
+  for (object *k, *x; ok && n > 0; n--) {
+    if (dict) ok = py.PyDict_Next(o, &at, &k, &x) && plain(k, most);
+    else x = list ? py.PyList_GetItem(o, n - 1) : py.PyTuple_GetItem(o, n - 1);
+    ok = ok && plain(x, most);
+  }
+  most->depth++;
+  return ok;
+}
+
+static object* function_plain(object* self, object* o) {
+  (void)self;
+  struct limits most = {16, 1 << 24};
+  return py.PyBool_FromLong(plain(o, &most));
+}
+
 // is_made raises a TypeError for an object with a handle.
 static int is_made(object* o) {
   if (handle(o) == NULL) return 0;
@@ -978,6 +1002,7 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   static method methods[] = {
       {"__reduce_ex__", function_reduce, 1, NULL},
       {"left", function_left, 4 | 0x20, NULL}, // METH_NOARGS, METH_STATIC
+      {"plain", function_plain, 8 | 0x20, NULL}, // METH_O, METH_STATIC
       {0},
   };
   static property properties[] = {

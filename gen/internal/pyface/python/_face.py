@@ -93,7 +93,7 @@ def _checked(f, params=""):
 
 
 if _class is not None:
-    _tvmffi.checked = _checked
+    _tvmffi.checked, _tvmffi.is_plain = _checked, _class.plain
     _errors.made = _checked(lambda x: x)
 
 
