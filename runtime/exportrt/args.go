@@ -7,6 +7,7 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -28,6 +29,16 @@ func Callee[F any](a *bindrt.Args, i int, wrap func(*tvmffi.Function) F) F {
 	}
 	fn := (*tvmffi.Function)(unsafe.Pointer(a.Borrow(uintptr(v.Bits))))
 	return bindrt.Bind(fn, wrap(fn))
+}
+
+// Object is bindrt.Arg for a pointer to the struct of an opaque class. None is an error: the callee would use the pointer.
+// A parameter with the default nil takes None, and is read by ArgOr.
+func Object[T any](a *bindrt.Args, i int) *T {
+	if v := a.Any(i); v != nil && v.TypeIndex == abi.TypeNone {
+		a.Fail(a.InArgument(i, codec.WrongType(codec.For[*T]().Name, *v)))
+		return nil
+	}
+	return bindrt.Arg[*T](a, i)
 }
 
 // Rest returns the arguments from number first on, for a variadic parameter or a packed

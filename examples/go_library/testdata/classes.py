@@ -114,6 +114,7 @@ def refused():
         fails(TypeError, why, f, a)
     fails(TypeError, why, pickle.dumps, Holder(a))
     fails(TypeError, "total(a=...): expected a classes.Account, got int", m.total, 3)
+    fails(TypeError, "total(a=...): expected a classes.Account, got None", m.total, None)
     fails(TypeError, "total(a=...): expected a classes.Account, got classes.Point", m.total, Point(1))
 
 

@@ -194,6 +194,9 @@ func (e *exporter) parameter(f *source.Function, p source.Param, i, first int) (
 	if callee := e.callee(p.Type, first+i); callee != nil && p.Default == nil {
 		return set(callee), x
 	}
+	if class := e.opaque(p.Type); class != nil && p.Default == nil {
+		return set(exportrt("Object").Types(e.goType(class)).Call(at...)), x
+	}
 	typ := e.goType(p.Type)
 	arg = x
 	method, cast := quick(p.Type)
@@ -205,6 +208,23 @@ func (e *exporter) parameter(f *source.Function, p source.Param, i, first int) (
 	}
 	value := e.value(*p.Default, p.Type)
 	return reader{e.a, e.ok}.argument(e.argument(i), first+i, method, exportrt("ArgOr").Types(typ).Call(append(at, value)...)), arg
+}
+
+// opaque returns the type of an opaque class to which t is a pointer, or nil.
+func (e *exporter) opaque(t types.Type) types.Type {
+	p, ok := types.Unalias(t).(*types.Pointer)
+	if !ok {
+		return nil
+	}
+	all := slices.Clone(e.Types)
+	for _, in := range e.Included {
+		all = append(all, in.Source.Types...)
+	}
+	named, ok := types.Unalias(p.Elem()).(*types.Named)
+	if ok && slices.ContainsFunc(all, func(c *source.Type) bool { return c.Opaque && c.Object == named.Obj() }) {
+		return named
+	}
+	return nil
 }
 
 // value writes a default, whose text source has checked, as a value of type t.

@@ -43,7 +43,7 @@ type Account struct {
 	entries map[string]int64
 	closed  atomic.Int64
 	block   chan struct{}
-	alive   *int
+	alive   *[2]int // a smaller object may live as long as its neighbours
 }
 
 var (
@@ -58,7 +58,7 @@ func Open(owner string, level Level, side Side, start *int64) (*Account, error) 
 	if owner == "" {
 		return nil, errors.New("an account has an owner")
 	}
-	a := &Account{owner: owner + "/" + string(side), level: level, entries: map[string]int64{}, block: make(chan struct{}), alive: new(int)}
+	a := &Account{owner: owner + "/" + string(side), level: level, entries: map[string]int64{}, block: make(chan struct{}), alive: new([2]int)}
 	if start != nil {
 		a.entries["start"] = *start
 	}
@@ -213,7 +213,7 @@ type Holder struct {
 
 // MakeHolder makes a holder with defaults of its own.
 //
-//tvmffi:constructor level=1
+//tvmffi:constructor account=nil level=1
 func MakeHolder(account *Account, level Level) Holder {
 	return Holder{Account: account, Levels: []Level{level}, Sides: map[Side]Level{Left: level}, Others: map[Level]*Account{level: account}}
 }

@@ -105,7 +105,7 @@ var tvmffiExports = exportrt.Exports{
 			Func:   Keep,
 			Call: func(a *bindrt.Args) error {
 				x0 := bindrt.Arg[string](a, 0)
-				x1 := bindrt.Arg[*Account](a, 1)
+				x1 := exportrt.Object[Account](a, 1)
 				if err := a.Check(2); err != nil {
 					return err
 				}
@@ -143,7 +143,7 @@ var tvmffiExports = exportrt.Exports{
 			Params: []string{"a"},
 			Func:   Total,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[*Account](a, 0)
+				x0 := exportrt.Object[Account](a, 0)
 				if err := a.Check(1); err != nil {
 					return err
 				}
@@ -341,10 +341,10 @@ func init() {
 		define.StaticMethod("__ffi_init__", MakeHolder, tvmffi.Doc("MakeHolder makes a holder with defaults of its own."), tvmffi.Param("account", ""), tvmffi.Param("level", ""), exportrt.Constructor(exportrt.Function{
 			Name:     "Holder",
 			Params:   []string{"account", "level"},
-			Optional: 1,
+			Optional: 2,
 			Func:     MakeHolder,
 			Call: func(a *bindrt.Args) error {
-				x0 := bindrt.Arg[*Account](a, 0)
+				x0 := exportrt.ArgOr[*Account](a, 0, nil)
 				x1 := exportrt.ArgOr[Level](a, 1, 1)
 				if err := a.CheckCount(); err != nil {
 					return err
@@ -352,7 +352,7 @@ func init() {
 				return bindrt.Return(a, MakeHolder(x0, x1))
 			},
 		}, func() []any {
-			return []any{1}
+			return []any{nil, 1}
 		})),
 	}
 	membersPoint = []define.TypeOption{
