@@ -134,6 +134,19 @@ func lend(f *tvmffi.Function, s string, b []byte) (tvmffi.Any, error) {
 	return bindrt.Do[tvmffi.Any](&c.Call)
 }
 
+// TestResultConversions has a function of which nobody knows the types, as those are that other languages give to Go.
+// Its result is converted as an argument is.
+func TestResultConversions(t *testing.T) {
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() []any { return []any{[]any{1, true}, []any{2.5}} }))
+	defer f.Release()
+	var c bindrt.Call1
+	c.BeginFunction(bindrt.Ref(f), 0)
+	got, err := bindrt.Do[[][]float64](&c.Call)
+	if want := [][]float64{{1, 1}, {2.5}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+}
+
 // Arrays and Lists, Maps and Dicts become each other for a parameter of the other
 // kind: the result is of the kind that the parameter declares, a copy, with its
 // elements converted.

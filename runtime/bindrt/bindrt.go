@@ -167,7 +167,9 @@ func Do[T any](c *Call) (T, error) {
 		var none T
 		return none, err
 	}
-	x, err := take[T](c.Take())
+	from := objects.ReadOwned()
+	from.Loose = c.Target() == nil // a function of another language may return ints for floats
+	x, err := take[T](c.Take(), from)
 	if err != nil {
 		return x, c.ResultError(err)
 	}
@@ -196,9 +198,9 @@ func CallPackedMethod(f *Func, self *objects.Object, args []any) (tvmffi.Any, er
 }
 
 // take reads an owned value as a T and releases it.
-func take[T any](v abi.Any) (T, error) {
+func take[T any](v abi.Any, from objects.Reading) (T, error) {
 	x := new(T)
-	err := codec.For[T]().Decode(v, objects.ReadOwned(), unsafe.Pointer(x))
+	err := codec.For[T]().Decode(v, from, unsafe.Pointer(x))
 	objects.ReleaseValue(v)
 	return *x, err
 }
@@ -333,7 +335,7 @@ func ObjectField[T any](f *Field, o *objects.Object, t *Type) *T {
 // GetField reads a field by the codec of T. It panics with an *Error if the
 // object is nil or has ended.
 func GetField[T any](f *Field, o *objects.Object) T {
-	x, err := take[T](f.Get(o))
+	x, err := take[T](f.Get(o), objects.ReadOwned())
 	if err != nil {
 		panic(failure.Errorf(failure.KindType, "field %s: %w", f, err))
 	}
