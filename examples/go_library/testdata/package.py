@@ -371,6 +371,17 @@ def arrays(g):
     assert g.sorted(table) == g.sorted({"a": [[1.0, 1.0, 1.0], [0, 1, 2]], "b": [[0.0, 0.0, 0.0]]})
     assert g.word_count(collections.deque(["a b", "c"])) == g.word_count(np.array(["a b", "c"], object)) == g.word_count(np.array(["a b", "c"])) == {"a": 1, "b": 1, "c": 1}
 
+    class Nulls:
+        def __dlpack__(self, **_):
+            raise BufferError("it has nulls")
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    for name, f in {"sum(t=...)": g.sum, "the result of the callback": lambda x: g.apply(lambda _: x, 1)}.items():
+        e = failure(f, Nulls())
+        assert type(e) is TypeError and str(e) == name + ": it has nulls", e
+
     # Texts and bytes are not lists, also those of other classes.
     for cls in str, bytes, type("Text", (str,), {}), type("Data", (bytes,), {}):
         for f in g.scale, g.word_count, lambda x: g.spread([[1]], x), lambda x: g.extend(0, lambda i: x):

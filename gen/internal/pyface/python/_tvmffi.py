@@ -380,7 +380,8 @@ def refused(what, x):
         try:
             x.__dlpack__()
         except Exception as e:
-            raise _wrong(what, x.dtype) if hasattr(x.dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
+            dtype = getattr(x, "dtype", None)  # columns of Arrow have none
+            raise _wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
 
 
 def lent(x):
