@@ -70,10 +70,11 @@ func readLog(in io.Reader, out io.Writer, step string) ([]skip, error) {
 		case e.Action == "skip" && e.Test != "":
 			seen = append(seen, skip{step, e.Package, e.Test, reason(output[t])})
 		case e.Action == "fail":
-			failed[e.Package] = failed[e.Package] // also without a test
+			var top []string // none if the package failed without a test
 			if e.Test != "" && !strings.Contains(e.Test, "/") {
-				failed[e.Package] = append(failed[e.Package], e.Test)
+				top = words{e.Test}
 			}
+			failed[e.Package] = append(failed[e.Package], top...)
 			excerpt(out, output[t])
 		case e.Action == "pass" && e.Test == "":
 			for _, l := range output[t] {
