@@ -63,7 +63,7 @@ func (r *reader) namedType(spec *ast.TypeSpec, d directive, verb, instances stri
 	named, ok := r.pkg.TypesInfo.Defs[spec.Name].(*types.TypeName)
 	switch {
 	case !ok:
-		r.fail(spec.Pos(), "type %s has an error: go build shows it", name)
+		r.fail(spec.Pos(), "type %s has an error: "+ofCompiler, name)
 	case spec.Assign.IsValid():
 		r.fail(d.pos, "type %s is an alias: put //tvmffi:%s where the type is declared", name, verb)
 	case spec.TypeParams != nil:

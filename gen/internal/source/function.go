@@ -112,7 +112,7 @@ func (r *reader) signature(decl *ast.FuncDecl, d directive) *Function {
 	before := len(r.errs)
 	object, ok := r.pkg.TypesInfo.Defs[decl.Name].(*types.Func)
 	if !ok {
-		r.fail(decl.Pos(), "func %s has an error: go build shows it", f.GoName)
+		r.fail(decl.Pos(), "func %s has an error: "+ofCompiler, f.GoName)
 		return nil
 	}
 	if !object.Exported() {

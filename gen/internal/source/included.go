@@ -82,7 +82,7 @@ func (r *reader) imports(decl *ast.GenDecl, seen map[token.Pos]bool) {
 			p := r.pkg.Imports[path]
 			switch {
 			case err != nil || p == nil:
-				r.fail(spec.Pos(), "import %s has an error: go build shows it", spec.Path.Value)
+				r.fail(spec.Pos(), "import %s has an error: "+ofCompiler, spec.Path.Value)
 			case d.verb != verbExport:
 				r.fail(d.pos, "//tvmffi:%s does not belong above an import: write //tvmffi:export, which exports everything that the package exports", d.verb)
 			case d.name != "":

@@ -239,6 +239,9 @@ type pendingMethod struct {
 	d    directive
 }
 
+// ofCompiler ends a text where fail puts the error of the compiler, if that is on the same line.
+const ofCompiler = "go build shows it"
+
 func (r *reader) fail(pos token.Pos, format string, args ...any) {
 	p := r.pkg.Fset.Position(pos)
 	name := p.Filename
@@ -246,7 +249,7 @@ func (r *reader) fail(pos token.Pos, format string, args ...any) {
 		name = filepath.ToSlash(rel)
 	}
 	text := fmt.Sprintf(format, args...)
-	if before, ok := strings.CutSuffix(text, "go build shows it"); ok {
+	if before, ok := strings.CutSuffix(text, ofCompiler); ok {
 		i := slices.IndexFunc(r.pkg.TypeErrors, func(e types.Error) bool {
 			at := e.Fset.Position(e.Pos)
 			return at.Filename == p.Filename && at.Line == p.Line

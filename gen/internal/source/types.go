@@ -69,7 +69,7 @@ func (c *checker) refuse(t types.Type, w way) string {
 		c.seen[named] = true
 		generic := named.Origin()
 		if c.within[generic] == maxWithin {
-			return "it holds ever larger instances of itself: go build shows it"
+			return "it holds ever larger instances of itself: " + ofCompiler
 		}
 		c.within[generic]++
 		defer func() { c.within[generic]-- }()
@@ -145,7 +145,7 @@ func (c *checker) arguments(n *types.Named, w way) string {
 func (c *checker) basic(t types.Type, b *types.Basic) string {
 	switch {
 	case b.Kind() == types.Invalid:
-		return "its type has an error: go build shows it"
+		return "its type has an error: " + ofCompiler
 	case b.Info()&types.IsComplex != 0:
 		return fmt.Sprintf("type %s has no counterpart in TVM-FFI: take two float64, or a tensor", c.r.text(t))
 	}
