@@ -708,6 +708,31 @@ def arguments(g):
         assert type(e) is TypeError and want in str(e), (e, want)
 
 
+def scalars(g):
+    """Scalars of NumPy are those of Python, wherever they stand."""
+    import asyncio
+
+    import numpy as np
+
+    yes, no, big = np.True_, np.False_, 2**64 - 1 if recent() else 2**63 - 1
+    p, text, data = g.Point(yes, y=no), np.str_("text"), np.bytes_(b"data")
+    p.x, p.name = yes, text
+    assert (p.x, p.y, p.name) == (1, 0, "text") and g.small(1, 2, yes) == 3 and g.small(1, 2, up=no) == -1 and g.total(yes, yes, 2) == 3
+    assert str(g.Index(no)) == str(g.Index()) and g.join(yes, [no, yes]) == "true [false true]" and p.norm() == 1
+    for x, want in (yes, True), (no, False), (np.int8(3), 3), (np.uint64(big), big), (np.float16(0.5), 0.5), (np.float32(0.5), 0.5), (np.float64(0.5), 0.5), (text, "text"), (data, b"data"):
+        for make in lambda x: x, lambda x: [x, None], lambda x: (x, [x]), lambda x: {"k": {"k": x}}:
+            got = g.echo(make(x))
+            assert repr(got) == repr(g.echo(make(want))), (got, want)
+        if type(want) is not bytes:
+            assert repr(g.echo({x: 1})) == repr({want: 1}), x
+    assert g.spread(collections.deque([[yes, 3]]), range(1)) == (1, 3) and g.sorted({"k": np.array([[yes, 2, 0]], object)}) == g.sorted({"k": [(yes, 2, no)]}) == {"k": [[0, 1, 2]]}
+    assert g.swap((np.int8(1), text)) == ("text", 1) and g.word_count([text]) == {"text": 1} and g.reversed(data, np.int64(1)) == b"atad"
+    assert g.pairs(1, lambda i: (text, yes)) == {"text": 1} and g.extend(0, lambda i: [[yes, 2], (no,)]) == 3 and g.compose(lambda x: x, lambda x: [yes])(1) == [True]
+    assert g.within(no, {"low": yes, "high": 2.0}) == 1 and g.NotFoundError(name=text, near=[text], tries=np.int8(2)).tries == 2
+    assert "got bool" in str(failure(g.apply, lambda x: yes, 1)) and asyncio.run(g.sleep_async(np.int64(0))) is None
+    assert "within(l.low=...): expected a float, got complex128" in str(failure(g.within, 1, {"low": np.complex128(1)}))
+
+
 def containers(g):
     """Containers that tvm_ffi would follow without end, or into the end of the stack."""
 

@@ -853,7 +853,13 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   object* ordered[ARGUMENTS];
   if (python_of(self) == NULL) return NULL;
   if (*f->kinds == '+') r = (any){.type = NONE};
-  if (f->required == checks) return refuses(f, args, names == NULL ? n : n + py.PyTuple_Size(names)) ? NULL : ordinary(f, args, flags, names);
+  if (f->required == checks) {
+    if (refuses(f, args, names == NULL ? n : n + py.PyTuple_Size(names))) return NULL;
+    struct limits most = {16, 1 << 24};
+    // The callee sets a field to what tvm_ffi may not know.
+    int known = f->callee == py._Py_NoneStruct || n != 2 || plain(args[1], &most) || py.PyType_IsSubtype(args[1]->type, object_class) || py.PyType_IsSubtype(args[1]->type, py.PyFloat_Type);
+    return call(known ? f->python : f->callee, args, flags, names);
+  }
   if (names != NULL && (n = arrange(f, args, n, names, ordered)) < 0) return ordinary(f, args, flags, names);
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
   object* const* given = names != NULL ? ordered : args;

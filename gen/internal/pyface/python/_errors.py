@@ -214,8 +214,8 @@ def _named(text, arguments):
     try:
         parameter, path = re.match(r"[\w.]+\((\w+)(.*)=\.\.\.\): expected ", text).groups()
         x = arguments[parameter]
-        for key, i in re.findall(r'\["(.*?)"\]|\[(\d+)\]', path):
-            x = x[int(i) if i else key]
+        for key, i, field in re.findall(r'\["(.*?)"\]|\[(\d+)\]|\.(\w+)', path):
+            x = x[int(i) if i else key or field]
         return text.replace(_UNKNOWN, type(x).__name__)
     except Exception:  # a key, or an element of another class
         return text

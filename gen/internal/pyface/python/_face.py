@@ -87,9 +87,9 @@ def _made(f, callee, address, handle, params, required, convert, make=None):
     return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, make, flat, _failed, _taken, _ended, types.MethodType)
 
 
-def _checked(f, params=""):
+def _checked(f, params="", other=None):
     """Is _tvmffi.checked. A function that requires 17 arguments, more than C takes, only looks at them."""
-    return _class(f, None, 0, 0, params, (), (), 17, None, None, False, _failed, _taken, _ended, types.MethodType)
+    return _class(f, other, 0, 0, params, (), (), 17, None, None, False, _failed, _taken, _ended, types.MethodType)
 
 
 if _class is not None:

@@ -142,8 +142,9 @@ lib = _load()
 
 # checked returns a function that passes its arguments on to f. It raises a TypeError for an object without a handle,
 # also in a container, for which tvm_ffi would end the process. With "-" the first argument must be such an object.
+# If f sets a field, other sets it to values that tvm_ffi may not know.
 # _face does it in C; without that nothing is checked.
-checked = lambda f, params="": f  # noqa: E731
+checked = lambda f, params="", other=None: other or f  # noqa: E731
 
 
 def function(symbol, name):
@@ -206,14 +207,18 @@ class Derived(Meta):
         return self
 
 
+def _setter(what, fset):
+    return lambda self, value: fset(self, given(what, value))
+
+
 def register(key):
     """Makes a class the one of the objects with that key."""
 
     def registered(cls):
         connect(cls)
-        for p in vars(cls).values():
+        for name, p in vars(cls).items():
             if isinstance(p, property) and not isinstance(p.fget, types.FunctionType):  # a field
-                property.__init__(p, checked(p.fget), p.fset and checked(p.fset), None, p.__doc__)
+                property.__init__(p, checked(p.fget), p.fset and checked(p.fset, "", _setter(f"{cls.__name__}.{name}", p.fset)), None, p.__doc__)
         if "__ffi_init__" in vars(cls):
             cls.__ffi_init__ = checked(cls.__ffi_init__, "-")
         return cls
@@ -295,21 +300,44 @@ def given(what, x, depth=0):
     """
     if is_plain(x):
         return x
-    _unmasked(what, type(x))
+    if _is_bool(what, type(x)):
+        return bool(x)
     if isinstance(x, CONTAINERS):
-        _bounded(what, x)
+        x = _bounded(what, x)
     return _listed(what, x, depth)
 
 
-def _unmasked(what, cls):
-    """Raises a TypeError for the class of masked arrays, whose elements alone would reach Go."""
-    if hasattr(cls, "filled") and hasattr(cls, "compressed"):
+def _is_bool(what, cls):
+    """Reports whether cls is the class of NumPy's bools, which tvm_ffi does not know.
+
+    It raises a TypeError for the class of masked arrays, whose elements alone would reach Go.
+    """
+    kind = _kind(cls)
+    if kind == "masked":
         raise TypeError(f"{what}: expected an array without a mask, got a {cls.__name__}: call .filled(value) or .compressed()")
+    return kind == "bool"
+
+
+@functools.lru_cache(None)  # tvm_ffi keeps the classes of arguments, too
+def _kind(cls):
+    if hasattr(cls, "filled") and hasattr(cls, "compressed"):
+        return "masked"
+    return "bool" if cls.__name__ in ("bool", "bool_") and cls.__module__ == "numpy" else ""
+
+
+def _with_bools(x):
+    """Returns x with bools of Python in place of those of NumPy."""
+    if isinstance(x, dict):
+        return {_with_bools(k): _with_bools(element) for k, element in x.items()}
+    if isinstance(x, CONTAINERS):
+        return (tuple if isinstance(x, tuple) else list)(map(_with_bools, x))
+    return bool(x) if _kind(type(x)) == "bool" else x
 
 
 def _bounded(what, x):
+    """Returns a container as tvm_ffi takes it."""
     level = {id(x): (x, 1)}
-    depth = visits = 0
+    depth = visits = bools = 0
     while level:
         depth += 1
         below = {}
@@ -318,7 +346,7 @@ def _bounded(what, x):
             elements = (*container, *container.values()) if isinstance(container, dict) else container
             classes = set(map(type, elements)) - PLAIN
             for cls in classes:
-                _unmasked(what, cls)
+                bools += _is_bool(what, cls)
             for element in elements if classes else ():
                 if isinstance(element, CONTAINERS):
                     below[id(element)] = (element, below.get(id(element), (None, 0))[1] + times)
@@ -327,6 +355,7 @@ def _bounded(what, x):
         if visits > _VISITS:
             raise ValueError(f"{what}: the value has more than {_VISITS} elements, because it shares containers at {depth} levels")
         level = below
+    return _with_bools(x) if bools else x
 
 
 def _listed(what, x, depth):
@@ -352,7 +381,7 @@ def _elements(what, x):
     if dtype is not None and (dtype.kind not in "biufOUT" or dtype.kind == "f" and dtype.itemsize > 8):
         raise _wrong(what, dtype)
     if (dtype == object or array is x) and isinstance(result, CONTAINERS):
-        _bounded(_place(what), result)
+        result = _bounded(_place(what), result)
     return result
 
 
