@@ -156,7 +156,7 @@ func TestCallbackRefuses(t *testing.T) {
 		{func(...chan int) {}, "TypeError: func(...chan int): parameter 0: Go type chan int: this type has no counterpart in TVM-FFI"},
 		{func() (int64, chan int, error) { return 0, nil, nil }, "TypeError: func() (int64, chan int, error): result 2: Go type chan int: this type has no counterpart in TVM-FFI"},
 		{func(string, chan int) {}, "TypeError: func(string, chan int): parameter 1: Go type chan int: this type has no counterpart in TVM-FFI"},
-		{func() (complex128, error) { return 0, nil }, "TypeError: func() (complex128, error): its result: Go type complex128: this type has no counterpart"},
+		{func() (chan int, error) { return nil, nil }, "TypeError: func() (chan int, error): its result: Go type chan int: this type has no counterpart"},
 		{(*tvmffi.Function)(nil), "TypeError: the object is nil"},
 	} {
 		_, err := tvmffi.FuncOf(c.f)

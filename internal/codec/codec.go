@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -23,6 +24,8 @@ import (
 type Codec struct {
 	// Schema is the type expression of the type, "" where that follows from its kind.
 	Schema string
+	// Wire is the type as which the values cross, nil for those that cross as they are.
+	Wire reflect.Type
 	// Parts are the types of the elements of a container.
 	Parts []reflect.Type
 	// Tuple and Variant mark the structs that stand for these.
@@ -234,12 +237,20 @@ func Own(t reflect.Type) *Codec {
 	case reflect.Slice, reflect.Array:
 		return sliceCodec(t)
 	case reflect.Map:
+		if isSet(t) {
+			return setCodec(t)
+		}
 		return goMapCodec(t)
+	case reflect.Complex64, reflect.Complex128:
+		return complexCodec(t)
 	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
 		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return numberCodec(t)
 	case reflect.Struct:
+		if t == reflect.TypeFor[time.Time]() {
+			return timeCodec()
+		}
 		if fields := TaggedFields(t); len(fields) > 0 {
 			return StructCodec(t, fields)
 		}

@@ -6,7 +6,7 @@
 //
 // # Files
 //
-//	codecs                              codec.go, gotypes.go, structs.go, bigint.go, schema.go
+//	codecs                              codec.go, gotypes.go, structs.go, wire.go, bigint.go, schema.go
 //	elements of containers              elements.go, maps.go, orempty.go
 //	arguments and results               arguments.go, receiver.go, value.go, tensor.go
 //	the bound of nesting                depth.go

@@ -37,6 +37,12 @@ func schemaWithin(t reflect.Type, depth int) schema.TypeSchema {
 		return e
 	}
 	switch t.Kind() {
+	case reflect.Map, reflect.Struct, reflect.Complex64, reflect.Complex128:
+		if wire := Of(t).Wire; wire != nil {
+			return schemaWithin(wire, depth)
+		}
+	}
+	switch t.Kind() {
 	case reflect.Bool:
 		return of("bool")
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -85,6 +86,14 @@ func Parse(text string) (Tag, error) {
 // DataType stands for the runtime's DataType where that cannot be imported.
 type DataType struct{ abi.DLDataType }
 
+// Duration reads a duration: one in the form of time.ParseDuration, such as 1.5s, or a number of nanoseconds.
+func Duration(text string) (time.Duration, error) {
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return time.Duration(n), nil
+	}
+	return time.ParseDuration(text)
+}
+
 // SetDefault reads the text of a default into target. It reports false if values of that
 // type have no text.
 func SetDefault(text string, target reflect.Value) (ok bool, err error) {
@@ -94,6 +103,13 @@ func SetDefault(text string, target reflect.Value) (ok bool, err error) {
 		var x bool
 		x, err = strconv.ParseBool(text)
 		target.SetBool(x)
+	case target.Type() == reflect.TypeFor[time.Duration]():
+		x, err := Duration(text)
+		if err != nil {
+			return true, fmt.Errorf("the default %q is not a duration: write one such as 1.5s, or a number of nanoseconds", text)
+		}
+		target.SetInt(int64(x))
+		return true, nil
 	case target.CanInt():
 		var x int64
 		x, err = strconv.ParseInt(text, 0, target.Type().Bits())

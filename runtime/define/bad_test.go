@@ -27,9 +27,6 @@ func TestDefineBadInput(t *testing.T) {
 		channel struct {
 			A chan int `ffi:"a"`
 		}
-		complexes struct {
-			A complex128 `ffi:"a"`
-		}
 		same struct {
 			A int64 `ffi:"a"`
 			B int64 `ffi:"a"`
@@ -87,7 +84,6 @@ func TestDefineBadInput(t *testing.T) {
 		texts  []string
 	}{
 		"channel":   {func(k string) registrable { return define.Object[channel](k) }, tvmffi.ErrType, []string{"field A", "chan int"}},
-		"complex":   {func(k string) registrable { return define.Object[complexes](k) }, tvmffi.ErrType, []string{"field A", "complex128"}},
 		"same":      {func(k string) registrable { return define.Object[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
 		"hidden":    {func(k string) registrable { return define.Object[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
 		"option":    {func(k string) registrable { return define.Object[option](k) }, tvmffi.ErrValue, []string{`field A: the tag has an unknown option "what": there are optional`}},

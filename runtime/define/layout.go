@@ -272,7 +272,7 @@ func (r *recordField) isObject() bool {
 		r.class = codec.ClassOf(t)
 	case t.Kind() == reflect.Pointer && findOpaque(t.Elem()) != nil:
 		r.class = &findOpaque(t.Elem()).class
-	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || codec.Of(t).Tuple:
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || codec.Of(t).Tuple || crossesAsArray(t):
 		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Array[tvmffi.Any]]())
 	case t.Kind() == reflect.Map:
 		r.class = &codec.Maps.Class
@@ -288,6 +288,15 @@ func (r *recordField) isObject() bool {
 		return false
 	}
 	return true
+}
+
+// crossesAsArray reports whether a value of t, or what t points to, is an Array in other languages: a
+// time, a complex number or a set.
+func crossesAsArray(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return codec.Of(t).Wire != nil
 }
 
 var typeErrorObject = fields.Type{Key: "ffi.Error"}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
@@ -516,4 +519,32 @@ func TestLateType(t *testing.T) {
 	if name := codec.For[late]().Name; name != "test.Late" {
 		t.Errorf("the codec is that of %s", name)
 	}
+}
+
+// TestDefineWire has fields that are Arrays in other languages.
+func TestDefineWire(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	type wired struct {
+		When  time.Time           `ffi:"when"`
+		Until *time.Time          `ffi:"until"`
+		Wait  time.Duration       `ffi:"wait,default=1.5s"`
+		Phase complex64           `ffi:"phase"`
+		Tags  map[string]struct{} `ffi:"tags"`
+	}
+	want := wired{time.Unix(1, 2).UTC(), nil, time.Second, 1 + 2i, map[string]struct{}{"b": {}, "a": {}}}
+	x, err := define.Object[wired]("gotest.Wired").New(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Release()
+	if diff := cmp.Diff(want, x.Value()); diff != "" {
+		t.Errorf("the fields (-want +got):\n%s", diff)
+	}
+	runtimetest.MustCall(t, "define.set", x, "until", []int64{5, 0, 3600})
+	runtimetest.MustCall(t, "define.set", x, "tags", []string{"c", "c"})
+	if got := x.Value(); got.Until == nil || got.Until.Unix() != 5 || len(got.Tags) != 1 {
+		t.Errorf("fields that were set: %+v", got)
+	}
+	_, err = runtimetest.Call("define.set", x, "when", "noon")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "`Tuple<int, int, int>`")
 }

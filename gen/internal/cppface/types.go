@@ -31,9 +31,12 @@ var Kinds = face.Table[kind]{
 	face.KindBool:     {value: "bool", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
 	face.KindInt:      {value: "$int", param: "$value", restIf: "std::is_integral_v<std::decay_t<Rest>>", rest: "rest..."}, // Go checks the range
 	face.KindFloat:    {value: "$float", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
+	face.KindComplex:  {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
 	face.KindBigInt:   {value: "detail::BigInt"},
 	face.KindString:   {value: "ffi::String", result: "std::string", param: "const detail::Text&", optional: "const detail::OptionalText&", restIf: "std::is_convertible_v<Rest, detail::Text>", rest: "detail::Text(rest)..."},
 	face.KindBytes:    {value: "ffi::Bytes", result: "std::vector<unsigned char>", param: "const detail::Data&", optional: "const detail::OptionalData&"},
+	face.KindDuration: {value: "int64_t", param: "$value"},
+	face.KindTime:     {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
 	face.KindDataType: {value: "DLDataType", param: "$value"},
 	face.KindDevice:   {value: "DLDevice", param: "$value"},
 	face.KindPointer:  {value: "void*", param: "$value"},
@@ -42,6 +45,7 @@ var Kinds = face.Table[kind]{
 	face.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
 	face.KindSequence: {value: "ffi::Array<$value0>", result: "std::vector<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
 	face.KindMapping:  {value: "ffi::Map<$value0, $value1>", result: "std::map<$part0, $part1>", param: "const detail::Mapping<$value0, $value1>&", optional: "const detail::Nullable<detail::Mapping<$value0, $value1>, $result>&"},
+	face.KindSet:      {value: "ffi::Array<$value0>", result: "std::vector<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
 	face.KindRecord:   {value: "$own", arg: "ffi::Any($name)"},
 	face.KindArray:    {value: "ffi::Array<$value0>"},
 	face.KindList:     {value: "ffi::List<$value0>"},
@@ -120,7 +124,7 @@ func (w *writer) param(t *face.Type) string { return w.expand(t, kindOf(t).param
 
 // arg returns the argument that a parameter becomes.
 func (w *writer) arg(t *face.Type, name string) string {
-	if bare := t.Bare(); bare.Kind == face.KindRecord || bare.Kind == face.KindTuple {
+	if bare := t.Bare(); bare.Kind == face.KindRecord || kindOf(bare).arg == kindOf(&face.Type{Kind: face.KindTuple}).arg {
 		t = bare
 	}
 	return strings.ReplaceAll(kindOf(t).arg, "$name", name)
@@ -168,7 +172,7 @@ func (w *writer) literal(v *face.Value, t *face.Type) string {
 	switch v.Kind {
 	case face.KindBool:
 		return v.Text
-	case face.KindInt:
+	case face.KindInt, face.KindDuration:
 		return w.value(bare) + "{" + integer(v.Text, bare.Unsigned) + "}"
 	case face.KindFloat:
 		return w.float(v.Text, bare)

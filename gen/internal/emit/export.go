@@ -391,6 +391,8 @@ func (e *exporter) goType(t types.Type) jen.Code {
 		return jen.Func().Params(params...).Params(results...)
 	case *types.Interface:
 		return jen.Any()
+	case *types.Struct: // in a map that stands for a set
+		return jen.Struct()
 	}
 	panic(fmt.Sprintf("emit: no code for type %s", t))
 }

@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -251,7 +252,11 @@ func (e *exporter) value(text string, t types.Type) jen.Code {
 		x, _ := strconv.ParseUint(text, 0, 64)
 		return jen.Op(strconv.FormatUint(x, 10))
 	case info&types.IsInteger != 0:
-		x, _ := strconv.ParseInt(text, 0, 64)
+		x, err := strconv.ParseInt(text, 0, 64)
+		if err != nil { // a duration
+			d, _ := time.ParseDuration(text)
+			x = int64(d)
+		}
 		return jen.Op(strconv.FormatInt(x, 10))
 	}
 	x, _ := strconv.ParseFloat(text, 64)

@@ -76,9 +76,9 @@ type Result struct {
 
 // Value is a default.
 type Value struct {
-	// Kind is KindInt, KindFloat, KindBool, KindString, KindDataType, or KindNone.
+	// Kind is KindInt, KindFloat, KindBool, KindString, KindDuration, KindDataType or KindNone.
 	Kind Kind
-	// Text is a decimal number, a number with a point or an exponent, NaN, +Inf, -Inf, true, false, or the string itself,
+	// Text is a decimal number, of nanoseconds for KindDuration, a number with a point or an exponent, NaN, +Inf, -Inf, true, false, or the string itself,
 	// unquoted. It is empty for KindNone.
 	Text string
 }
@@ -182,10 +182,17 @@ const (
 	KindInt
 	// KindFloat is a float of Bits bits.
 	KindFloat
+	// KindComplex is a complex number: a tuple of the two floats Elems.
+	KindComplex
 	// KindBigInt is an integer of any size, *big.Int.
 	KindBigInt
 	KindString
 	KindBytes
+	// KindDuration is a time.Duration: an integer of nanoseconds.
+	KindDuration
+	// KindTime is a time.Time: a tuple of three ints, the seconds since 1970 in UTC, nanoseconds, and the
+	// seconds by which its zone is east of UTC.
+	KindTime
 	KindDataType
 	KindDevice
 	// KindPointer is an address.
@@ -199,6 +206,8 @@ const (
 	KindSequence
 	// KindMapping is a map of Go: a copied Map of Elems[0] to Elems[1].
 	KindMapping
+	// KindSet is a map of Elems[0] to struct{}: a copied Array of its keys.
+	KindSet
 	// KindRecord is a struct with tags but without a directive: a Map of strings, with
 	// the values that Record describes.
 	KindRecord

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/source"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -42,6 +43,9 @@ func (b *builder) typeOf(t types.Type) *Type {
 	case *types.Array:
 		return &Type{Kind: KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
 	case *types.Map:
+		if source.IsSet(u) {
+			return &Type{Kind: KindSet, Elems: []*Type{b.typeOf(u.Key())}}
+		}
 		return &Type{Kind: KindMapping, Elems: []*Type{b.typeOf(u.Key()), b.typeOf(u.Elem())}}
 	case *types.Signature:
 		return b.callable(u)
@@ -65,6 +69,11 @@ func (b *builder) named(n *types.Named) *Type {
 	switch {
 	case path == "math/big" && o.Name() == "Int":
 		return &Type{Kind: KindBigInt}
+	case path == "time" && o.Name() == "Duration":
+		return &Type{Kind: KindDuration, Bits: 64}
+	case path == "time" && o.Name() == "Time":
+		whole := &Type{Kind: KindInt, Bits: 64}
+		return &Type{Kind: KindTime, Elems: []*Type{whole, whole, whole}}
 	case path == "iter" && (o.Name() == "Seq" || o.Name() == "Seq2"):
 		d := &Type{Kind: KindIterator, Elems: []*Type{b.elem(n)}}
 		return d
@@ -132,6 +141,9 @@ func basic(u *types.Basic) *Type {
 		return &Type{Kind: KindString}
 	case info&types.IsFloat != 0:
 		return &Type{Kind: KindFloat, Bits: bits(u)}
+	case info&types.IsComplex != 0:
+		part := &Type{Kind: KindFloat, Bits: bits(u) / 2}
+		return &Type{Kind: KindComplex, Elems: []*Type{part, part}}
 	case info&types.IsInteger != 0:
 		return &Type{Kind: KindInt, Bits: bits(u), Unsigned: info&types.IsUnsigned != 0}
 	case u.Kind() == types.UnsafePointer:
@@ -238,6 +250,9 @@ func defaultOf(text string, t *Type) *Value {
 		if text = strconv.FormatFloat(x, 'g', -1, t.Bits); !strings.ContainsAny(text, ".eIN") {
 			text += ".0"
 		}
+	case KindDuration:
+		d, _ := fieldtag.Duration(text)
+		text = strconv.FormatInt(int64(d), 10)
 	case KindString, KindDataType:
 	default:
 		return nil

@@ -79,7 +79,7 @@ func Words(text string) map[string]bool {
 }
 
 // names are those of the kinds.
-var names = strings.Fields(`None Any Bool Int Float BigInt String Bytes DataType Device Pointer Optional Tuple Sequence Mapping Record
+var names = strings.Fields(`None Any Bool Int Float Complex BigInt String Bytes Duration Time DataType Device Pointer Optional Tuple Sequence Mapping Set Record
 	Array List Map Dict Shape Tensor Module Object Class Enum ErrorValue Callable Function Iterator`)
 
 // String returns the name of a kind, such as Int.

@@ -186,7 +186,7 @@ func value(v face.Value) string {
 		return "None"
 	case face.KindBool:
 		return strings.ToUpper(v.Text[:1]) + v.Text[1:]
-	case face.KindInt:
+	case face.KindInt, face.KindDuration:
 		return v.Text
 	case face.KindFloat:
 		return strings.ToLower(strings.TrimPrefix(v.Text, "+"))

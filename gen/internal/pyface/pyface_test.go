@@ -48,6 +48,9 @@ func types() []*face.Type {
 	}
 	all[face.KindOptional] = of(face.KindOptional, integer)
 	all[face.KindTuple] = of(face.KindTuple, integer, text)
+	all[face.KindComplex] = of(face.KindComplex, of(face.KindFloat), of(face.KindFloat))
+	all[face.KindTime] = of(face.KindTime, integer, integer, integer)
+	all[face.KindSet] = of(face.KindSet, integer)
 	for _, k := range []face.Kind{face.KindSequence, face.KindArray, face.KindList, face.KindIterator} {
 		all[k] = of(k, &face.Type{Kind: face.KindEnum, Enum: color})
 	}
@@ -68,7 +71,9 @@ var want = [face.Kinds][2]string{
 	face.KindBytes: {"bytes | bytearray", "bytes"}, face.KindDataType: {"tvm_ffi.dtype | str", "tvm_ffi.dtype"},
 	face.KindDevice: {"tvm_ffi.Device | str", "tvm_ffi.Device"}, face.KindPointer: {"ctypes.c_void_p | None", "ctypes.c_void_p | None"},
 	face.KindOptional: {"int | None", "int | None"},
-	face.KindTuple:    {"tuple[int, str]", "tuple[int, str]"}, face.KindSequence: {"Sequence[Color | int]", "list[Color]"},
+	face.KindComplex:  {"tuple[float, float]", "tuple[float, float]"}, face.KindDuration: {"int", "int"}, face.KindTime: {"tuple[int, int, int]", "tuple[int, int, int]"},
+	face.KindSet:   {"Sequence[int]", "list[int]"},
+	face.KindTuple: {"tuple[int, str]", "tuple[int, str]"}, face.KindSequence: {"Sequence[Color | int]", "list[Color]"},
 	face.KindMapping: {"Mapping[str, Sequence[int] | _ArrayLike]", "dict[str, list[int]]"}, face.KindRecord: {"Limits", "Limits"},
 	face.KindArray: {"Sequence[Color | int]", "tvm_ffi.Array[int]"}, face.KindList: {"tvm_ffi.List[int]", "tvm_ffi.List[int]"},
 	face.KindMap: {"Mapping[str, Sequence[int]]", "tvm_ffi.Map[str, Sequence[int]]"}, face.KindDict: {"tvm_ffi.Dict[str, Sequence[int]]", "tvm_ffi.Dict[str, Sequence[int]]"},

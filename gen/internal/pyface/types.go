@@ -83,6 +83,8 @@ type kind struct {
 var Kinds = face.Table[kind]{
 	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", to: "to_any", c: "v"},
 	face.KindBool: {given: "$bool", c: "v"}, face.KindInt: {given: "$int", c: "v"}, face.KindFloat: {given: "$float", c: "v"},
+	face.KindComplex:  {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v"},
+	face.KindDuration: {given: "$int", c: "v"}, face.KindTime: {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v"},
 	face.KindBigInt: {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},
 	face.KindBytes:    {given: "$bytes | $bytearray", returned: "$bytes", c: "v"},
 	face.KindDataType: {given: "$tvm_ffi.dtype | $str", returned: "$tvm_ffi.dtype"},
@@ -92,6 +94,7 @@ var Kinds = face.Table[kind]{
 	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v", container: true},
 	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "n", container: true},
 	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", c: "v", container: true},
+	face.KindSet:      {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "v", container: true},
 	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", c: "v", container: true},
 	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", c: "v", container: true},
 	face.KindList:     {given: "$tvm_ffi.List[$raw0]"},

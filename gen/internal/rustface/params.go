@@ -64,7 +64,7 @@ func (w *writer) literal(v *face.Value, t *face.Type) string {
 			return "::std::primitive::" + number(t) + "::" + name
 		}
 		return v.Text
-	case face.KindBool, face.KindInt:
+	case face.KindBool, face.KindInt, face.KindDuration:
 		return v.Text
 	case face.KindString:
 		return "::std::string::String::from(" + quoted(v.Text) + ")"

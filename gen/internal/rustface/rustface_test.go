@@ -26,7 +26,9 @@ func everything() *face.Library {
 	record := &face.Record{Name: "Box"}
 	types := []*face.Type{
 		{Kind: face.KindAny}, {Kind: face.KindBool}, integer, {Kind: face.KindInt, Bits: 8}, {Kind: face.KindInt, Bits: 64, Unsigned: true}, {Kind: face.KindInt, Bits: 16, Unsigned: true},
-		{Kind: face.KindFloat, Bits: 32}, {Kind: face.KindFloat, Bits: 64}, {Kind: face.KindBigInt}, text, {Kind: face.KindBytes}, {Kind: face.KindDataType}, {Kind: face.KindDevice},
+		{Kind: face.KindFloat, Bits: 32}, {Kind: face.KindFloat, Bits: 64}, {Kind: face.KindBigInt}, {Kind: face.KindDuration},
+		{Kind: face.KindTime, Elems: []*face.Type{integer, integer, integer}}, {Kind: face.KindComplex, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 64}, {Kind: face.KindFloat, Bits: 64}}},
+		{Kind: face.KindSet, Elems: []*face.Type{text}}, text, {Kind: face.KindBytes}, {Kind: face.KindDataType}, {Kind: face.KindDevice},
 		{Kind: face.KindPointer}, {Kind: face.KindTuple, Elems: []*face.Type{integer, text}},
 		{Kind: face.KindRecord, Record: record}, {Kind: face.KindList, Elems: []*face.Type{integer}}, {Kind: face.KindDict, Elems: []*face.Type{text, integer}},
 		{Kind: face.KindArray, Elems: []*face.Type{text}}, {Kind: face.KindArray}, {Kind: face.KindMap, Elems: []*face.Type{text, {Kind: face.KindArray, Elems: []*face.Type{integer}}}}, {Kind: face.KindMap},

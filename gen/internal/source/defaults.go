@@ -156,5 +156,5 @@ func lendable(t types.Type) bool {
 		return false
 	}
 	b, ok := types.Unalias(s.Elem()).Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsNumeric|types.IsBoolean) != 0 && b.Kind() != types.Uintptr
+	return ok && b.Info()&(types.IsInteger|types.IsFloat|types.IsBoolean) != 0 && b.Kind() != types.Uintptr
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
@@ -26,6 +27,12 @@ const (
 func isNamed(t types.Type, path, name string) bool {
 	n, ok := types.Unalias(t).(*types.Named)
 	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == path
+}
+
+// IsSet reports whether m, a map to struct{}, stands for a set of its keys.
+func IsSet(m *types.Map) bool {
+	s, ok := m.Elem().(*types.Struct)
+	return ok && s.NumFields() == 0
 }
 
 func isAny(t types.Type) bool {
@@ -79,7 +86,7 @@ func (c *checker) refuse(t types.Type, w way) string {
 	}
 	switch u := types.Unalias(t).Underlying().(type) {
 	case *types.Basic:
-		return c.basic(t, u)
+		return c.basic(u)
 	case *types.Pointer:
 		return c.pointer(u, w)
 	case *types.Slice:
@@ -87,7 +94,7 @@ func (c *checker) refuse(t types.Type, w way) string {
 	case *types.Array:
 		return c.refuse(u.Elem(), w)
 	case *types.Map:
-		if why := c.key(u.Key()); why != "" {
+		if why := c.key(u.Key()); why != "" || IsSet(u) {
 			return why
 		}
 		return c.refuse(u.Elem(), w)
@@ -108,6 +115,9 @@ func (c *checker) refuse(t types.Type, w way) string {
 func (c *checker) runtimeType(n *types.Named, w way) (why string, known bool) {
 	if isError(n) || isNamed(n, "math/big", "Int") {
 		return "", isError(n)
+	}
+	if isNamed(n, "time", "Time") {
+		return "", true
 	}
 	if IsSequence(n) {
 		return fmt.Sprintf("type %s can only be a result of a func or a method: use a slice, or a func", c.r.text(n)), true
@@ -142,12 +152,9 @@ func (c *checker) arguments(n *types.Named, w way) string {
 	return ""
 }
 
-func (c *checker) basic(t types.Type, b *types.Basic) string {
-	switch {
-	case b.Kind() == types.Invalid:
+func (c *checker) basic(b *types.Basic) string {
+	if b.Kind() == types.Invalid {
 		return "its type has an error: " + ofCompiler
-	case b.Info()&types.IsComplex != 0:
-		return fmt.Sprintf("type %s has no counterpart in TVM-FFI: take two float64, or a tensor", c.r.text(t))
 	}
 	return ""
 }
@@ -335,7 +342,7 @@ var basics = []reflect.Type{
 	reflect.TypeFor[bool](), reflect.TypeFor[string](), reflect.TypeFor[float32](), reflect.TypeFor[float64](),
 	reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int16](), reflect.TypeFor[int32](), reflect.TypeFor[int64](),
 	reflect.TypeFor[uint](), reflect.TypeFor[uint8](), reflect.TypeFor[uint16](), reflect.TypeFor[uint32](), reflect.TypeFor[uint64](),
-	reflect.TypeFor[uintptr](), reflect.TypeFor[fieldtag.DataType](),
+	reflect.TypeFor[uintptr](), reflect.TypeFor[fieldtag.DataType](), reflect.TypeFor[time.Duration](),
 }
 
 // refuseDefault returns the problem with a default in the tag of a field.
@@ -345,6 +352,9 @@ func (r *reader) refuseDefault(text string, t types.Type) string {
 		target = p.Elem()
 	}
 	at := slices.IndexFunc(basics, func(of reflect.Type) bool {
+		if isNamed(target, "time", "Duration") {
+			return of == reflect.TypeFor[time.Duration]()
+		}
 		b, ok := types.Unalias(target).Underlying().(*types.Basic)
 		return ok && types.Typ[b.Kind()].Name() == of.String() || isNamed(target, runtimePath, "DataType") && of == reflect.TypeFor[fieldtag.DataType]()
 	})

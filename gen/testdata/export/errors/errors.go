@@ -34,8 +34,11 @@ func Other() {} // want `Other and Same are both exported as same: give one anot
 //tvmffi:export
 func Channel(c chan int) {} // want `parameter c of Channel: type chan int has no counterpart in TVM-FFI: return an iter.Seq, or use a func or a slice`
 
-//tvmffi:export
-func Complex(a complex128) {} // want `type complex128 has no counterpart in TVM-FFI: take two float64`
+//tvmffi:export d=soon // want `parameter d of Delay: the default "soon" is not a duration: write one such as 1.5s, or a number of nanoseconds`
+func Delay(d time.Duration) {}
+
+//tvmffi:export lend // want `lend has no effect: Waves has no parameter or result such as []float32, a slice of numbers`
+func Waves(x []complex128) {}
 
 //tvmffi:export
 func Nested(m map[string][]chan int) {} // want `parameter m of Nested: type chan int`
@@ -174,7 +177,7 @@ func Untagged(u untagged) {} // want `struct untagged has no counterpart in TVM-
 type untagged struct{ X int64 }
 
 //tvmffi:export
-func When(t time.Time) {} // want `struct time.Time of another package has no counterpart in TVM-FFI: take or return what it has`
+func When(t time.Location) {} // want `struct time.Location of another package has no counterpart in TVM-FFI: take or return what it has`
 
 //tvmffi:export
 func Callback(f func(chan int) error) {} // want `parameter f of Callback: type chan int`

@@ -1,0 +1,132 @@
+package codec
+
+import (
+	"math"
+	"reflect"
+	"time"
+	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
+)
+
+// wireCodec makes the codec of a Go type whose values cross as those of another type, for which TVM-FFI
+// has a form. give sets w to the form of the value at p, and take does the reverse.
+func wireCodec(wire reflect.Type, give func(p unsafe.Pointer, w reflect.Value), take func(w reflect.Value, p unsafe.Pointer) error) *Codec {
+	c := &Codec{
+		Name: Of(wire).Name,
+		Wire: wire,
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+			w := reflect.New(wire)
+			if err := Of(wire).Decode(v, from, w.UnsafePointer()); err != nil {
+				return err
+			}
+			return take(w.Elem(), p)
+		},
+	}
+	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
+		w := reflect.New(wire)
+		give(p, w.Elem())
+		return EncodeIn(Of(wire), w.UnsafePointer(), outer)
+	})
+}
+
+// wireTime is a time.Time: seconds since 1970 in UTC, nanoseconds, and the seconds by which its zone is
+// east of UTC. The name of the zone does not cross.
+type wireTime = struct {
+	Seconds     int64 `tuple:""`
+	Nanoseconds int64
+	East        int64
+}
+
+func timeCodec() *Codec {
+	const day, most = 24 * 60 * 60, 1 << 56 // two billion years
+	return wireCodec(reflect.TypeFor[wireTime](), func(p unsafe.Pointer, w reflect.Value) {
+		t := *(*time.Time)(p)
+		_, east := t.Zone()
+		w.Set(reflect.ValueOf(wireTime{t.Unix(), int64(t.Nanosecond()), int64(east)}))
+	}, func(w reflect.Value, p unsafe.Pointer) error {
+		x := w.Interface().(wireTime)
+		if x.Seconds < -most || x.Seconds > most || x.Nanoseconds < 0 || x.Nanoseconds >= 1e9 || x.East <= -day || x.East >= day {
+			return failure.Errorf(failure.KindValue, "%d seconds and %d nanoseconds since 1970, %d seconds east of UTC, are not a time", x.Seconds, x.Nanoseconds, x.East)
+		}
+		zone := time.UTC
+		if x.East != 0 {
+			zone = time.FixedZone("", int(x.East))
+		}
+		*(*time.Time)(p) = time.Unix(x.Seconds, x.Nanoseconds).In(zone)
+		return nil
+	})
+}
+
+// wireComplex is a complex number.
+type wireComplex = struct {
+	Real float64 `tuple:""`
+	Imag float64
+}
+
+// complexCodec converts complex numbers. Numbers that are real are valid ones, too.
+func complexCodec(t reflect.Type) *Codec {
+	c := wireCodec(reflect.TypeFor[wireComplex](), func(p unsafe.Pointer, w reflect.Value) {
+		x := valueAt(t, p).Complex()
+		w.Set(reflect.ValueOf(wireComplex{real(x), imag(x)}))
+	}, func(w reflect.Value, p unsafe.Pointer) error {
+		x := w.Interface().(wireComplex)
+		return setComplex(valueAt(t, p), complex(x.Real, x.Imag))
+	})
+	pair := c.Decode
+	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+		if v.TypeIndex != abi.TypeInt && v.TypeIndex != abi.TypeBool && v.TypeIndex != abi.TypeFloat {
+			return pair(v, from, p)
+		}
+		x, err := DecodeFrom[float64](v, from)
+		if err != nil {
+			return err
+		}
+		return setComplex(valueAt(t, p), complex(x, 0))
+	}
+	return c
+}
+
+func setComplex(to reflect.Value, x complex128) error {
+	if to.OverflowComplex(x) {
+		return overflow(x, to.Type())
+	}
+	to.SetComplex(x)
+	return nil
+}
+
+// isSet reports whether t is a map that stands for a set of its keys.
+func isSet(t reflect.Type) bool {
+	return t.Kind() == reflect.Map && t.Elem() == reflect.TypeFor[struct{}]()
+}
+
+// setCodec converts a set as a sequence of its elements, in order where they have one.
+func setCodec(t reflect.Type) *Codec {
+	elem := t.Key()
+	if elem.Kind() == reflect.Uint8 { // a slice of them is bytes
+		elem = reflect.TypeFor[uint16]()
+	}
+	return wireCodec(reflect.SliceOf(elem), func(p unsafe.Pointer, w reflect.Value) {
+		for _, e := range sortedEntries(valueAt(t, p)) {
+			w.Set(reflect.Append(w, e.Key.Convert(elem)))
+		}
+	}, func(w reflect.Value, p unsafe.Pointer) error {
+		set := reflect.MakeMapWithSize(t, w.Len())
+		for i := range w.Len() {
+			x := w.Index(i)
+			if elem != t.Key() && x.Uint() > math.MaxUint8 {
+				return failure.Annotate("element "+Itoa(i), overflow(x.Uint(), t.Key()))
+			}
+			if err := hashable(x); err != nil {
+				Abandon(w)
+				return err
+			}
+			set.SetMapIndex(x.Convert(t.Key()), reflect.ValueOf(struct{}{}))
+		}
+		valueAt(t, p).Set(set)
+		return nil
+	})
+}

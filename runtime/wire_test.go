@@ -1,0 +1,104 @@
+package tvmffi_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/schema"
+)
+
+// TestWire has the types whose values cross as those of another type.
+func TestWire(t *testing.T) {
+	runtimetest.Balanced(t)
+	type word string
+	type bits map[uint8]struct{}
+	paris := time.Date(2026, 3, 29, 3, 0, 0, 123456789, time.FixedZone("", 7200))
+	for _, c := range []struct {
+		x      any
+		checks []func(tvmffi.Any) string
+	}{
+		{paris, are(is(paris), is([]int64{1774746000, 123456789, 7200}))},
+		{time.Time{}, are(is(time.Time{}), is([]int64{-62135596800, 0, 0}))},
+		{time.Unix(-1, 999999999).UTC(), are(is(time.Unix(-1, 999999999).UTC()), is([]int64{-1, 999999999, 0}))},
+		{&paris, are(is(&paris))},
+		{(*time.Time)(nil), are(is((*time.Time)(nil)))},
+		{1500 * time.Millisecond, are(is(1500*time.Millisecond), is(int64(1500000000)))},
+		{complex(1.5, math.Inf(-1)), are(is(complex(1.5, math.Inf(-1))), is([]float64{1.5, math.Inf(-1)}))},
+		{complex64(complex(0.5, -2)), are(is(complex64(complex(0.5, -2))), is([]float64{0.5, -2}))},
+		{map[string]struct{}{"b": {}, "a": {}}, are(is(map[string]struct{}{"b": {}, "a": {}}), is([]string{"a", "b"}))},
+		{map[word]struct{}{"b": {}}, are(is(map[word]struct{}{"b": {}}), is([]string{"b"}))},
+		{bits{255: {}, 3: {}}, are(is(bits{255: {}, 3: {}}), is([]int64{3, 255}))},
+		{map[bool]struct{}(nil), are(is(map[bool]struct{}{}), is([]bool{}))},
+		{[]map[int32]struct{}{{-1: {}}, {}}, are(is([]map[int32]struct{}{{-1: {}}, {}}), is([][]int64{{-1}, {}}))},
+		{map[string][]time.Time{"x": {paris}}, are(is(map[string][]time.Time{"x": {paris}}))},
+	} {
+		a, err := runtimetest.Call("calls.echo", c.x)
+		if err != nil {
+			t.Errorf("%T: %v", c.x, err)
+			continue
+		}
+		for _, check := range c.checks {
+			if wrong := check(a); wrong != "" {
+				t.Errorf("%T: %s", c.x, wrong)
+			}
+		}
+		a.Release()
+	}
+	if x, err := tvmffi.Convert[complex128](runtimetest.MustCall(t, "calls.echo", 3)); err != nil || x != 3 {
+		t.Errorf("an int is %v, %v", x, err)
+	}
+	for _, c := range []struct {
+		x    any
+		as   func(a tvmffi.Any) error
+		kind error
+		want string
+	}{
+		{"noon", decode[time.Time], tvmffi.ErrType, "expected Tuple<int, int, int>, got ffi.SmallStr"},
+		{[]int64{1, 2}, decode[time.Time], tvmffi.ErrType, "got an array of 2 elements"},
+		{[]int64{1, 1e9, 0}, decode[time.Time], tvmffi.ErrValue, "1 seconds and 1000000000 nanoseconds since 1970, 0 seconds east of UTC, are not a time"},
+		{[]int64{1 << 60, 0, 0}, decode[time.Time], tvmffi.ErrValue, "are not a time"},
+		{[]int64{0, 0, -86400}, decode[time.Time], tvmffi.ErrValue, "are not a time"},
+		{[]float64{1e300, 0}, decode[complex64], tvmffi.ErrOverflow, "(1e+300+0i) does not fit complex64"},
+		{1e300, decode[complex64], tvmffi.ErrOverflow, "does not fit complex64"},
+		{"i", decode[complex128], tvmffi.ErrType, "expected Tuple<float, float>, got ffi.SmallStr"},
+		{[]int64{256}, decode[map[uint8]struct{}], tvmffi.ErrOverflow, "element 0: 256 does not fit uint8"},
+		{[]any{"a", 1}, decode[map[string]struct{}], tvmffi.ErrType, "element 1: expected ffi.String, got int"},
+		{map[string]int{"a": 1}, decode[map[string]struct{}], tvmffi.ErrType, "expected ffi.Array of string, got ffi.Map"},
+	} {
+		a := runtimetest.MustCall(t, "calls.echo", c.x)
+		runtimetest.WantError(t, c.as(a), c.kind, c.want)
+		a.Release()
+	}
+	metadata, err := tvmffi.MetadataOf(func(time.Time, []complex64, map[string]struct{}) time.Duration { return 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := schema.ParseMetadata(metadata)
+	if got, want := m.Type.String(), "(Tuple<int, int, int>, ffi.Array<Tuple<float, float>>, ffi.Array<ffi.String>) -> int"; err != nil || got != want {
+		t.Errorf("the schema is %s, %v, want %s", got, err, want)
+	}
+}
+
+func are(checks ...func(tvmffi.Any) string) []func(tvmffi.Any) string { return checks }
+
+// is returns a check that a value is want if it is read as a T.
+func is[T any](want T) func(tvmffi.Any) string {
+	return func(a tvmffi.Any) string {
+		got, err := tvmffi.As[T](a)
+		if err != nil {
+			return fmt.Sprintf("as %T: %v", want, err)
+		}
+		return cmp.Diff(want, got)
+	}
+}
+
+func decode[T any](a tvmffi.Any) error {
+	_, err := tvmffi.As[T](a)
+	return err
+}
