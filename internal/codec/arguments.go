@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"reflect"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -24,12 +23,12 @@ func ReturnTemp(a *callbacks.Args, t values.AnyView, err error) error {
 	return nil
 }
 
-// ReadArgument reads argument i of a callback, which is of the type t in Go, in
+// ReadArgument reads argument i of a callback by the codec of its type in Go, in
 // the way of the library: it converts what the library converts for a parameter.
-func ReadArgument(a *callbacks.Args, i int, t reflect.Type, at unsafe.Pointer) error {
+func ReadArgument(a *callbacks.Args, i int, c *Codec, at unsafe.Pointer) error {
 	from := objects.ReadBorrowed(a).Converting()
 	from.Plain = a.Exported()
-	if err := Of(t).Decode(a.Value(i), from, at); err != nil {
+	if err := c.Decode(a.Value(i), from, at); err != nil {
 		return a.InArgument(i, err)
 	}
 	return nil

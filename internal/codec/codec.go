@@ -40,6 +40,8 @@ type Codec struct {
 	Direct directPack
 	// scalars are the elements of a tuple that ReturnScalars returns, nil for all other types.
 	scalars []scalarPart
+	// Plain copies the fields of a struct whose fields are all plain; nil for other types.
+	Plain *Plain
 	// Empty makes the container that nil stands for where a value is not optional; nil for
 	// other types.
 	Empty *calls.Func

@@ -268,8 +268,15 @@ func Arg[T any](a *Args, i int) T {
 
 // read is Arg for the other types.
 func read[T any](a *Args, i int) T {
+	c := codec.Of(reflect.TypeFor[T]())
+	if c.Plain != nil {
+		var x T // on the stack
+		if c.Plain.Copy(*a.Any(i), unsafe.Pointer(&x)) {
+			return x
+		}
+	}
 	x := new(T)
-	if err := codec.ReadArgument(a, i, reflect.TypeFor[T](), unsafe.Pointer(x)); err != nil {
+	if err := codec.ReadArgument(a, i, c, unsafe.Pointer(x)); err != nil {
 		kind := failure.KindType // hosts know it, unlike OverflowError
 		if errors.Is(err, tvmffi.ErrValue) {
 			kind = failure.KindValue

@@ -42,6 +42,8 @@ type definition struct {
 	layout  *layout
 	pending bool
 	broken  error
+	// plain copies the fields of a type that has no others.
+	plain codec.Plain
 	// ready is set once the type is registered.
 	ready atomic.Bool
 }

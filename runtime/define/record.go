@@ -8,6 +8,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/defined"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -48,6 +49,17 @@ func (d *definition) loadFields(handle uintptr, from objects.Reading, p unsafe.P
 		}
 	}
 	return nil
+}
+
+// beginPlain lets plain copy the fields if it can.
+func (d *definition) beginPlain() {
+	for _, f := range d.layout.fields {
+		if !f.plain() {
+			return
+		}
+		d.plain.Add(uintptr(f.Offset), f.at, uintptr(defined.SizeOf(f.Accept.Kind)))
+	}
+	d.plain.Begin(d.layout.Info.TypeIndex)
 }
 
 // encodeFields makes the values of all fields, or of none.
@@ -128,6 +140,7 @@ func (d *definition) codec() *codec.Codec {
 	return &codec.Codec{
 		Name:   d.key,
 		Schema: d.key,
+		Plain:  &d.plain,
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			handle, err := d.makeAt(p)
 			if err != nil {
@@ -136,6 +149,9 @@ func (d *definition) codec() *codec.Codec {
 			return values.AnyView{Value: abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+			if d.plain.Copy(v, p) {
+				return nil
+			}
 			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {
 				return entries().Decode(v, from, p)
 			}

@@ -239,6 +239,7 @@ func registerAll(group []*definition) (err error) {
 	}
 	for _, d := range group {
 		registered.Store(d.layout.Info.TypeIndex, d)
+		d.beginPlain()
 		d.ready.Store(true)
 	}
 	return nil

@@ -1,0 +1,82 @@
+package define_test
+
+import (
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
+	"github.com/tvmffi-go/tvmffi/runtime/define"
+)
+
+// box has gaps in the object, gaps in the struct, and fields side by side in both.
+type box struct {
+	Full  bool    `ffi:"full"`
+	Width float64 `ffi:"width"`
+	_     [3]int64
+	Depth float64 `ffi:"depth"`
+	Size  uint16  `ffi:"size"`
+	Shift int8    `ffi:"shift"`
+	Count int32   `ffi:"count"`
+}
+
+type crate struct {
+	box
+	Weight float32 `ffi:"weight"`
+}
+
+var boxType, crateType = define.Object[box]("gotest.Box"), define.Object[crate]("gotest.Crate")
+
+// TestPlainFields: an argument of a struct of plain fields has those of the object, also if that is of a
+// derived type, and costs no allocation.
+func TestPlainFields(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	want := crate{box{Full: true, Width: 1.5, Depth: -2.5, Size: 65535, Shift: -3, Count: 1 << 30}, 0.25}
+	b, err := boxType.New(want.box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Release()
+	c, err := crateType.New(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Release()
+	var gotBox box
+	var gotCrate crate
+	for _, test := range []struct {
+		name string
+		arg  tvmffi.ObjectRef
+		read func(a *bindrt.Args)
+		same func() bool
+		most float64
+	}{
+		{"a box", b, func(a *bindrt.Args) { gotBox = bindrt.Arg[box](a, 0) }, func() bool { return gotBox == want.box }, 0},
+		{"a crate", c, func(a *bindrt.Args) { gotCrate = bindrt.Arg[crate](a, 0) }, func() bool { return gotCrate == want }, 0},
+		{"a crate for a box", c, func(a *bindrt.Args) { gotBox = bindrt.Arg[box](a, 0) }, func() bool { return gotBox == want.box }, 1},
+	} {
+		fn := objects.Own(callbacks.New(func(a *bindrt.Args) error {
+			test.read(a)
+			return a.ReturnInt(1)
+		}))
+		call := func() {
+			var c bindrt.Call1
+			c.BeginFunction(fn, 1)
+			bindrt.PutObject(&c.Call, 0, test.arg)
+			if _, err := c.DoInt(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		call()
+		if !test.same() {
+			t.Errorf("%s: %+v, %+v, want %+v", test.name, gotBox, gotCrate, want)
+		}
+		gotBox, gotCrate = box{}, crate{}
+		if n := testing.AllocsPerRun(100, call); n > test.most {
+			t.Errorf("%s: %v allocations, want %v", test.name, n, test.most)
+		}
+		fn.Release()
+	}
+}
