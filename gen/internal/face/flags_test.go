@@ -1,0 +1,25 @@
+package face
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestEnum_Flags(t *testing.T) {
+	for text, want := range map[string]bool{
+		"1 2 4": true, "0 1 2 4": true, "1 2 4 7": true, "8 4 2 1 1": true, "1 2 3 4 7": true,
+		"": false, "0": false, "1": false, "0 1": false, "1 2": false, "1 2 3": false, "0 1 2 3 4": false, "1 2 3 4": false,
+		"1 4": false, "2 4 8": false, "1 2 4 16": false, "1 2 4 9": false, "-1 1 2 4": false, "10 20 30": false,
+	} {
+		e := &Enum{Kind: KindInt}
+		for _, v := range strings.Fields(text) {
+			e.Members = append(e.Members, Member{Value: Value{Kind: KindInt, Text: v}})
+		}
+		if got := e.Flags(); got != want {
+			t.Errorf("flags of %q: %t, want %t", text, got, want)
+		}
+	}
+	if (&Enum{Kind: KindString, Members: []Member{{Value: Value{Kind: KindString, Text: "1"}}}}).Flags() {
+		t.Error("an enum of strings has flags")
+	}
+}
