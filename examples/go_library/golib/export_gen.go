@@ -6,6 +6,7 @@ package golib
 import (
 	"context"
 	"math/big"
+	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -31,10 +32,15 @@ var CircleType = define.Object[Circle]("golib.Circle",
 	define.Doc("Circle is a point with a radius."),
 	define.Deferred(&membersCircle))
 
+// EventType is the type golib.Event: objects of it are *define.Instance[Event].
+var EventType = define.Object[Event]("golib.Event",
+	define.Doc("Event is an entry of a calendar."),
+	define.Deferred(&membersEvent))
+
 var tvmffiExports = exportrt.Exports{
 	Name:   "golib",
 	Prefix: "golib.",
-	Types:  []exportrt.Type{IndexType, PointType, CircleType},
+	Types:  []exportrt.Type{IndexType, PointType, CircleType, EventType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "add",
@@ -143,6 +149,24 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "attend",
+			Doc:    "Attend joins an event at a time. It is an error to do so after its end.",
+			Params: []string{"e", "at"},
+			Func:   Attend,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[Event](a, 0)
+				x1 := bindrt.Arg[time.Time](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := Attend(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
 			Name:   "caught",
 			Doc:    "Caught describes the error of a function of the host.",
 			Params: []string{"f"},
@@ -159,6 +183,20 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Caught(x0))
+			},
+		},
+		{
+			Name:   "common",
+			Doc:    "Common returns the elements that both sets have.",
+			Params: []string{"a", "b"},
+			Func:   Common,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[map[string]struct{}](a, 0)
+				x1 := bindrt.Arg[map[string]struct{}](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Common(x0, x1))
 			},
 		},
 		{
@@ -501,6 +539,20 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "overlap",
+			Doc:    "Overlap returns what two slots have in common, or nil.",
+			Params: []string{"a", "b"},
+			Func:   Overlap,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[Slot](a, 0)
+				x1 := bindrt.Arg[Slot](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Overlap(x0, x1))
+			},
+		},
+		{
 			Name:   "pairs",
 			Doc:    "Pairs maps the names to the values that next returns for the numbers below n.",
 			Params: []string{"n", "next"},
@@ -574,6 +626,21 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:     "polynomial",
+			Doc:      "Polynomial returns the value at x of a polynomial, whose constant term is the first\ncoefficient.",
+			Params:   []string{"x", "coefficients"},
+			Variadic: true,
+			Func:     Polynomial,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[complex128](a, 0)
+				x1 := exportrt.Rest[complex64](a, 1)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Polynomial(x0, x1...))
+			},
+		},
+		{
 			Name:   "power",
 			Doc:    "Power raises an integer of any size to a power.",
 			Params: []string{"base", "exponent"},
@@ -642,6 +709,46 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "roots",
+			Doc:    "Roots returns the two roots of a*x*x + b*x + c.",
+			Params: []string{"a", "b", "c"},
+			Func:   Roots,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Float(0)
+				if !ok {
+					x0 = bindrt.Arg[float64](a, 0)
+				}
+				x1, ok := a.Float(1)
+				if !ok {
+					x1 = bindrt.Arg[float64](a, 1)
+				}
+				x2, ok := a.Float(2)
+				if !ok {
+					x2 = bindrt.Arg[float64](a, 2)
+				}
+				if err := a.Check(3); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Roots(x0, x1, x2))
+			},
+		},
+		{
+			Name:   "rotation",
+			Doc:    "Rotation returns a function that turns a number around zero.",
+			Params: []string{"angle"},
+			Func:   Rotation,
+			Call: func(a *bindrt.Args) error {
+				x0, ok := a.Float(0)
+				if !ok {
+					x0 = bindrt.Arg[float64](a, 0)
+				}
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Rotation(x0))
+			},
+		},
+		{
 			Name:     "scale",
 			Doc:      "Scale multiplies the elements of x in place, in the memory of the caller, and returns\ntheir sum.",
 			Params:   []string{"x", "by"},
@@ -655,6 +762,35 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return a.ReturnFloat(Scale(x0, x1))
+			},
+		},
+		{
+			Name:   "schedule",
+			Doc:    "Schedule returns n times. next returns the one after another.",
+			Params: []string{"from", "next", "n"},
+			Func:   Schedule,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[time.Time](a, 0)
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(time.Time) time.Time {
+					return func(y0 time.Time) time.Time {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						bindrt.Put(&c.Call, 0, y0)
+						r, err := bindrt.Do[time.Time](&c.Call)
+						if err != nil {
+							panic(err)
+						}
+						return r
+					}
+				})
+				x2, ok := a.Int(2)
+				if !ok {
+					x2 = bindrt.Arg[int64](a, 2)
+				}
+				if err := a.Check(3); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Schedule(x0, x1, int(x2)))
 			},
 		},
 		{
@@ -814,6 +950,22 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:     "ticks",
+			Doc:      "Ticks yields times without end.",
+			Params:   []string{"from", "every"},
+			Optional: 1,
+			Func:     (func(time.Time, time.Duration) func() *tvmffi.Tuple1[time.Time])(nil),
+			Origin:   Ticks,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[time.Time](a, 0)
+				x1 := exportrt.ArgOr[time.Duration](a, 1, 1000000000)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Sequence(a, Ticks(x0, x1)))
+			},
+		},
+		{
 			Name:     "total",
 			Doc:      "Total adds numbers, of which there may be any number, and multiplies the sum.",
 			Params:   []string{"scale", "numbers"},
@@ -858,6 +1010,21 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:     "window",
+			Doc:      "Window returns the end of a window of time.",
+			Params:   []string{"start", "length"},
+			Optional: 1,
+			Func:     Window,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[time.Time](a, 0)
+				x1 := exportrt.ArgOr[time.Duration](a, 1, 5400000000000)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Window(x0, x1))
+			},
+		},
+		{
 			Name:   "within",
 			Doc:    "Within keeps a temperature inside limits.",
 			Params: []string{"t", "l"},
@@ -892,6 +1059,9 @@ var tvmffiExports = exportrt.Exports{
 		exportrt.ErrorOf("golib.Limit", "ValueError", func(err LimitError) error {
 			return err
 		}),
+		exportrt.ErrorOf("golib.LateError", "", func(err LateError) error {
+			return &err
+		}),
 	},
 }
 
@@ -906,7 +1076,7 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersIndex, membersPoint, membersCircle []define.TypeOption
+var membersIndex, membersPoint, membersCircle, membersEvent []define.TypeOption
 
 func init() {
 	membersIndex = []define.TypeOption{
@@ -1110,6 +1280,22 @@ func init() {
 					return err
 				}
 				return a.ReturnFloat(self.Area())
+			},
+		})),
+	}
+	membersEvent = []define.TypeOption{
+		define.Method("until", Event.Until, tvmffi.Doc("Until returns how long it is from a time to the event, or nil if the event is over. A time that\nis nil is the first of all."), tvmffi.Param("from", ""), exportrt.Method(exportrt.Function{
+			Name:     "Event.until",
+			Params:   []string{"from"},
+			Optional: 1,
+			Origin:   Event.Until,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Event](a, 0)
+				x0 := exportrt.ArgOr[*time.Time](a, 1, nil)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, self.Until(x0))
 			},
 		})),
 	}
