@@ -60,18 +60,21 @@ func (w *writer) class(class *face.Class) {
 
 // prepare chooses the variables and the converters of the members.
 func (c *classWriter) prepare() {
+	c.froms(c.constructor())
 	for _, f := range slices.Concat(c.Properties, c.Methods) {
+		c.froms(c.parameters(f, true))
 		c.made[f] = made{c.resultConverter(f), c.fresh(c.Name + "_" + f.Name), ""}
 	}
 	for i := range c.Fields {
-		if f := &c.Fields[i]; f.Type.Bare().Kind == face.KindEnum {
+		if f := &c.Fields[i]; f.Type.Bare().Kind == face.KindEnum || converted(f.Type) {
+			c.from(f.Type)
 			c.made[f] = made{c.converter(f.Type), c.fresh(c.Name + "_" + f.Name), c.fresh(c.Name + "_set_" + f.Name)}
 		}
 	}
 }
 
 // attributes writes the fields. tvm_ffi makes properties of most of them; those with enums
-// need conversions. It returns the fields with another name in Python.
+// and values of native kinds need conversions. It returns the fields with another name in Python.
 func (c *classWriter) attributes() (aliases [][2]string) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -94,7 +97,9 @@ func (c *classWriter) attributes() (aliases [][2]string) {
 		}
 		c.pyf("\n    @%s.property\n    def %s(self) -> %s:\n%s        return %s(%s(self))\n", private, name, result, docstring("        ", f.Doc), m.convert, m.target)
 		if changes {
-			c.pyf("\n    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None:\n        %[3]s(self, value)\n", name, c.in(f.Type), m.setter)
+			what := quote(c.name + "." + name)
+			value := fmt.Sprintf("%s(%s, %s)", c.from(f.Type), what, c.givenContainer(f.Type, what, "value"))
+			c.pyf("\n    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None:\n        %[3]s(self, %[4]s)\n", name, c.in(f.Type), m.setter, value)
 			c.pyif("    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None: ...\n", name, c.in(f.Type))
 		}
 	}

@@ -4,76 +4,151 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
 
+// native are the kinds whose values have a class of Python, also in fields and callbacks.
+var native = []face.Kind{face.KindComplex, face.KindDuration, face.KindTime, face.KindSet}
+
+// converted reports whether a value of type t is one of a native kind, or may hold one.
+func converted(t *face.Type) bool { return holds(t, native, nil) }
+
+// checked reports whether code of Python converts or checks an argument of type t: it is converted, or an enum.
+func checked(t *face.Type) bool {
+	if t.Bare().Kind == face.KindCallable {
+		return converted(t)
+	}
+	return holds(t, append([]face.Kind{face.KindEnum}, native...), nil)
+}
+
+// holds reports whether a value of type t is of one of the kinds, or holds one that is converted. outer are the records around t.
+func holds(t *face.Type, kinds []face.Kind, outer []*face.Record) bool {
+	if slices.Contains(kinds, t.Kind) {
+		return true
+	}
+	if t.Record != nil {
+		return !slices.Contains(outer, t.Record) && slices.ContainsFunc(t.Record.Fields, func(f face.Field) bool {
+			return holds(f.Type, kinds, append(outer, t.Record))
+		})
+	}
+	return Kinds.Row(t.Kind).from != "" && slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return holds(e, kinds, outer) })
+}
+
 // converter returns a function that converts a result of type t, or "" if it stays as it is.
 func (w *writer) converter(t *face.Type) string {
 	to := Kinds.Row(t.Kind).to
 	switch {
-	case to == "":
+	case to == "" || t.Kind == face.KindCallable && !converted(t):
 		return ""
 	case t.Record != nil:
-		return w.recordConverter(t.Record)
+		return w.recordConverter(t.Record, "to", w.converter)
 	case t.Enum != nil:
 		return w.pooled(to, w.names[t.Enum])
+	case t.Kind == face.KindCallable:
+		return w.pooled(to, append(w.each(t.Elems[:1], w.converter), w.each(t.Elems[1:], w.from)...)...)
 	}
-	args := w.convertersOf(t.Elems)
+	return w.conversion(t, to, w.converter)
+}
+
+// from returns a function that converts or checks an argument of type t, or "" if it stays as it is.
+func (w *writer) from(t *face.Type) string {
+	from := "_values." + Kinds.Row(t.Kind).from
+	switch {
+	case !checked(t):
+		return ""
+	case t.Record != nil:
+		return w.recordConverter(t.Record, "from", w.from)
+	case t.Enum != nil:
+		return w.pooled(from, w.names[t.Enum])
+	case t.Kind == face.KindCallable:
+		result := append([]string{strconv.Itoa(containers(t.Elems[0])), quote(arrayKinds(t.Elems[0]))}, w.each(t.Elems[:1], w.from)...)
+		return w.pooled(from, append(result, w.each(t.Elems[1:], w.nativeConverter)...)...)
+	}
+	return w.conversion(t, from, w.from)
+}
+
+// nativeConverter is converter for an argument of a callback, which stays as it is unless it is in converted.
+func (w *writer) nativeConverter(t *face.Type) string {
+	if !converted(t) {
+		return ""
+	}
+	return w.converter(t)
+}
+
+// conversion returns the function helper for values of type t, with the functions that convert returns for their elements.
+func (w *writer) conversion(t *face.Type, helper string, convert func(*face.Type) string) string {
+	if t.Kind == face.KindTime || t.Kind == face.KindComplex || t.Kind == face.KindDuration {
+		w.values = true
+		return private + helper
+	}
+	args := w.each(t.Elems, convert)
 	if t.Kind == face.KindOptional && args[0] == "None" {
 		return ""
 	}
-	return w.pooled(to, args...)
+	return w.pooled(helper, args...)
 }
 
-func (w *writer) convertersOf(types []*face.Type) []string {
+// each returns the functions that convert returns for types.
+func (w *writer) each(types []*face.Type, convert func(*face.Type) string) []string {
 	var all []string
 	for _, t := range types {
-		all = append(all, cmp.Or(w.converter(t), "None"))
+		all = append(all, cmp.Or(convert(t), "None"))
 	}
 	return all
 }
 
-// pooled returns a variable of the module with what a function of _tvmffi returns.
+// pooled returns a variable of the module with what a function of _tvmffi or _values returns.
 func (w *writer) pooled(helper string, args ...string) string {
-	text := private + "." + helper + "(" + strings.Join(args, ", ") + ")"
+	if strings.Contains(helper, ".") {
+		w.values = true
+	} else {
+		helper = "." + helper
+	}
+	text := private + helper + "(" + strings.Join(args, ", ") + ")"
 	name := w.converters[text]
 	if name == "" {
-		name = w.fresh(fmt.Sprintf("to%d", len(w.converters)+1))
+		way, _, _ := strings.Cut(helper[strings.LastIndexByte(helper, '.')+1:], "_")
+		name = w.fresh(fmt.Sprintf("%s%d", way, len(w.converters)+1))
 		w.converters[text] = name
 		w.pyf("\n%s = %s\n", name, text)
 	}
 	return name
 }
 
-// recordConverter returns the converter of a record. A record may contain itself, so the
+// recordConverter returns the converter of a record, whose fields convert converts. A record may contain itself, so the
 // conversions of its fields are found at the first use.
-func (w *writer) recordConverter(r *face.Record) string {
-	if name := w.converted[r]; name != "" {
+func (w *writer) recordConverter(r *face.Record, way string, convert func(*face.Type) string) string {
+	key := way + "_" + w.names[r]
+	if name := w.converted[key]; name != "" {
 		return name
 	}
-	name := w.fresh("to_" + r.Name)
-	w.converted[r] = name
+	name := w.fresh(key)
+	w.converted[key] = name
 	var fields []string
 	before := w.py
 	w.py = &strings.Builder{} // the conversions of its fields may need its own
 	for _, f := range r.Fields {
-		if c := w.converter(f.Type); c != "" {
+		if c := convert(f.Type); c != "" {
 			fields = append(fields, quote(f.Name)+": "+c)
 		}
 	}
 	after := w.py.String()
 	w.py = before
-	if len(fields) == 0 {
-		w.converted[r] = w.pooled("to_dict", "None", "None")
-		return w.converted[r]
+	switch table := "lambda: {" + strings.Join(fields, ", ") + "}"; {
+	case len(fields) == 0:
+		w.converted[key] = w.pooled("to_dict", "None", "None")
+		return w.converted[key]
+	case way == "from":
+		w.values = true
+		w.pyf("\n%s = %s_values.from_record(%s)\n%s", name, private, table, after)
+	case flat(&face.Type{Kind: face.KindRecord, Record: r}, nil):
+		w.pyf("\n%s = %s.to_record(%s, True)\n%s", name, private, table, after)
+	default:
+		w.pyf("\n%s = %s.to_record(%s, False)\n%s", name, private, table, after)
 	}
-	inC := "True"
-	if !flat(&face.Type{Kind: face.KindRecord, Record: r}, nil) {
-		inC = "False"
-	}
-	w.pyf("\n%s = %s.to_record(lambda: {%s}, %s)\n%s", name, private, strings.Join(fields, ", "), inC, after)
 	return name
 }
 
@@ -86,13 +161,16 @@ func flat(t *face.Type, outer []*face.Record) bool {
 		})
 	}
 	k := Kinds.Row(t.Kind)
+	if t.Kind == face.KindCallable {
+		return !converted(t)
+	}
 	return k.to == "" || !k.class && !slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return !flat(e, outer) })
 }
 
 // resultConverter returns the converter of the results of f, or "".
 func (w *writer) resultConverter(f *face.Function) string {
 	if name := w.tuples[f]; name != "" {
-		return w.pooled("to_named", append([]string{name}, w.convertersOf(f.Result().Elems)...)...)
+		return w.pooled("to_named", append([]string{name}, w.each(f.Result().Elems, w.converter)...)...)
 	}
 	return w.converter(f.Result())
 }

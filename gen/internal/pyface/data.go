@@ -14,6 +14,9 @@ func (w *writer) enums() {
 		name := w.names[e]
 		w.export(name)
 		base, stubBase := private+".IntEnum", w.ref("enum", "IntEnum")
+		if e.Flags() {
+			base, stubBase = private+".IntFlag", w.ref("enum", "IntFlag")
+		}
 		if e.Kind == face.KindString {
 			text := w.builtin("str")
 			base, stubBase = "str, "+private+".Enum", text+", "+w.ref("enum", "Enum")
@@ -145,9 +148,12 @@ func (w *writer) errors() {
 		base := cmp.Or(e.Base, "RuntimeError")
 		doc := cmp.Or(w.text(e.Doc, e.Name, name), name+" is the Go error type "+e.Name+".")
 		params := w.fields(e.Fields, face.NewScope(inClass))
-		var fields, lines []string
+		var fields, lines, converts []string
 		for i, p := range params {
 			params[i].kwOnly = true
+			if converted(p.Type) {
+				converts = append(converts, fmt.Sprintf("%s: (%s, %s)", quote(p.name), w.from(p.Type), w.converter(p.Type)))
+			}
 			fields = append(fields, quote(p.name))
 			lines = append(lines, p.name+" : "+w.out(p.Type))
 			if p.doc != "" {
@@ -159,6 +165,9 @@ func (w *writer) errors() {
 		}
 		w.pyf("\n\nclass %s(%s_errors.GoError, %s_errors.base(%s)):\n%s", name, private, private, quote(base), docstring("    ", doc+section("Attributes", lines...)))
 		w.pyf("\n    _kind = %s\n    _fields = (%s)\n", quote(e.Kind), strings.TrimRight(strings.Join(fields, ", "), " "))
+		if len(converts) > 0 {
+			w.pyf("    _converts = {%s}\n", strings.Join(converts, ", "))
+		}
 		w.pyf("\n\n%s_errors.register_error(%s, %s)\n", private, quote(e.Kind), name)
 		w.pyif("\nclass %s(%s):\n", name, w.builtin(base))
 		for _, p := range params {

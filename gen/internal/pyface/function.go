@@ -60,6 +60,8 @@ func forC(object string, params []parameter, fields bool) string {
 		switch {
 		case p.kwOnly && p.optional():
 			continue
+		case checked(p.Type):
+			letter = "p"
 		case p.kwOnly || letter == "":
 			return ""
 		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields, letter == "n" && arrayDepth(p.Type) == 0:
@@ -77,17 +79,31 @@ func forC(object string, params []parameter, fields bool) string {
 	return fmt.Sprintf("%s, %d", quote(letters), required)
 }
 
-// arrayDepth returns 1 for a slice of numbers or bools, also an optional one, 2 for a slice of such slices, and so on. It is 0
-// for all other types.
+// elements are the kinds of the elements of slices for which an array of NumPy stands, with the kind that it has there unless
+// that is a bool or a real number.
+var elements = map[face.Kind]string{
+	face.KindBool: "", face.KindInt: "", face.KindFloat: "", face.KindComplex: "c", face.KindDuration: "m", face.KindTime: "M",
+}
+
+// arrayDepth returns 1 for a slice of elements that an array can have, also an optional one, 2 for a slice of such slices,
+// and so on. It is 0 for all other types.
 func arrayDepth(t *face.Type) int {
 	depth := 1
 	for t = t.Bare(); t.Kind == face.KindSequence; t = t.Elems[0] {
-		if e := t.Elems[0].Kind; e == face.KindBool || e == face.KindInt || e == face.KindFloat {
+		if _, ok := elements[t.Elems[0].Kind]; ok {
 			return depth
 		}
 		depth++
 	}
 	return 0
+}
+
+// arrayKinds returns the kind of the arrays of NumPy in a value of type t, unless they have bools or real numbers.
+func arrayKinds(t *face.Type) string {
+	for len(t.Elems) > 0 && t.Kind != face.KindComplex && t.Kind != face.KindTime {
+		t = t.Elems[len(t.Elems)-1]
+	}
+	return elements[t.Kind]
 }
 
 // containers returns how many lists, tuples and dicts are around each other in a value of type t at most, without those in
@@ -125,14 +141,37 @@ func number(n int) string {
 
 // argument writes what happens to an argument that is not plain, and returns the expression that is passed on.
 func (w *writer) argument(indent, label string, p parameter) {
-	x, depth := p.name, containers(p.Type)
-	if p.Type.Lent {
+	x, t := p.name, p.whole()
+	depth := containers(t)
+	if t.Lent {
 		x = private + ".lent(" + x + ")"
 	}
-	if p.Variadic {
-		depth++
+	what := quote(label + "(" + p.name + "=...)")
+	from := w.from(t)
+	if from == "" {
+		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.given(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, what, x, number(depth))
+		return
 	}
-	w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.given(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, quote(label+"("+p.name+"=...)"), x, number(depth))
+	x = w.givenContainer(t, what, x)
+	condition := ""
+	if p.unknown {
+		condition = fmt.Sprintf("if %s is not %s.DEFAULT: ", p.name, private)
+	}
+	w.pyf("%s%s%s = %s(%s, %s)\n", indent, condition, p.name, from, what, x)
+}
+
+// givenContainer returns the expression for an argument x of type t, which _values converts, with lists and dicts in place of
+// arrays and other containers.
+func (w *writer) givenContainer(t *face.Type, what, x string) string {
+	depth := containers(t)
+	if depth == 0 {
+		return x
+	}
+	kinds := ""
+	if k := arrayKinds(t); k != "" {
+		kinds = ", " + quote(k)
+	}
+	return fmt.Sprintf("%s.given(%s, %s, %d%s)", private, what, x, depth, kinds)
 }
 
 // guard returns the expression for an argument that may be a function of Python.
@@ -159,9 +198,19 @@ type def struct {
 	label string
 }
 
+// froms writes the functions that convert arguments, which have to stand before the function or class that calls them.
+func (w *writer) froms(params []parameter) {
+	for _, p := range params {
+		w.from(p.whole())
+	}
+}
+
 // def writes a function or a method.
 func (w *writer) def(f *face.Function, d def) {
 	params := w.parameters(f, d.method)
+	if !d.method {
+		w.froms(params)
+	}
 	keyword := "def "
 	if d.async {
 		keyword = "async def "

@@ -100,6 +100,14 @@ type parameter struct {
 // optional reports whether a caller may leave p out.
 func (p parameter) optional() bool { return p.unknown || p.Default != nil }
 
+// whole returns the type of p in the function, where a variadic parameter is a tuple of any length.
+func (p parameter) whole() *face.Type {
+	if p.Variadic {
+		return &face.Type{Kind: face.KindSequence, Elems: []*face.Type{p.Type}}
+	}
+	return p.Type
+}
+
 // parameters names the parameters of f. Those of a method come after self.
 func (w *writer) parameters(f *face.Function, method bool) []parameter {
 	used := face.NewScope(plain)
@@ -152,6 +160,9 @@ func (w *writer) signature(params []parameter, method, stub bool) string {
 
 // literal writes a default.
 func (w *writer) literal(v face.Value, t *face.Type, stub bool) string {
+	if v.Kind == face.KindDuration {
+		return w.ref("datetime", "timedelta") + "(" + duration(v.Text) + ")"
+	}
 	text := value(v)
 	if t = t.Bare(); t.Kind == face.KindEnum {
 		for i, m := range members(t.Enum) {
@@ -167,6 +178,15 @@ func (w *writer) literal(v face.Value, t *face.Type, stub bool) string {
 		return strings.Replace(strings.Replace(text, "inf", private+".inf", 1), "nan", private+".nan", 1)
 	}
 	return text
+}
+
+// duration writes nanoseconds as an argument of timedelta, which has microseconds.
+func duration(text string) string {
+	n, _ := strconv.ParseInt(text, 10, 64) // face has written it
+	if n%1e9 == 0 {
+		return fmt.Sprintf("seconds=%d", n/1e9)
+	}
+	return "microseconds=" + strconv.FormatFloat(float64(n)/1000, 'f', -1, 64)
 }
 
 // members returns the names of the members of an enum.
@@ -186,7 +206,7 @@ func value(v face.Value) string {
 		return "None"
 	case face.KindBool:
 		return strings.ToUpper(v.Text[:1]) + v.Text[1:]
-	case face.KindInt, face.KindDuration:
+	case face.KindInt:
 		return v.Text
 	case face.KindFloat:
 		return strings.ToLower(strings.TrimPrefix(v.Text, "+"))

@@ -34,6 +34,9 @@ var exceptions string
 //go:embed python/_face.py
 var functions string
 
+//go:embed python/_values.py
+var values string
+
 // Write returns the files of the package, without the shared library.
 func Write(l *face.Library, c Config) []face.File {
 	w := newWriter(l, c)
@@ -57,6 +60,7 @@ func Write(l *face.Library, c Config) []face.File {
 		file("_errors.py", head+exceptions),
 		file("_face.py", head+functions),
 		file("_tvmffi.py", head+w.support()),
+		file("_values.py", head+values),
 		file("py.typed", "# "+c.Marker+"\n"),
 	}
 }
@@ -96,7 +100,8 @@ type writer struct {
 	links  map[string]string // in docs
 	// converters are functions that convert results, by their text.
 	converters map[string]string
-	converted  map[*face.Record]string
+	converted  map[string]string // those of records
+	values     bool              // whether the module needs _values
 	py         *strings.Builder
 	pyi        strings.Builder
 	all        []string
@@ -106,13 +111,14 @@ func newWriter(l *face.Library, c Config) *writer {
 	w := &writer{
 		lib: l, c: c, async: map[*face.Function]string{}, taken: map[string]bool{}, used: face.NewScope(func(name string) string { return private + name }),
 		tuples: map[*face.Function]string{}, links: map[string]string{},
-		imports: map[string]map[string]bool{}, py: &strings.Builder{}, converters: map[string]string{}, converted: map[*face.Record]string{},
+		imports: map[string]map[string]bool{}, py: &strings.Builder{}, converters: map[string]string{}, converted: map[string]string{},
 	}
 	w.records = l.Records().List
 	w.name()
 	w.link()
 	w.used.Claim("_errors")
 	w.used.Claim("_face")
+	w.used.Claim("_values")
 	return w
 }
 
@@ -121,7 +127,11 @@ func (w *writer) module() string {
 	var b strings.Builder
 	b.WriteString(docstring("", cmp.Or(w.text(w.lib.Doc, "", ""), "Functions and classes of the Go package "+w.lib.Path+".")))
 	b.WriteString("\nfrom __future__ import annotations\n\n")
-	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _face as %[1]s_face, _tvmffi as %[1]s\n\n", private)
+	values := ""
+	if w.values {
+		values = fmt.Sprintf(", _values as %s_values", private)
+	}
+	fmt.Fprintf(&b, "from . import _errors as %[1]s_errors, _face as %[1]s_face, _tvmffi as %[1]s%[2]s\n\n", private, values)
 	protocols := w.protocols()
 	b.WriteString(w.importLines()) // for typing.get_type_hints; after _tvmffi, which says what is not installed
 	b.WriteString("\n" + w.exports() + "\n\ndef __dir__():\n    return __all__\n\n" + protocols)

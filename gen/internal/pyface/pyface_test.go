@@ -71,8 +71,8 @@ var want = [face.Kinds][2]string{
 	face.KindBytes: {"bytes | bytearray", "bytes"}, face.KindDataType: {"tvm_ffi.dtype | str", "tvm_ffi.dtype"},
 	face.KindDevice: {"tvm_ffi.Device | str", "tvm_ffi.Device"}, face.KindPointer: {"ctypes.c_void_p | None", "ctypes.c_void_p | None"},
 	face.KindOptional: {"int | None", "int | None"},
-	face.KindComplex:  {"tuple[float, float]", "tuple[float, float]"}, face.KindDuration: {"int", "int"}, face.KindTime: {"tuple[int, int, int]", "tuple[int, int, int]"},
-	face.KindSet:   {"Sequence[int]", "list[int]"},
+	face.KindComplex:  {"complex", "complex"}, face.KindDuration: {"timedelta", "timedelta"}, face.KindTime: {"datetime", "datetime"},
+	face.KindSet:   {"Set[int]", "set[int]"},
 	face.KindTuple: {"tuple[int, str]", "tuple[int, str]"}, face.KindSequence: {"Sequence[Color | int]", "list[Color]"},
 	face.KindMapping: {"Mapping[str, Sequence[int] | _ArrayLike]", "dict[str, list[int]]"}, face.KindRecord: {"Limits", "Limits"},
 	face.KindArray: {"Sequence[Color | int]", "tvm_ffi.Array[int]"}, face.KindList: {"tvm_ffi.List[int]", "tvm_ffi.List[int]"},
@@ -159,7 +159,7 @@ func everything() *face.Library {
 		{Name: "ends", GoName: "Ends", Results: []face.Result{{Name: "first", Type: text}, {Name: "last", Type: text}}}}
 	base := &face.Class{Name: "Base", Key: "all.Base", ParentKey: "other.Base", Structural: true, Fields: []face.Field{
 		{Name: "id", Type: integer, ReadOnly: true}, {Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: &face.Value{Kind: face.KindInt, Text: "1"}, HasDefault: true},
-		{Name: "hidden", Type: text, NoInit: true}, {Name: "from", Type: text}, {Name: "big", Type: of(face.KindBigInt), HasDefault: true},
+		{Name: "hidden", Type: text, NoInit: true}, {Name: "from", Type: text}, {Name: "until", Type: of(face.KindOptional, of(face.KindTime)), HasDefault: true}, {Name: "big", Type: of(face.KindBigInt), HasDefault: true},
 	}}
 	child := &face.Class{Name: "Child", Key: "all.Child", Parent: base, KwOnly: true, Equal: true, Fields: []face.Field{{Name: "x", Type: of(face.KindFloat), Doc: "across"}},
 		Methods: []*face.Function{method("area", "Area", integer)}}
@@ -172,6 +172,7 @@ func everything() *face.Library {
 		Enums: []*face.Enum{color, fruit},
 		Errors: []*face.Error{{Name: "LostError", Kind: "all.LostError", Base: "KeyError", Doc: "LostError says what.", Fields: []face.Field{
 			{Name: "name", Type: text, Doc: "what"}, {Name: "code", Type: integer, HasDefault: true, Default: &face.Value{Kind: face.KindInt, Text: "3"}}}}, {Name: "PlainError", Kind: "all.PlainError"},
+			{Name: "LateError", Kind: "all.LateError", Fields: []face.Field{{Name: "by", Type: of(face.KindDuration)}}},
 			{Name: "Code", Kind: "all.Code", Fields: []face.Field{{Name: "value", Type: integer}}}},
 		Functions: []*face.Function{
 			{Name: "divmod", GoName: "DivMod", Symbol: "divmod", Global: "all.divmod", Doc: "DivMod divides.", Fails: true, Params: []face.Param{
@@ -187,6 +188,12 @@ func everything() *face.Library {
 			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(face.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}, {Name: "f", Type: of(face.KindOptional, of(face.KindFunction))}},
 				Results: []face.Result{{Type: of(face.KindSequence, &face.Type{Kind: face.KindRecord, Record: limits})}}},
 			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "3.0"}}, {Name: "xs", Type: integer, Variadic: true}}},
+			{Name: "plan", GoName: "Plan", Symbol: "plan", Params: []face.Param{
+				{Name: "from", Type: of(face.KindTime)}, {Name: "every", Type: of(face.KindDuration), Default: &face.Value{Kind: face.KindDuration, Text: "5400000000000"}},
+				{Name: "next", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindSequence, of(face.KindTime)), of(face.KindTime), integer)), Default: &face.Value{Kind: face.KindNone}},
+				{Name: "by_color", Type: of(face.KindOptional, of(face.KindMapping, &face.Type{Kind: face.KindEnum, Enum: color}, of(face.KindSet, text))), Default: &face.Value{Kind: face.KindNone}},
+				{Name: "waves", Type: of(face.KindSequence, of(face.KindSequence, of(face.KindComplex))), Variadic: true}},
+				Results: []face.Result{{Type: of(face.KindCallable, of(face.KindDuration), of(face.KindTime))}, {Type: of(face.KindTuple, of(face.KindSet, text), of(face.KindComplex))}}},
 			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone), of(face.KindTuple, integer)))},
 				{Name: "rows", Type: of(face.KindOptional, of(face.KindSequence, of(face.KindSequence, of(face.KindFloat))))}, {Name: "each", Type: of(face.KindCallable, of(face.KindSequence, of(face.KindBool)), of(face.KindMapping, text, of(face.KindSequence, integer)))},
 				{Name: "more", Type: of(face.KindSequence, integer), Variadic: true}},

@@ -69,10 +69,12 @@ type kind struct {
 	// Types, as arguments, as results and as the library makes them; one that is missing is the one before it. Words with $
 	// are names of other modules, or words that word knows.
 	given, returned, raw string
-	// to is the function of _tvmffi that converts a result. class is set if C cannot do it, because the value has a class
-	// of Python.
+	// to is the function of _tvmffi, or of _values if it has a point, that converts a result. class is set if C cannot do it,
+	// because the value has a class of Python.
 	to    string
 	class bool
+	// from is the function of _values that converts an argument.
+	from string
 	// c is the letter for _face of an argument that C converts. It is empty if code of Python does.
 	c string
 	// container is set if an argument is a list, a tuple or a dict.
@@ -83,29 +85,30 @@ type kind struct {
 var Kinds = face.Table[kind]{
 	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", to: "to_any", c: "v"},
 	face.KindBool: {given: "$bool", c: "v"}, face.KindInt: {given: "$int", c: "v"}, face.KindFloat: {given: "$float", c: "v"},
-	face.KindComplex:  {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v"},
-	face.KindDuration: {given: "$int", c: "v"}, face.KindTime: {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v"},
-	face.KindBigInt: {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},
+	face.KindComplex: {given: "$complex", raw: "$Sequence[$float]", to: "_values.to_complex", class: true, from: "from_complex"},
+	face.KindBigInt:  {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},
 	face.KindBytes:    {given: "$bytes | $bytearray", returned: "$bytes", c: "v"},
+	face.KindDuration: {given: "$timedelta", raw: "$int", to: "_values.to_duration", class: true, from: "from_duration"},
+	face.KindTime:     {given: "$datetime", raw: "$Sequence[$int]", to: "_values.to_time", class: true, from: "from_time"},
 	face.KindDataType: {given: "$tvm_ffi.dtype | $str", returned: "$tvm_ffi.dtype"},
 	face.KindDevice:   {given: "$tvm_ffi.Device | $str", returned: "$tvm_ffi.Device"},
 	face.KindPointer:  {given: "$ctypes.c_void_p | None"},
-	face.KindOptional: {given: "$optional", to: "to_optional"},
-	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", c: "v", container: true},
-	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "n", container: true},
-	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", c: "v", container: true},
-	face.KindSet:      {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", c: "v", container: true},
-	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", c: "v", container: true},
-	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", c: "v", container: true},
+	face.KindOptional: {given: "$optional", to: "to_optional", from: "from_optional"},
+	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", from: "from_tuple", c: "v", container: true},
+	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", from: "from_list", c: "n", container: true},
+	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", from: "from_dict", c: "v", container: true},
+	face.KindSet:      {given: "$Set[$elems]", returned: "$set[$elems]", raw: "$Sequence[$elems]", to: "_values.to_set", class: true, from: "from_set", container: true},
+	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", from: "from_record", c: "v", container: true},
+	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", from: "from_list", c: "v", container: true},
 	face.KindList:     {given: "$tvm_ffi.List[$raw0]"},
-	face.KindMap:      {given: "$Mapping[$given0, $given1]", returned: "$tvm_ffi.Map[$raw0, $raw1]", c: "v", container: true},
+	face.KindMap:      {given: "$Mapping[$given0, $given1]", returned: "$tvm_ffi.Map[$raw0, $raw1]", from: "from_dict", c: "v", container: true},
 	face.KindDict:     {given: "$tvm_ffi.Dict[$raw0, $raw1]"},
 	face.KindShape:    {given: "$tvm_ffi.Shape", c: "v"},
 	face.KindTensor:   {given: "$tensor", returned: "$tvm_ffi.Tensor"}, face.KindModule: {given: "$tvm_ffi.Module"},
 	face.KindObject: {given: "$tvm_ffi.Object"}, face.KindClass: {given: "$class", c: "o"},
-	face.KindEnum:       {given: "$enum", returned: "$class", raw: "$base", to: "to_enum", class: true, c: "v"},
+	face.KindEnum:       {given: "$enum", returned: "$class", raw: "$base", to: "to_enum", class: true, from: "from_enum"},
 	face.KindErrorValue: {given: "$Exception | $Error | None", returned: "$Error | None"},
-	face.KindCallable:   {given: "$callable", c: "f"}, face.KindFunction: {given: "$Callable[..., $Any]", c: "f"},
+	face.KindCallable:   {given: "$callable", to: "_values.to_function", from: "from_function", c: "f"}, face.KindFunction: {given: "$Callable[..., $Any]", c: "f"},
 	face.KindIterator: {
 		given: "$Callable[[], $Any]", returned: "$Generator[$elems, None, None]", raw: "$Callable[[], $Any]", to: "to_iterator", class: true,
 	},
@@ -114,7 +117,8 @@ var Kinds = face.Table[kind]{
 // modules are those of the names in texts that are not builtins.
 var modules = map[string]string{
 	"Any": "typing", "Error": "tvm_ffi.core", "ctypes": "", "tvm_ffi": "",
-	"Callable": "collections.abc", "Generator": "collections.abc", "Mapping": "collections.abc", "Sequence": "collections.abc",
+	"Callable": "collections.abc", "Generator": "collections.abc", "Mapping": "collections.abc", "Sequence": "collections.abc", "Set": "collections.abc",
+	"datetime": "datetime", "timedelta": "datetime",
 }
 
 // typeText writes a type.
@@ -166,17 +170,23 @@ func (w *writer) list(types []*face.Type, d direction) string {
 	return face.List(types, func(t *face.Type) string { return w.typeText(t, d) })
 }
 
-// callable writes the type of a function. The arguments of a callback are not converted.
+// callable writes the type of a function. Arguments of a callback are converted only if they are in converted.
 func (w *writer) callable(t *face.Type, d direction) string {
 	params, result := raw, d
 	if d == returned || d == raw {
 		params, result = given, raw
 	}
-	text := w.typeText(t.Elems[0], result)
-	if params == raw && t.Elems[0].Kind == face.KindNone {
-		text = w.builtin("object") // the result is ignored
+	text := func(t *face.Type, d direction) string {
+		if d == raw && converted(t) {
+			d = returned
+		}
+		return w.typeText(t, d)
 	}
-	return fmt.Sprintf("%s[[%s], %s]", w.ref("collections.abc", "Callable"), w.list(t.Elems[1:], params), text)
+	value := text(t.Elems[0], result)
+	if params == raw && t.Elems[0].Kind == face.KindNone {
+		value = w.builtin("object") // the result is ignored
+	}
+	return fmt.Sprintf("%s[[%s], %s]", w.ref("collections.abc", "Callable"), face.List(t.Elems[1:], func(t *face.Type) string { return text(t, params) }), value)
 }
 
 // enumType writes an enum as an argument. Its plain values are valid ones.

@@ -152,7 +152,7 @@ typedef struct {
   object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class.
                                             // make is the class of a tuple in flat form, or NULL; for __init__ it takes the handle
   object *params, *names, *defaults, *failed, *taken, *ended, *bound, *trace, *tracebacks;
-  const char* kinds; // of the parameters: s takes text without a copy, o objects, f callbacks, F those that return containers, n arrays of numbers; the last may be *;
+  const char* kinds; // of the parameters: s takes text without a copy, p leaves all to Python, o objects, f callbacks, F those that return containers, n arrays of numbers; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
   ssize required, most;
   int flat; // the result may be in flat form
@@ -419,6 +419,7 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
   v->size = 0;
   v->integer = 0;
   v->type = NONE;
+  if (kind == 'p') return 0;
   if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
     v->object = handle(o);
     v->type = v->object->type;

@@ -26,6 +26,7 @@ class GoError:
 
     _kind = ""
     _fields = ()
+    _converts = {}  # the functions that convert fields to Go and from it
     _error = None  # the Error object, of Go or made by __tvm_ffi_error__
 
     def __init__(self, message=None, /, **fields):
@@ -33,7 +34,7 @@ class GoError:
         # __tvm_ffi_error__ after that.
         if message is not None and not isinstance(message, str):
             raise TypeError(f"{type(self).__name__}(message): expected a str, got {type(message).__name__}")
-        fields = made({k: given(f"{type(self).__name__}({k}=...)", v, 15) for k, v in fields.items()})
+        fields = _given_fields(type(self), fields)
         if message is None:
             self._error = _error_new(self._kind, fields, None)  # checks the fields
             message = self._error.message
@@ -73,15 +74,28 @@ class GoError:
         return (_restored, (type(self), self.args, fields), extra or None)
 
 
+def _given_fields(cls, fields):
+    values = {}
+    for name, x in fields.items():
+        what = f"{cls.__name__}({name}=...)"
+        x = given(what, x, 15)
+        values[name] = cls._converts[name][0](what, x) if name in cls._converts else x
+    return made(values)
+
+
 def _field_values(e):
-    return plain(e._error and _error_fields(e._error)) or {}
+    fields = e._error and _error_fields(e._error)
+    if not fields:
+        return {}
+    values = {name: to(fields[name]) for name, (_, to) in e._converts.items() if name in fields}
+    return {**plain(fields), **values}
 
 
 def _restored(cls, args, fields):
     e = cls.__new__(cls, *args)
     e.args = args
     if fields or cls._fields == ():
-        e._error = _error_new(cls._kind, fields, str(e))
+        e._error = _error_new(cls._kind, _given_fields(cls, fields), str(e))
     return e
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 import types
 from collections.abc import Mapping, Sequence
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, IntFlag
 from typing import NamedTuple, TypedDict
 
 inf, nan = float("inf"), float("nan")
@@ -293,10 +293,10 @@ _DEEPEST, _VISITS = 1000, 1 << 27
 is_plain = lambda x: False  # noqa: E731
 
 
-def given(what, x, depth=0):
+def given(what, x, depth=0, kinds=""):
     """Returns an argument as tvm_ffi takes it: in its type, depth containers are around each other.
 
-    It raises a ValueError for a container that cannot be passed to Go, such as one that contains itself.
+    kinds are those of arrays of NumPy that stand for a list, beside numbers and texts. It raises a ValueError for a container that cannot be passed to Go, such as one that contains itself.
     """
     if is_plain(x):
         return x
@@ -304,7 +304,7 @@ def given(what, x, depth=0):
         return bool(x)
     if isinstance(x, CONTAINERS):
         x = _bounded(what, x)
-    return _listed(what, x, depth)
+    return _listed(what, x, depth, kinds)
 
 
 def _is_bool(what, cls):
@@ -358,27 +358,29 @@ def _bounded(what, x):
     return _with_bools(x) if bools else x
 
 
-def _listed(what, x, depth):
+def _listed(what, x, depth, kinds):
     """Returns x with lists and dicts in place of arrays and of other sequences and mappings, as C does in most calls."""
     if depth < 1 or isinstance(x, (str, bytes, Object)):
         return x
     if not isinstance(x, CONTAINERS):
-        x = _elements(what, x)
+        x = _elements(what, x, kinds)
     if depth == 1 or not isinstance(x, CONTAINERS) or PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x)):
         return x
     if isinstance(x, dict):
-        return {k: _listed((what, k), element, depth - 1) for k, element in x.items()}
-    return [_listed((what, i), element, depth - 1) for i, element in enumerate(x)]
+        return {k: _listed((what, k), element, depth - 1, kinds) for k, element in x.items()}
+    return [_listed((what, i), element, depth - 1, kinds) for i, element in enumerate(x)]
 
 
-def _elements(what, x):
+def _elements(what, x, kinds=""):
     try:
         array = x.__array__() if hasattr(x, "__array__") else memoryview(x)
+        if kinds in ("m", "M") and array.dtype.kind == kinds:
+            array = array.astype(kinds + "8[us]")  # of which tolist makes timedelta and datetime
         result, dtype = array.tolist(), getattr(array, "dtype", None)
     except Exception:  # of other packages
         array, dtype = x, None
         result = list(x) if isinstance(x, Sequence) else dict(x) if isinstance(x, Mapping) else x
-    if dtype is not None and (dtype.kind not in "biufOUT" or dtype.kind == "f" and dtype.itemsize > 8):
+    if dtype is not None and (dtype.kind not in "biufOUT" + kinds or dtype.kind == "f" and dtype.itemsize > 8):
         raise _wrong(what, dtype)
     if (dtype == object or array is x) and isinstance(result, CONTAINERS):
         result = _bounded(_place(what), result)
@@ -434,7 +436,9 @@ _map_iterator = tvm_ffi.get_global_func("ffi.MapForwardIterFunctor")
 
 
 def to_enum(cls):
-    """Returns a function that makes a member of a value. Unknown values stay as they are."""
+    """Returns a function that makes a member of a value. Unknown values stay as they are, unless they are flags."""
+    if issubclass(cls, IntFlag):
+        return cls
     get = {m.value: m for m in cls.__members__.values()}.get
     return lambda value: get(value, value)
 

@@ -1,0 +1,174 @@
+"""Converts values of types that Python has and TVM-FFI has not: enums, times, complex numbers and sets.
+
+A function for arguments has the name from_... . It takes the place of the argument for messages, and a value.
+One for results has the name to_... . None stands for a value that stays as it is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Set
+from datetime import datetime, timedelta, timezone
+from enum import Enum, IntFlag
+
+from ._tvmffi import CONTAINERS, Function, _item, _place, given, to_list
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LISTS = (list, tuple)
+
+
+def _wrong(what, want, x):
+    return TypeError(f"{_place(what)}: expected {want}, got {'None' if x is None else type(x).__name__}")
+
+
+def from_complex(what, x):
+    try:
+        z = None if isinstance(x, str) else complex(x)
+    except TypeError:
+        z = None
+    if z is None:
+        raise _wrong(what, "a complex number", x)
+    return z.real, z.imag
+
+
+def to_complex(a):
+    return complex(_item(a, 0), _item(a, 1))
+
+
+def from_duration(what, x):
+    if not isinstance(x, timedelta):
+        raise _wrong(what, "a timedelta", x)
+    n = ((x.days * 86400 + x.seconds) * 10**6 + x.microseconds) * 1000 + getattr(x, "nanoseconds", 0)  # which pandas has
+    if not -(2**63) <= n < 2**63:
+        raise OverflowError(f"{_place(what)}: {x} is longer than 292 years")
+    return n
+
+
+def to_duration(n):
+    return timedelta(microseconds=n // 1000)
+
+
+def from_time(what, x):
+    if not isinstance(x, datetime) or x != x:  # such as NaT of pandas
+        raise _wrong(what, "a datetime", x)
+    east = x.utcoffset()
+    if east is None:
+        raise ValueError(f"{_place(what)}: {x!r} has no time zone: use datetime.now(timezone.utc), or x.astimezone() for local time")
+    since = x - _EPOCH
+    return since.days * 86400 + since.seconds, x.microsecond * 1000 + getattr(x, "nanosecond", 0), east.days * 86400 + east.seconds
+
+
+def to_time(a):
+    seconds, n, east = (_item(a, i) for i in range(3))
+    try:
+        return (_EPOCH + timedelta(seconds=seconds, microseconds=n // 1000)).astimezone(timezone(timedelta(seconds=east)) if east else timezone.utc)
+    except OverflowError:
+        raise OverflowError(f"a time {seconds} seconds after 1970 is outside the years 1 to 9999 that datetime has") from None
+
+
+def from_enum(cls):
+    kind = int if issubclass(cls, int) else str
+    known = cls._value2member_map_
+    bits = sum(m for m in known if m & (m - 1) == 0) if issubclass(cls, IntFlag) else None
+    named = ", ".join(cls.__members__)
+
+    def convert(what, x):
+        if kind is int and not isinstance(x, int) and hasattr(x, "__index__"):  # such as those of NumPy
+            x = operator.index(x)
+        if not isinstance(x, cls) and (not isinstance(x, kind) or isinstance(x, Enum)):
+            raise _wrong(what, cls.__name__, x)
+        if x & ~bits if bits is not None else x not in known:
+            raise ValueError(f"{_place(what)}: {x!r} is not a {cls.__name__}: use {named}")
+        return x
+
+    return convert
+
+
+def from_set(convert):
+    def to(what, x):
+        if isinstance(x, Set):
+            x = list(x)
+        if not isinstance(x, _LISTS):
+            raise _wrong(what, "a set", x)
+        return [convert(what, element) for element in x] if convert else x
+
+    return to
+
+
+def to_set(convert):
+    to = to_list(convert)
+    return lambda a: set(to(a))
+
+
+def from_optional(convert):
+    return lambda what, x: None if x is None else convert(what, x)
+
+
+def from_list(convert):
+    return lambda what, x: [convert((what, i), element) for i, element in enumerate(x)] if isinstance(x, _LISTS) else x
+
+
+def from_tuple(*converts):
+    def to(what, x):
+        if not isinstance(x, _LISTS) or len(x) != len(converts):
+            return x
+        return [c((what, i), element) if c else element for i, (c, element) in enumerate(zip(converts, x))]
+
+    return to
+
+
+def from_dict(key, value):
+    def to(what, x):
+        if not isinstance(x, dict):
+            return x
+        return {key(what, k) if key else k: value((what, k), element) if value else element for k, element in x.items()}
+
+    return to
+
+
+def from_record(converts):
+    """Returns a function for dicts. converts returns the conversions by name."""
+    by_name = None
+
+    def to(what, x):
+        nonlocal by_name
+        if by_name is None:
+            by_name = converts()
+        if not isinstance(x, dict):
+            return x
+        return {k: by_name[k]((what, k), element) if k in by_name else element for k, element in x.items()}
+
+    return to
+
+
+def from_function(depth, kinds, result, *params):
+    """Returns a function for callbacks. depth and kinds are those of given, for the result."""
+
+    def convert(_, f):
+        if not callable(f) or isinstance(f, Function):
+            return f
+
+        def call(*args):
+            x = f(*[to(a) if to else a for to, a in zip(params, args)])
+            return result(_RESULT, given(_RESULT, x, depth, kinds)) if result else x
+
+        return call
+
+    return convert
+
+
+_RESULT = "the result of the callback"
+
+
+def to_function(result, *params):
+    """Returns a function for those that Go returns."""
+
+    def convert(f):
+        def call(*args):
+            converts = params + (None,) * len(args)  # the library says what is wrong with their number
+            x = f(*[c(f"argument {i + 1}", given(f"argument {i + 1}", a)) if c else a for i, (c, a) in enumerate(zip(converts, args))])
+            return result(x) if result else x
+
+        return call
+
+    return convert
