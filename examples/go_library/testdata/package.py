@@ -941,6 +941,51 @@ def derived(g):
     assert New("n").label == "n" and New("n").x == 1
 
 
+def weak(g):
+    """Weak references end with the object of Python."""
+    import weakref
+
+    import tvm_ffi
+
+    class Mixin:
+        pass
+
+    class Named(g.Index):
+        pass
+
+    class Both(Mixin, g.Circle):
+        pass
+
+    class Slots(g.Point):
+        __slots__ = ("one",)
+
+    p, named = g.Point(1, 2), Named()
+    named.itself = named
+    made = [p, g.Circle(1, 2), g.Index(), named, Both(1, 2), Slots(1), g.origin(), g.around(p, 2), g.merged([]), tvm_ffi.Object.__new__(g.Point)]
+    made += [copy.copy(p), copy.deepcopy(p), pickle.loads(pickle.dumps(p))]
+    keys, values, ended = weakref.WeakKeyDictionary(), weakref.WeakValueDictionary(), []
+    for i, x in enumerate(made):
+        keys[x], values[i] = i, x
+        weakref.finalize(x, ended.append, i)
+        assert weakref.ref(x)() is x is values[i] and keys[x] == i and hash(weakref.ref(x)) == hash(x)
+    assert Both(3, 2).area() > 12 and Both(3, 2).x == 3 and len(keys) == len(values) == len(made)
+    kept, refs = tvm_ffi.Array([p]), [weakref.ref(x) for x in made]
+    x = p = named = None
+    made.clear()
+    gc.collect()
+    assert not len(keys) and not len(values) and sorted(ended) == list(range(len(refs))) and not any(r() for r in refs)
+    assert kept[0].y == 2  # another object of Python
+
+
+def early():
+    """The library was used before the package is imported: tvm_ffi has made classes for its objects."""
+    m = tvm_ffi.load_module(os.path.join(folder, "golib", "libgolib.so"))
+    kept = [m.origin(), m.merged([])]
+    import golib
+
+    assert golib.Point(3, 4).norm() == 5 and str(golib.origin()) == str(kept[0]) and len(golib.Index()) == 0
+
+
 def opaque(g):
     """Objects of which only Go sees the fields."""
     with g.Index(fold=True) as x:
@@ -1019,6 +1064,8 @@ def asynchronous(g):
 
 def again(g):
     """The package can be reloaded, and imported anew."""
+    e = failure(g._ffi.register, "golib.Other")
+    assert type(e) is ImportError and "has no type golib.Other: it was built from other Go code" in str(e), e
     p = g.Point(1)
     importlib.reload(g)
     assert g.add(1, 2) == 3 and g.distance(p, g.Point(1)) == 0
@@ -1125,6 +1172,11 @@ if tests == ["loading"]:
     import tvm_ffi
 
     loading()
+elif tests == ["early"]:
+    import tvm_ffi
+
+    sys.path.insert(0, folder)
+    early()
 else:
     sys.path.insert(0, folder)
     import tvm_ffi

@@ -34,18 +34,20 @@ func (w *writer) class(class *face.Class) {
 	w.export(c.name)
 	c.prepare()
 	base, stubBase := private+".Object, metaclass="+private+".Meta", w.tvm("Object")
+	slots := private + ".slots(" + quote(c.Key)
 	switch {
 	case c.Parent != nil:
-		base = w.names[c.Parent]
+		base, slots = w.names[c.Parent], "("
 		stubBase = base
 	case c.ParentKey != "":
 		base = private + ".parent(" + quote(c.ParentKey) + ")"
+		slots += ", " + base
 	}
 	w.pyf("\n\n@%s.register(%s)\nclass %s(%s):\n", private, quote(c.Key), c.name, base)
 	w.pyif("\nclass %s(%s):\n", c.name, stubBase)
 	params := c.constructor()
 	doc := cmp.Or(w.text(c.Doc, c.Name, c.name), c.name+" is the Go type "+c.Name+".")
-	w.pyf("%s\n    __slots__ = ()\n", docstring("    ", doc+parameterDocs(params)))
+	w.pyf("%s\n    __slots__ = %s)\n", docstring("    ", doc+parameterDocs(params)), slots)
 	aliases := c.attributes()
 	c.init(params)
 	for _, f := range c.Properties {

@@ -645,8 +645,8 @@ APART static object* construct(function* f, object* o, any v) {
 
 // makes reports whether f is the __init__ of o, which has no handle and is of the class or of one that derives in Python.
 APART static int makes(function* f, object* o) {
+  if (o->type == f->convert) return handle(o) == NULL;
   if (!py.PyType_IsSubtype(o->type, f->convert) || handle(o) != NULL) return 0;
-  if (o->type == f->convert) return 1;
   object *own = py.PyObject_GetAttrString(o->type, "__tvm_ffi_type_info__"), *of_class = py.PyObject_GetAttrString(f->convert, "__tvm_ffi_type_info__");
   int same = own != NULL && own == of_class;
   if (own != NULL) py.Py_DecRef(own);

@@ -223,11 +223,20 @@ def register(key):
             cls.__ffi_init__ = checked(cls.__ffi_init__, "-")
         return cls
 
-    try:
-        connect = tvm_ffi.register_object(key)
-    except ValueError:
-        raise _failed(f"{FILE} has no type {key}: it was built from other Go code than this package: run tvmffi-bind export again") from None
+    if core._object_type_key_to_index(key) is None:
+        raise _failed(f"{FILE} has no type {key}: it was built from other Go code than this package: run tvmffi-bind export again")
+    connect = tvm_ffi.register_object(key)
     return registered
+
+
+def slots(key, base=Object):
+    """Returns the slots of a class whose objects can have weak references, unless those of base can.
+
+    tvm_ffi may have made a smaller class for the key, before the package was imported. It takes no larger one in its place.
+    """
+    info = getattr(core, "_type_index_to_type_info", lambda index: None)(core._object_type_key_to_index(key))
+    made = info and info.type_cls
+    return () if base.__weakrefoffset__ or made and not made.__weakrefoffset__ else ("__weakref__",)
 
 
 def parent(key):
