@@ -52,7 +52,7 @@ func writeEveryKind(t *testing.T, compiler func(testing.TB) string, standard str
 			t.Errorf("no function of the test has kind %d", k)
 		}
 	}
-	text, common := header(t, l)
+	text, shared := header(t, l)
 	var symbols strings.Builder
 	for _, e := range newWriter(l, Config{}).entries {
 		fmt.Fprintf(&symbols, "PLAY(%s)\n", e)
@@ -62,7 +62,7 @@ func writeEveryKind(t *testing.T, compiler func(testing.TB) string, standard str
 		t.Fatal(err)
 	}
 	program := nativetest.BuildText(t, "kinds", string(source), nativetest.Executable(), nativetest.By(compiler(t)),
-		nativetest.Header("kinds.hpp", text), nativetest.Header("tvmffi_go.hpp", common), nativetest.Header("symbols.inc", symbols.String()),
+		nativetest.Header("kinds.hpp", text), nativetest.Header("tvmffi_go.hpp", shared), nativetest.Header("older.hpp", strings.ReplaceAll(shared, common, "form_older")), nativetest.Header("symbols.inc", symbols.String()),
 		nativetest.Flags("-std="+standard, "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"))
 	if out, err := nativetest.Command(t.Context(), program).CombinedOutput(); err != nil || string(out) != "all right\n" {
 		t.Errorf("%v\n%s", err, out)

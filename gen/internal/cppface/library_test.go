@@ -12,6 +12,11 @@ var (
 	int64Type   = integerType(64, false)
 	stringType  = typ(face.KindString)
 	float32Type = &face.Type{Kind: face.KindFloat, Bits: 32}
+
+	durationType = typ(face.KindDuration)
+	timeType     = typ(face.KindTime, int64Type, int64Type, int64Type)
+	complexType  = typ(face.KindComplex, float32Type, float32Type)
+	setType      = typ(face.KindSet, stringType)
 )
 
 func text(kind face.Kind, s string) *face.Value { return &face.Value{Kind: kind, Text: s} }
@@ -38,6 +43,10 @@ func kindsLibrary() *face.Library {
 		{Name: "value", Type: int64Type}, {Name: "left", Type: typ(face.KindOptional, treeType)},
 		{Name: "more", Type: typ(face.KindSequence, treeType)},
 	}
+	plan := &face.Record{Name: "Plan", Fields: []face.Field{
+		{Name: "length", Type: durationType, Default: text(face.KindDuration, "-1500")}, {Name: "when", Type: timeType}, {Name: "factor", Type: complexType},
+		{Name: "tags", Type: setType}, {Name: "until", Type: typ(face.KindOptional, timeType)}, {Name: "days", Type: typ(face.KindSequence, timeType)},
+	}}
 	l := &face.Library{
 		Name: "kinds", Prefix: "kinds.", Path: "example.com/kinds", Doc: "Package kinds */ has \\ every kind.\\",
 		Enums: []*face.Enum{color, mode}, Classes: classes(),
@@ -56,8 +65,13 @@ func kindsLibrary() *face.Library {
 		"dtype": typ(face.KindDataType), "device": typ(face.KindDevice), "pointer": typ(face.KindPointer),
 		"optional": typ(face.KindOptional, int64Type), "optional_text": typ(face.KindOptional, stringType), "optional_bytes": typ(face.KindOptional, typ(face.KindBytes)),
 		"optional_record": typ(face.KindOptional, treeType), "optional_class": typ(face.KindOptional, counter), "optional_any": typ(face.KindOptional, typ(face.KindAny)),
-		"tuple":   typ(face.KindTuple, int64Type, stringType),
-		"complex": typ(face.KindComplex, float32Type, float32Type), "duration": typ(face.KindDuration), "time": typ(face.KindTime, int64Type, int64Type, int64Type), "set": typ(face.KindSet, stringType),
+		"tuple":    typ(face.KindTuple, int64Type, stringType),
+		"duration": durationType, "time": timeType, "complex": complexType, "set": setType, "set_of_colors": typ(face.KindSet, &face.Type{Kind: face.KindEnum, Enum: color}),
+		"optional_duration": typ(face.KindOptional, durationType), "optional_time": typ(face.KindOptional, timeType), "optional_complex": typ(face.KindOptional, complexType), "optional_set": typ(face.KindOptional, setType),
+		"times": typ(face.KindSequence, typ(face.KindOptional, timeType)), "waits": typ(face.KindMapping, stringType, durationType), "sets": typ(face.KindSequence, setType), "complexes": typ(face.KindSequence, complexType),
+		"mixed": typ(face.KindTuple, durationType, timeType, complexType, setType), "plan": {Kind: face.KindRecord, Record: plan},
+		"clock": typ(face.KindCallable, timeType, timeType, durationType, typ(face.KindOptional, timeType)), "turn": typ(face.KindCallable, complexType, complexType, typ(face.KindOptional, durationType)), "choose": typ(face.KindCallable, setType, setType, typ(face.KindOptional, setType)),
+		"ticks":    typ(face.KindIterator, timeType),
 		"sequence": typ(face.KindSequence, stringType), "sequence_of_records": typ(face.KindSequence, treeType), "sequence_of_modes": typ(face.KindSequence, &face.Type{Kind: face.KindEnum, Enum: mode}),
 		"mapping": typ(face.KindMapping, stringType, typ(face.KindSequence, int64Type)), "record": {Kind: face.KindRecord, Record: record}, "tree": treeType,
 		"array": typ(face.KindArray, counter), "array_of_any": typ(face.KindArray), "list": typ(face.KindList, int64Type),
@@ -117,11 +131,16 @@ func forms(color, mode *face.Enum) []*face.Function {
 			{Name: "i", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: text(face.KindInt, "0")}, {Name: "j", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: text(face.KindInt, "9")},
 			{Name: "k", Type: &face.Type{Kind: face.KindEnum, Enum: mode}, Default: text(face.KindString, "fast\"\\?\n")}, {Name: "l", Type: &face.Type{Kind: face.KindEnum, Enum: mode}, Default: text(face.KindString, "other")},
 			{Name: "m", Type: integerType(64, true), Default: text(face.KindInt, "9223372036854775807")}, {Name: "n", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: text(face.KindFloat, "-Inf")},
+			{Name: "o", Type: durationType, Default: text(face.KindDuration, "-9223372036854775808")}, {Name: "p", Type: typ(face.KindOptional, durationType), Default: text(face.KindDuration, "5")},
 		}, Results: result}),
 		exported("ints", face.Function{Params: variadic(int64Type), Results: result}),
 		exported("floats", face.Function{Params: variadic(float32Type), Results: result}),
 		exported("texts", face.Function{Params: variadic(stringType), Results: result}),
 		exported("modes", face.Function{Params: variadic(&face.Type{Kind: face.KindEnum, Enum: mode}), Results: result}),
+		exported("durations", face.Function{Params: variadic(durationType), Results: result}),
+		exported("instants", face.Function{Params: variadic(timeType), Results: result}),
+		exported("waves", face.Function{Params: variadic(complexType), Results: result}),
+		exported("groups", face.Function{Params: variadic(setType), Results: result}),
 		exported("anys", face.Function{Params: variadic(typ(face.KindAny)), Results: result}),
 		exported("packed", face.Function{Packed: true, Results: result}),
 		exported("pair", face.Function{Params: one, Results: []face.Result{{Type: int64Type}, {Type: stringType}}}),

@@ -29,6 +29,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -41,6 +43,7 @@
 #include <mutex>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -71,6 +74,7 @@ struct Entry {
 // An Argument is a parameter type that any type of a family converts to. It lives until the
 // call has returned, and what it refers to as well.
 struct Argument {
+  using tvmffi_argument = Argument;
   Argument() = default;
   Argument(const Argument&) = delete;
   Argument& operator=(const Argument&) = delete;
@@ -200,6 +204,22 @@ struct IsVector : std::false_type {};
 template <typename T>
 struct IsVector<std::vector<T>> : std::true_type {};
 template <typename T>
+struct IsSet : std::false_type {};
+template <typename T, typename Less, typename Memory>
+struct IsSet<std::set<T, Less, Memory>> : std::true_type {};
+template <typename T>
+struct IsComplex : std::false_type {};
+template <typename T>
+struct IsComplex<std::complex<T>> : std::true_type {};
+template <typename T>
+struct IsDuration : std::false_type {};
+template <typename Rep, typename Period>
+struct IsDuration<std::chrono::duration<Rep, Period>> : std::true_type {};
+template <typename T>
+struct IsTime : std::false_type {};
+template <typename D>
+struct IsTime<std::chrono::time_point<std::chrono::system_clock, D>> : std::true_type {};
+template <typename T>
 struct IsMap : std::false_type {};
 template <typename K, typename V>
 struct IsMap<std::map<K, V>> : std::true_type {};
@@ -223,7 +243,17 @@ ffi::Any Owned(const T& value) {
     return ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(value.any));
   } else if constexpr (std::is_same_v<T, std::vector<unsigned char>>) {
     return ffi::Bytes(reinterpret_cast<const char*>(value.data()), value.size());
-  } else if constexpr (IsVector<T>::value) {
+  } else if constexpr (IsDuration<T>::value) {
+    return static_cast<int64_t>(std::chrono::nanoseconds(value).count());
+  } else if constexpr (IsTime<T>::value) {
+    const std::chrono::seconds second(1);
+    auto rest = value.time_since_epoch() % second;
+    if (rest < rest.zero()) rest += second;
+    const auto whole = std::chrono::floor<std::chrono::seconds>(value.time_since_epoch());
+    return ffi::Array<ffi::Any>{static_cast<int64_t>(whole.count()), Owned(rest), 0};
+  } else if constexpr (IsComplex<T>::value) {
+    return ffi::Array<ffi::Any>{value.real(), value.imag()};
+  } else if constexpr (IsVector<T>::value || IsSet<T>::value) {
     ffi::Array<ffi::Any> array;
     for (const auto& x : value) array.push_back(Owned<typename T::value_type>(x));
     return array;
@@ -251,6 +281,24 @@ struct Element {
     } else {
       return Owned(x).template cast<T>();
     }
+  }
+};
+template <typename T>
+struct Element<std::complex<T>> {
+  template <typename From>
+  static std::complex<T> Of(const From& x) {
+    if constexpr (std::is_arithmetic_v<From>) {
+      return static_cast<T>(x);
+    } else {
+      return std::complex<T>(x);
+    }
+  }
+};
+template <typename T>
+struct Element<std::set<T>> {
+  template <typename From>
+  static std::set<T> Of(const From& x) {
+    return {std::begin(x), std::end(x)};
   }
 };
 template <typename T>
@@ -320,6 +368,19 @@ class Mapping : public Argument {
   ffi::Map<K, V> map_;
 };
 
+// A Given is an argument that is a T, which TVM-FFI has in another form.
+template <typename T>
+class Given : public Argument {
+ public:
+  template <typename From, typename = std::enable_if_t<std::is_convertible_v<const From&, T>>>
+  Given(const From& value) : owned_(Owned(Element<T>::Of(value))) {
+    any = ffi::AnyView(owned_).CopyToTVMFFIAny();
+  }
+
+ private:
+  ffi::Any owned_;
+};
+
 // A Nullable is an argument of a class A, or nothing. T is a type of its values.
 template <typename A, typename T>
 class Nullable : public A {
@@ -330,6 +391,8 @@ class Nullable : public A {
   Nullable(const std::optional<T>& value) : A(value.has_value() ? *value : T()) {
     if (!value.has_value()) this->any = ffi::AnyView().CopyToTVMFFIAny();
   }
+  template <typename From, typename = std::enable_if_t<std::is_convertible_v<From, T>>>
+  Nullable(const ffi::Optional<From>& value) : Nullable(value.has_value() ? std::optional<T>(value.value()) : std::nullopt) {}
 };
 
 template <typename T>
@@ -559,6 +622,17 @@ T TakeTuple(Values* from, std::index_sequence<I...>) {
   return T{Take<std::tuple_element_t<I, T>>(parts.values)...};
 }
 
+// TimeOf returns a time, which Go counts from 1970.
+template <typename T>
+T TimeOf(int64_t seconds, int64_t nanoseconds) {
+  using D = typename T::duration;
+  constexpr int64_t most = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::duration::max()).count();
+  if (seconds < -most || seconds >= most) {
+    throw ffi::Error("ValueError", "the time " + std::to_string(seconds) + " seconds after 1970 is outside of the range of std::chrono::system_clock", "");
+  }
+  return T(std::chrono::floor<D>(std::chrono::seconds(seconds)) + std::chrono::floor<D>(std::chrono::nanoseconds(nanoseconds)));
+}
+
 // Take takes the next value.
 template <typename T>
 T Take(Values* from) {
@@ -585,11 +659,19 @@ T Take(Values* from) {
     if (v.type_index != kTVMFFINone) return Take<typename T::value_type>(from);
     from->next++;
     return std::nullopt;
-  } else if constexpr (IsVector<T>::value) {
+  } else if constexpr (IsDuration<T>::value) {
+    return std::chrono::nanoseconds(Take<int64_t>(from));
+  } else if constexpr (IsTime<T>::value) {
+    const auto time = Take<std::tuple<int64_t, int64_t, int64_t>>(from);
+    return TimeOf<T>(std::get<0>(time), std::get<1>(time));
+  } else if constexpr (IsComplex<T>::value) {
+    const auto [real, imag] = Take<std::tuple<typename T::value_type, typename T::value_type>>(from);
+    return T(real, imag);
+  } else if constexpr (IsVector<T>::value || IsSet<T>::value) {
     Parts parts(from);
     T to;
-    to.reserve(parts.size);
-    for (std::size_t i = 0; i < parts.size; i++) to.push_back(Take<typename T::value_type>(parts.values));
+    if constexpr (IsVector<T>::value) to.reserve(parts.size);
+    for (std::size_t i = 0; i < parts.size; i++) to.insert(to.end(), Take<typename T::value_type>(parts.values));
     return to;
   } else if constexpr (IsMap<T>::value) {
     T to;
@@ -616,24 +698,23 @@ T Take(Values* from) {
   }
 }
 
-// RecordTraits says how a struct crosses as a map. TypeTraits<T>::Each visits the names of its fields, and the fields. There is no
-// CopyToAnyView: a view could not own the map.
+// TakenTraits says how values cross that Owned makes and Take takes apart. There is no CopyToAnyView: a view could not own
+// what Owned makes.
 template <typename T>
-struct RecordTraits : ffi::TypeTraitsBase {
-  using Record = T;
-  static constexpr int32_t field_static_type_index = kTVMFFIMap;
+struct TakenTraits : ffi::TypeTraitsBase {
+  static constexpr int32_t field_static_type_index = kTVMFFIArray;
   static void CopyToAnyView(const T&, TVMFFIAny*) = delete;
-  static void MoveToAny(T from, TVMFFIAny* to) {
-    ffi::Map<ffi::String, ffi::Any> map;
-    ffi::TypeTraits<T>::Each(&from, [&](std::string_view name, const auto& field) { map.Set(ffi::String(name.data(), name.size()), Owned(field)); });
-    ffi::TypeTraits<ffi::Map<ffi::String, ffi::Any>>::MoveToAny(std::move(map), to);
+  static void MoveToAny(const T& from, TVMFFIAny* to) {
+    ffi::Any any = Owned(from);
+    *to = std::exchange(*reinterpret_cast<TVMFFIAny*>(&any), ffi::AnyView().CopyToTVMFFIAny());
   }
+  // Only a value that T cannot hold is an error.
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* from) {
-    if (from->type_index != kTVMFFIMap && from->type_index != kTVMFFIDict) return std::nullopt;
     Values values{from, nullptr};
     try {
       return Take<T>(&values);
-    } catch (const ffi::Error&) {
+    } catch (const ffi::Error& e) {
+      if (e.kind() == "ValueError") throw;
       return std::nullopt;
     }
   }
@@ -643,6 +724,36 @@ struct RecordTraits : ffi::TypeTraitsBase {
     std::optional<T> to = TryCastFromAnyView(from);
     reinterpret_cast<ffi::Any*>(from)->reset();
     return *std::move(to);
+  }
+  static std::string TypeStr() { return "Array<Any>"; }
+  static std::string TypeSchema() { return R"({"type":"Array"})"; }
+};
+
+// DurationTraits are those of numbers of nanoseconds.
+template <typename T>
+struct DurationTraits : TakenTraits<T> {
+  static constexpr int32_t field_static_type_index = kTVMFFIInt;
+  static void CopyToAnyView(const T& from, TVMFFIAny* to) { TakenTraits<T>::MoveToAny(from, to); }
+  static std::string TypeStr() { return "int"; }
+  static std::string TypeSchema() { return R"({"type":"int"})"; }
+};
+
+// ArgumentTraits let a function that Go returns have parameters that are Arguments.
+template <typename T>
+struct ArgumentTraits : ffi::TypeTraitsBase {
+  static constexpr bool storage_enabled = false;
+  static void CopyToAnyView(const T& from, TVMFFIAny* to) { *to = from.any; }
+};
+
+// RecordTraits says how a struct crosses as a map. TypeTraits<T>::Each visits the names of its fields, and the fields.
+template <typename T>
+struct RecordTraits : TakenTraits<T> {
+  using Record = T;
+  static constexpr int32_t field_static_type_index = kTVMFFIMap;
+  static void MoveToAny(T from, TVMFFIAny* to) {
+    ffi::Map<ffi::String, ffi::Any> map;
+    ffi::TypeTraits<T>::Each(&from, [&](std::string_view name, const auto& field) { map.Set(ffi::String(name.data(), name.size()), Owned(field)); });
+    ffi::TypeTraits<ffi::Map<ffi::String, ffi::Any>>::MoveToAny(std::move(map), to);
   }
   // TakeField takes the next value as a field. One that the struct does not have is lost.
   static void TakeField(std::string_view name, Values* from, T* to) {
@@ -660,8 +771,8 @@ struct RecordTraits : ffi::TypeTraitsBase {
 
 // kTaken says that values of a type are taken apart, so that the library may return them in flat form.
 template <typename T>
-constexpr bool kTaken = std::is_same_v<T, std::string> || IsOptional<T>::value || IsVector<T>::value || IsMap<T>::value || IsTuple<T>::value ||
-                        IsStruct<T>::value || IsRecord<T>::value;
+constexpr bool kTaken = std::is_same_v<T, std::string> || IsOptional<T>::value || IsVector<T>::value || IsSet<T>::value || IsMap<T>::value ||
+                        IsTuple<T>::value || IsComplex<T>::value || IsTime<T>::value || IsStruct<T>::value || IsRecord<T>::value;
 
 // Unpack converts a result.
 template <typename R>
@@ -1081,6 +1192,29 @@ inline Call<R> Start(const Entry& start, const Args&... args) {
 
 }  // namespace FORM
 }  // namespace tvmffi_go
+
+namespace tvm {
+namespace ffi {
+
+template <typename T>
+struct TypeTraits<T, std::enable_if_t<std::is_same_v<typename T::tvmffi_argument, ::tvmffi_go::FORM::Argument>>> : ::tvmffi_go::FORM::ArgumentTraits<T> {};
+
+// The types of the standard library that cross as others, so that callbacks may have them. Headers of several releases do
+// the same.
+#ifndef TVMFFI_GO_STANDARD_TYPES
+#define TVMFFI_GO_STANDARD_TYPES
+template <typename Rep, typename Period>
+struct TypeTraits<std::chrono::duration<Rep, Period>> : ::tvmffi_go::FORM::DurationTraits<std::chrono::duration<Rep, Period>> {};
+template <typename D>
+struct TypeTraits<std::chrono::time_point<std::chrono::system_clock, D>> : ::tvmffi_go::FORM::TakenTraits<std::chrono::time_point<std::chrono::system_clock, D>> {};
+template <typename T>
+struct TypeTraits<std::complex<T>> : ::tvmffi_go::FORM::TakenTraits<std::complex<T>> {};
+template <typename T, typename Less, typename Memory>
+struct TypeTraits<std::set<T, Less, Memory>> : ::tvmffi_go::FORM::TakenTraits<std::set<T, Less, Memory>> {};
+#endif
+
+}  // namespace ffi
+}  // namespace tvm
 
 #pragma pop_macro("max")
 #pragma pop_macro("min")

@@ -31,12 +31,12 @@ var Kinds = face.Table[kind]{
 	face.KindBool:     {value: "bool", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
 	face.KindInt:      {value: "$int", param: "$value", restIf: "std::is_integral_v<std::decay_t<Rest>>", rest: "rest..."}, // Go checks the range
 	face.KindFloat:    {value: "$float", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
-	face.KindComplex:  {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
+	face.KindComplex:  {value: "std::complex<$value0>", param: "const $value&", optional: "const detail::Nullable<detail::Given<$value>, $value>&", arg: "detail::Owned($name)", rest: "ffi::Any(detail::Element<$value>::Of(rest))..."},
 	face.KindBigInt:   {value: "detail::BigInt"},
 	face.KindString:   {value: "ffi::String", result: "std::string", param: "const detail::Text&", optional: "const detail::OptionalText&", restIf: "std::is_convertible_v<Rest, detail::Text>", rest: "detail::Text(rest)..."},
 	face.KindBytes:    {value: "ffi::Bytes", result: "std::vector<unsigned char>", param: "const detail::Data&", optional: "const detail::OptionalData&"},
-	face.KindDuration: {value: "int64_t", param: "$value"},
-	face.KindTime:     {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
+	face.KindDuration: {value: "std::chrono::nanoseconds", param: "$value", optional: "const detail::Nullable<detail::Given<$value>, $value>&"},
+	face.KindTime:     {value: "std::chrono::system_clock::time_point", param: "$value", optional: "const detail::Nullable<detail::Given<$value>, $value>&", arg: "detail::Owned($name)"},
 	face.KindDataType: {value: "DLDataType", param: "$value"},
 	face.KindDevice:   {value: "DLDevice", param: "$value"},
 	face.KindPointer:  {value: "void*", param: "$value"},
@@ -45,7 +45,7 @@ var Kinds = face.Table[kind]{
 	face.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
 	face.KindSequence: {value: "ffi::Array<$value0>", result: "std::vector<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
 	face.KindMapping:  {value: "ffi::Map<$value0, $value1>", result: "std::map<$part0, $part1>", param: "const detail::Mapping<$value0, $value1>&", optional: "const detail::Nullable<detail::Mapping<$value0, $value1>, $result>&"},
-	face.KindSet:      {value: "ffi::Array<$value0>", result: "std::vector<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
+	face.KindSet:      {value: "std::set<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $value>&"},
 	face.KindRecord:   {value: "$own", arg: "ffi::Any($name)"},
 	face.KindArray:    {value: "ffi::Array<$value0>"},
 	face.KindList:     {value: "ffi::List<$value0>"},
@@ -102,7 +102,7 @@ func (w *writer) word(t *face.Type, word string) string {
 		return map[bool]string{true: "float", false: "double"}[t.Bits == 32]
 	case "optionalResult":
 		switch t.Elems[0].Kind {
-		case face.KindString, face.KindBytes, face.KindTuple, face.KindSequence, face.KindMapping:
+		case face.KindString, face.KindBytes, face.KindTuple, face.KindSequence, face.KindMapping, face.KindDuration, face.KindTime, face.KindComplex, face.KindSet:
 			return "std::optional<" + w.result(t.Elems[0]) + ">"
 		}
 	case "optionalParam":
@@ -124,7 +124,7 @@ func (w *writer) param(t *face.Type) string { return w.expand(t, kindOf(t).param
 
 // arg returns the argument that a parameter becomes.
 func (w *writer) arg(t *face.Type, name string) string {
-	if bare := t.Bare(); bare.Kind == face.KindRecord || kindOf(bare).arg == kindOf(&face.Type{Kind: face.KindTuple}).arg {
+	if bare := t.Bare(); bare.Kind == face.KindRecord || bare.Kind == face.KindTuple {
 		t = bare
 	}
 	return strings.ReplaceAll(kindOf(t).arg, "$name", name)
@@ -146,11 +146,21 @@ func (w *writer) part(t *face.Type) string {
 	return w.result(t)
 }
 
-// callbackParam returns the type of a parameter of a callback. A record is a map among those of a
-// function that C++ calls: the call of ffi::TypedFunction could not release a map that it makes.
+// callbackParam returns the type of a parameter of a callback. A function that C++ calls takes what owns the form in
+// which a value crosses: the call of ffi::TypedFunction could not release one that it makes.
 func (w *writer) callbackParam(t *face.Type) string {
-	if w.callbackResult && t.Kind == face.KindRecord {
+	if !w.callbackResult {
+		return w.value(t)
+	}
+	switch t.Kind {
+	case face.KindRecord:
 		return "ffi::Map<ffi::String, ffi::Any>"
+	case face.KindTime, face.KindComplex:
+		return "const detail::Given<" + w.value(t) + ">&"
+	}
+	switch t.Bare().Kind {
+	case face.KindDuration, face.KindTime, face.KindComplex, face.KindSet:
+		return w.param(t)
 	}
 	return w.value(t)
 }

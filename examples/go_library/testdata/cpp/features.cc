@@ -81,6 +81,41 @@ static void values() {
   CHECK(coats.size() == 2 && coats[1].color == paint::Color::BLUE);
 }
 
+// standard are values that are those of std::chrono, std::complex and std::set.
+static void standard() {
+  using namespace std::chrono_literals;
+  using std::chrono::system_clock;
+  using Texts = std::set<std::string>;
+  const system_clock::time_point start(1000000000500ms);
+  CHECK(golib::window(start) == start + 90min && golib::window(start, -1ms) == start - 1ms && golib::window({}, 0s) == system_clock::time_point());
+  CHECK(golib::schedule(start, [](system_clock::time_point t) { return t + 24h; }, 3)[2] == start + 48h);
+  int ticks = 0;
+  for (const auto t : golib::ticks(start)) {
+    CHECK(t == start + std::chrono::seconds(ticks));
+    if (++ticks == 3) break;
+  }
+  CHECK(golib::common({"a", "b", "b"}, std::vector{"b", "c"}) == Texts({"b"}) && golib::common({}, Texts()).empty());
+  CHECK(golib::roots(1, 0, 4)[1] == std::complex<double>(0, 2) && golib::rotation(0)(2) == 2. && golib::polynomial({0, 1}, 1, 0.5, std::complex<float>(2)) == std::complex<double>(-1, 0.5));
+  const golib::Slot slot{start, 2h, {"a", "b"}};
+  const golib::Slot both = golib::overlap(slot, {start + 1h, 2h, {"b"}}).value();
+  CHECK(both.from == start + 1h && both.length == 1h && both.tags == Texts({"b"}) && !golib::overlap(slot, {start - 1h, 1h, {}}).has_value());
+
+  golib::Event e(start, 90min, Texts{"a"});
+  CHECK(e.when() == start && e.length() == 90min && e.tags() == Texts({"a"}) && e.until(start - 5s) == 5s && !e.until(std::optional(start + 2h)).has_value());
+  e.set_when(start + 1h);
+  e.set_length(2min);
+  e.set_tags({"x", "y"});
+  CHECK(e.when() == start + 1h && e.length() == 2min && e.tags()->size() == 2 && !golib::Event(start).tags().has_value() && golib::attend(e, start) == 62min);
+  try {
+    golib::attend(e, start + 2h);
+    CHECK(false);
+  } catch (const golib::LateError& late) {
+    CHECK(late.due() == start + 62min && late.by() == 58min && late.tags() == Texts({"x", "y"}));
+    CHECK(golib::LateError(late.due(), 1s, {"z"}).tags() == Texts({"z"}) && equal(late.message(), "58m0s after 2001-09-09 02:48:40"));
+  }
+  CHECK(equal(failure([&] { golib::window(system_clock::time_point::max()); }), "ValueError: the time 9223377436 seconds after 1970 is outside of the range of std::chrono::system_clock"));
+}
+
 static void lent() {
   std::vector<float> x = {1, 2, 3};
   CHECK(golib::scale(x) == 12 && x[2] == 6);
@@ -212,6 +247,7 @@ static void forked() {
 int main() {
   functions();
   values();
+  standard();
   lent();
   sequences();
   errors();

@@ -15,8 +15,9 @@
 #include <thread>
 #include <unordered_set>
 
-// As some headers do.
+// As some headers do. An older release has another tvmffi_go.hpp.
 #define min(a, b) ((a) < (b) ? (a) : (b))
+#include <older.hpp>
 #include <kinds.hpp>
 #undef min
 
@@ -203,6 +204,61 @@ static void values() {
   failure([] { kinds::echo_module(ffi::Module::LoadFromFile("/no/such/library.so")); });
 }
 
+static void standard() {
+  using namespace std::chrono_literals;
+  using std::chrono::system_clock;
+  using Texts = std::set<std::string>;
+  using C = std::complex<float>;
+  static_assert(std::is_same_v<decltype(kinds::echo_duration(5s)), std::chrono::nanoseconds> && std::is_same_v<decltype(kinds::echo_time({})), system_clock::time_point>);
+  static_assert(std::is_same_v<decltype(kinds::echo_complex(1)), C> && std::is_same_v<decltype(kinds::echo_set({})), Texts>);
+  const system_clock::time_point now = system_clock::now(), early(-1500ms), least(system_clock::time_point::min() + 2s);
+  CHECK(kinds::echo_duration(-5ms) == -5ms && kinds::echo_complex({1, 2}) == C(1, 2) && kinds::echo_complex(2) == C(2));
+  for (const auto t : {now, early, least, system_clock::time_point()}) CHECK(kinds::echo_time(t) == t);
+  const auto form = ffi::Any(early).cast<ffi::Array<int64_t>>();
+  CHECK(form[0] == -2 && form[1] == 500000000 && form[2] == 0);
+  const std::unordered_set<std::string> loose = {"b", "a"};
+  CHECK(kinds::echo_set({"b", "a", "b"}) == Texts({"a", "b"}) && kinds::echo_set(loose).size() == 2 && kinds::echo_set(std::vector<const char*>{"x"}).count("x") == 1);
+  CHECK(kinds::echo_set(Texts()).empty() && *kinds::echo_set_of_colors({kinds::Color::RED}).begin() == kinds::Color::RED);
+
+  CHECK(kinds::echo_optional_duration(5s).value() == 5s && !kinds::echo_optional_duration(std::nullopt).has_value() && !kinds::echo_optional_duration(nullptr).has_value());
+  CHECK(kinds::echo_optional_time(std::optional(now)) == now && !kinds::echo_optional_time(std::optional<system_clock::time_point>()));
+  CHECK(kinds::echo_optional_complex(ffi::Optional<C>(C(1, 2))) == C(1, 2) && kinds::echo_optional_complex(1.5) == C(1.5f) && !kinds::echo_optional_complex(ffi::Optional<C>()));
+  CHECK(kinds::echo_optional_set(Texts{"a"}).value().size() == 1 && kinds::echo_optional_set(loose)->size() == 2 && !kinds::echo_optional_set(nullptr));
+
+  CHECK(kinds::echo_times({now, std::nullopt})[0].value() == now && !kinds::echo_times(std::vector<std::optional<system_clock::time_point>>{std::nullopt})[0].has_value());
+  CHECK(kinds::echo_waits({{"a", 5min}})["a"] == 5min && kinds::echo_waits(std::map<std::string, std::chrono::hours>{{"b", 2h}})["b"] == 2h);
+  CHECK(kinds::echo_sets({{"a"}, {"b", "c"}})[1].size() == 2 && kinds::echo_sets(std::vector{loose})[0] == Texts({"a", "b"}));
+  CHECK(kinds::echo_complexes(std::vector<double>{1, 2})[1] == C(2) && kinds::echo_complexes(std::vector<std::complex<double>>{{1, 2}})[0] == C(1, 2));
+  auto [length, when, factor, tags] = kinds::echo_mixed({1h, now, {0, 1}, {"t"}});
+  CHECK(length == 1h && when == now && factor == C(0, 1) && tags.size() == 1);
+
+  const kinds::Plan plan = kinds::echo_plan({2h, now, {1, 1}, {"a"}, early, {now, early}});
+  CHECK(plan.length == 2h && plan.when == now && plan.factor == C(1, 1) && plan.tags == Texts({"a"}) && plan.until == early && plan.days[1] == early);
+  CHECK(kinds::Plan().length == -1500ns && kinds::echo_plan({}).when == system_clock::time_point() && !kinds::echo_plan({}).until.has_value());
+
+  auto clock = kinds::echo_clock([&](system_clock::time_point t, std::chrono::nanoseconds d, ffi::Optional<system_clock::time_point> last) {
+    return last.has_value() ? last.value() : std::chrono::time_point_cast<system_clock::duration>(t + d);
+  });
+  CHECK(clock(early, 2s, std::nullopt) == early + 2s && clock(early, 2s, now) == now);
+  CHECK(kinds::echo_turn([](C x, ffi::Optional<std::chrono::nanoseconds> d) { return d.has_value() ? x * C(0, 1) : x; })(2.0, 5ms) == C(0, 2));
+  CHECK(kinds::echo_choose([](const Texts& a, const ffi::Optional<Texts>& b) { return b.has_value() ? b.value() : a; })({"x", "y"}, nullptr).size() == 2);
+  int ticks = 0;
+  for (const auto t : kinds::echo_ticks(sequence([&](int64_t n) { return now + std::chrono::seconds(n); }))) CHECK(t == now + std::chrono::seconds(++ticks));
+  CHECK(ticks == 3 && stopped-- == 1);
+
+  CHECK(size(kinds::durations(1, 1s, 2ms)) == 3 && size(kinds::durations(1, {1s})) == 2 && size(kinds::instants(1, now, early)) == 3);
+  CHECK(size(kinds::waves(1, 1.5, 2, C(1, 2))) == 4 && size(kinds::waves(1, {1.5f})) == 2 && size(kinds::groups(1, Texts{"a"}, Texts())) == 3);
+
+  // The zero time of Go, a year that no clock has, and what is not a time.
+  for (const int64_t seconds : {int64_t{-62135596800}, int64_t{1} << 55}) {
+    const ffi::Array<ffi::Any> far{seconds, 0, 0};
+    const ffi::Error e = failure([&] { ffi::Any(far).cast<system_clock::time_point>(); });
+    CHECK(e.kind() == "ValueError" && e.message().find(std::to_string(seconds)) != std::string::npos);
+    CHECK(failure([&] { ffi::Any(ffi::Map<ffi::String, ffi::Any>{{"when", far}}).cast<kinds::Plan>(); }).kind() == "ValueError");
+  }
+  CHECK(failure([&] { ffi::Any(ffi::Array<ffi::Any>{1, 2}).cast<system_clock::time_point>(); }).kind() == "TypeError");
+}
+
 static void tensors() {
   const std::vector<float> numbers = {1, 2, 3};
   auto sum = [](const kinds::detail::Slice<float>& x) {
@@ -235,6 +291,7 @@ static void names() {
   CHECK(all[0].cast<int64_t>() == std::numeric_limits<int64_t>::min() && all[1].cast<float>() == 0.1f && std::isnan(all[2].cast<double>()) && all[3].cast<bool>());
   CHECK(all[4].cast<std::string>() == std::string("\0?\"\n\303\244", 6) && all[5].cast<DLDataType>().bits == 32 && all[6] == nullptr && all[7].cast<int>() == 5);
   CHECK(all[9].cast<int>() == 9 && all[11].cast<std::string>() == "other" && all[13].cast<double>() < 0);
+  CHECK(all[14].cast<int64_t>() == all[0].cast<int64_t>() && all[15].cast<int>() == 5);
 }
 
 static void calls() {
@@ -328,6 +385,7 @@ static void objects() {
 
 int main() {
   values();
+  standard();
   tensors();
   records();
   names();
