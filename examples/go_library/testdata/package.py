@@ -733,6 +733,62 @@ def scalars(g):
     assert "within(l.low=...): expected a float, got complex128" in str(failure(g.within, 1, {"low": np.complex128(1)}))
 
 
+def native(g):
+    """Times, durations, complex numbers and sets are those of Python, wherever they stand."""
+    import contextlib
+    import math
+    from datetime import datetime, timedelta, timezone
+
+    import numpy as np
+
+    west = timezone(-timedelta(hours=5, minutes=30))
+    noon, hour = datetime(2026, 11, 28, 12, 0, 0, 123456, west), timedelta(hours=1)
+    end = g.window(noon)
+    assert end == noon + 1.5 * hour and type(end) is datetime and end.utcoffset() == west.utcoffset(None) and g.window(start=noon, length=-hour) == noon - hour
+    first, last = datetime.min.replace(tzinfo=timezone.utc), datetime.max.replace(tzinfo=timezone.utc)
+    assert g.window(first, hour) == first + hour and g.window(last, -hour) == last - hour and g.window(last, timedelta(0)) == last
+    assert g.schedule(noon, lambda t: t + hour, 3) == [noon, noon + hour, noon + 2 * hour]
+    with contextlib.closing(g.ticks(noon, hour)) as ticks:
+        assert [next(ticks), next(ticks)] == [noon, noon + hour]
+    assert g.common({"a", "b"}, frozenset("bc")) == {"b"} == g.common({"a": 1, "b": 2}.keys(), ["b"]) and g.common(set(), {"a"}) == set()
+    assert g.roots(1, 0, 4) == [-2j, 2j] and g.polynomial(2j, 1, 1j, np.complex64(1)) == -5 and g.polynomial(3, *np.array([1, 2j], "complex64")) == 1 + 6j
+    assert abs(g.rotation(math.pi / 2)(1j) + 1) < 1e-9 and g.polynomial(True) == 0
+    slot = g.Slot(**{"from": noon, "length": hour, "tags": {"x", "y"}})
+    assert g.overlap(slot, {"from": noon + hour / 2, "length": hour, "tags": {"y"}}) == {"from": noon + hour / 2, "length": hour / 2, "tags": {"y"}}
+    assert g.overlap(slot, {**slot, "from": noon + hour}) is None
+    e = g.Event(noon, hour, {"x"})
+    assert (e.when, e.length, e.tags) == (noon, hour, {"x"}) and g.Event(noon).length == 1.5 * hour and g.Event(noon).tags is None
+    assert e.until(noon - hour) == hour and e.until(noon + 2 * hour) is None and e.until(from_=noon) == timedelta(0)
+    e.when, e.length, e.tags = noon + hour, 2 * hour, {"z"}
+    for other in copy.copy(e), pickle.loads(pickle.dumps(e)):
+        assert (other.when, other.length, other.tags) == (noon + hour, 2 * hour, {"z"})
+    late = failure(g.attend, e, noon + 4 * hour)
+    for x in late, pickle.loads(pickle.dumps(late)), g.LateError(due=noon + 3 * hour, by=hour, tags={"z"}):
+        assert type(x) is g.LateError and (x.due, x.by, x.tags) == (noon + 3 * hour, hour, {"z"}) and "1h0m0s after 2026-11-28 20:30:00" in str(x), x
+    assert tuple(tvm_ffi.get_global_func("golib.window")((0, 5, 3600), 7)) == (0, 12, 3600)  # nanoseconds
+    for error, kind, want in (
+        (failure(g.window, noon.replace(tzinfo=None)), ValueError, "window(start=...): datetime.datetime(2026, 11, 28, 12, 0, 0, 123456) has no time zone: use datetime.now(timezone.utc), or x.astimezone()"),
+        (failure(g.window, noon.date()), TypeError, "window(start=...): expected a datetime, got date"),
+        (failure(g.window, noon, 5), TypeError, "window(length=...): expected a timedelta, got int"),
+        (failure(g.window, noon, timedelta.max), OverflowError, "is longer than 292 years"),
+        (failure(g.window, last, hour), OverflowError, "is outside the years 1 to 9999 that datetime has"),
+        (failure(g.schedule, noon, lambda t: 3, 2), TypeError, "the result of the callback: expected a datetime, got int"),
+        (failure(g.schedule, noon, lambda t: 1 // 0, 2), ZeroDivisionError, ""),
+        (failure(g.common, "ab", {"a"}), TypeError, "common(a=...): expected a set, got str"),
+        (failure(g.common, {1}, {"a"}), TypeError, "common(a[0]=...): expected a string, got int"),
+        (failure(g.polynomial, "1"), TypeError, "polynomial(x=...): expected a complex number, got str"),
+        (failure(g.polynomial, 1, 2, None), TypeError, "polynomial(coefficients[1]=...): expected a complex number, got None"),
+        (failure(g.polynomial, 1, 1e300), TypeError, "(1e+300+0i) does not fit complex64"),
+        (failure(g.rotation(1), "x"), TypeError, "argument 1: expected a complex number, got str"),
+        (failure(g.rotation(1)), TypeError, "it takes 1 argument, but got 0"),
+        (failure(g.overlap, slot, {**slot, "length": 3}), TypeError, 'overlap(b["length"]=...): expected a timedelta, got int'),
+        (failure(g.Event, noon, "x"), TypeError, "Event(length=...): expected a timedelta, got str"),
+        (failure(setattr, e, "tags", 3), TypeError, "Event.tags: expected a set, got int"),
+        (failure(g.LateError, by=3), TypeError, "LateError(by=...): expected a timedelta, got int"),
+    ):
+        assert type(error) is kind and want in str(error), repr(error)
+
+
 def containers(g):
     """Containers that tvm_ffi would follow without end, or into the end of the stack."""
 
@@ -1079,7 +1135,7 @@ def again(g):
 def quick(g):
     """The package imports nothing that tvm_ffi has not imported."""
     new = sorted(set(sys.modules) - before)
-    assert new == ["golib", "golib._errors", "golib._face", "golib._tvmffi"], new
+    assert new == ["golib", "golib._errors", "golib._face", "golib._tvmffi", "golib._values"], new
 
 
 def broken(change, want):

@@ -12,7 +12,7 @@ import types
 sys.path.insert(0, sys.argv[1])
 import paint
 import tvm_ffi
-from paint import Coat, Color, Drop, Mode, Tin
+from paint import Coat, Color, Drop, Finish, Mode, Tin
 
 
 def failure(f, *args, **kwargs):
@@ -26,12 +26,26 @@ def failure(f, *args, **kwargs):
 # Enums: results are members, arguments are members or plain values.
 assert issubclass(Color, enum.IntEnum) and Color.RED == 1 and Color["BLUE"] is Color.BLUE and list(Color) == [Color.RED, Color.BLUE]
 assert paint.mix(Color.RED) is Color.BLUE and paint.mix(2) is Color.RED
-assert paint.mix(7) == 7 and type(paint.mix(7)) is int
+for e, kind, want in (
+    (failure(paint.mix, 7), ValueError, "mix(c=...): 7 is not a Color: use RED, BLUE"),
+    (failure(paint.mix, Finish.MATT), TypeError, "mix(c=...): expected Color, got Finish"),
+    (failure(paint.mix, None), TypeError, "mix(c=...): expected Color, got None"),
+    (failure(paint.mix, 1.0), TypeError, "mix(c=...): expected Color, got float"),
+    (failure(paint.modes, "dip"), ValueError, "modes(m=...): 'dip' is not a Mode: use "),
+    (failure(paint.modes, 3), TypeError, "modes(m=...): expected Mode, got int"),
+    (failure(paint.strip, {"color": 1, "under": [{"color": 3}]}), ValueError, 'strip(c["under"][0]["color"]=...): 3 is not a Color: '),
+    (failure(paint.sealed, 8), ValueError, "sealed(f=...): 8 is not a Finish: use MATT, GLOSS, CLEAR"),
+    (failure(paint.sealed, Finish(8)), ValueError, "is not a Finish: "),
+    (failure(Drop, 1, 3), ValueError, "Drop(color=...): 3 is not a Color: "),
+    (failure(setattr, Drop(1), "color", 9), ValueError, "Drop.color: 9 is not a Color: use RED, BLUE"),
+):
+    assert type(e) is kind and want in str(e), repr(e)
+assert issubclass(Finish, enum.IntFlag) and paint.sealed() == Finish.GLOSS | Finish.CLEAR and type(paint.sealed(0)) is Finish and paint.sealed(Finish.MATT | Finish.GLOSS) == 7
 assert Mode.BRUSH == "brush" and str(Mode.BRUSH) == "brush" and json.dumps([Mode.SPRAY, Color.RED]) == '["spray", 1]'
 modes, m, by_name = paint.modes()
 assert modes == [Mode.BRUSH, Mode.SPRAY] and type(modes[0]) is Mode and m is None and by_name == {"sky": Color.BLUE}
 modes, m, _ = paint.modes("spray")
-assert modes[0] is m is Mode.SPRAY and paint.modes(Mode.SPRAY)[1] is Mode.SPRAY and paint.modes(m="dip")[1] == "dip"
+assert modes[0] is m is Mode.SPRAY and paint.modes(Mode.SPRAY)[1] is Mode.SPRAY
 assert pickle.loads(pickle.dumps(m)) is m and "like blood" in Color.__doc__
 
 # Records are dicts, also inside one another.
@@ -60,8 +74,8 @@ assert type(failure(lambda: a < 1)) is TypeError
 assert b.color is Color.BLUE and b.from_ == "roof" and a.from_ == ""
 b.color, b.from_ = Color.RED, "wall"
 assert b.color is Color.RED and b.from_ == "wall"
-b.color = 9
-assert b.color == 9 and "what it looks like" in inspect.getdoc(Drop.color)
+next(f.setter for f in Drop.__tvm_ffi_type_info__.fields if f.name == "color")(b, 9)  # as another language may
+assert b.color == 9 and type(b.color) is int and "what it looks like" in inspect.getdoc(Drop.color)
 assert str(inspect.signature(Drop)) == "(weight: 'float', color: 'Color | int' = <Color.RED: 1>, from_: 'str' = '') -> 'None'"
 assert "color\n    what it looks like" in inspect.getdoc(Drop)
 

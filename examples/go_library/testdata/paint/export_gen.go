@@ -110,6 +110,20 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:     "sealed",
+			Doc:      "Sealed returns a finish with Clear.",
+			Params:   []string{"f"},
+			Optional: 1,
+			Func:     Sealed,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.ArgOr[Finish](a, 0, 2)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Sealed(x0))
+			},
+		},
+		{
 			Name:   "strip",
 			Doc:    "Strip returns the coats from the top to the bottom.",
 			Params: []string{"c"},

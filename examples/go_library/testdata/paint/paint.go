@@ -31,6 +31,21 @@ const (
 	ModeSpray Mode = "spray"
 )
 
+// Finish is what a coat looks like. Its constants are combined.
+type Finish uint8
+
+// The finishes.
+const (
+	Matt Finish = 1 << iota
+	Gloss
+	Clear
+)
+
+// Sealed returns a finish with Clear.
+//
+//tvmffi:export f=2
+func Sealed(f Finish) Finish { return f | Clear }
+
 // Mix returns the other color; the number of another color stays.
 //
 //tvmffi:export

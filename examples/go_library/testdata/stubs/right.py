@@ -6,6 +6,7 @@ import array
 import collections
 import types
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import golib
@@ -76,3 +77,14 @@ class Sub(golib.Point):
 
 async def sleep() -> None:
     await golib.sleep_async(3)
+
+
+# Times, durations, complex numbers and sets.
+end: datetime = golib.window(datetime.now(timezone.utc), timedelta(hours=1))
+times: list[datetime] = golib.schedule(end, lambda t: t + timedelta(1), 3)
+both: set[str] = golib.common({"a"}, frozenset("b"))
+golib.common({"a": 1}.keys(), both)
+zero: complex = golib.polynomial(1j, 2, 1.5)
+left: "timedelta | None" = golib.Event(end, tags={"x"}).until(end)
+event = golib.Event(end)
+event.length = timedelta(1)

@@ -30,3 +30,7 @@ golib.spread([{1, 2}], ())  # wrong
 golib.word_count(w for w in "ab")  # wrong
 golib.scale(np.float32(1))  # wrong
 golib.word_count(np.ones(3))  # wrong
+golib.window("noon")  # wrong
+golib.window(golib.window(golib.ticks), 5)  # wrong
+golib.common(["a"], {"a"})  # wrong
+golib.polynomial("1")  # wrong

@@ -26,7 +26,7 @@ class GoError:
 
     _kind = ""
     _fields = ()
-    _converts = {}  # the functions that convert fields to Go and from it
+    _converts: dict[str, tuple] = {}  # the functions that convert fields to Go and from it
     _error = None  # the Error object, of Go or made by __tvm_ffi_error__
 
     def __init__(self, message=None, /, **fields):

@@ -39,8 +39,8 @@ static struct {
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
-  void* handles[30];
-} symbols = {.count = 30};
+  void* handles[33];
+} symbols = {.count = 33};
 
 extern void tvmffi_ready_paint(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_paint(void);
@@ -167,26 +167,30 @@ FUNCTION(12, modes)
 LINKED(12, modes)
 FUNCTION(13, _metadata_modes)
 FUNCTION(14, _doc_modes)
-FUNCTION(15, strip)
-LINKED(15, strip)
-FUNCTION(16, _metadata_strip)
-FUNCTION(17, _doc_strip)
-FUNCTION(18, _error_cause)
-LINKED(18, _error_cause)
-FUNCTION(19, _metadata__error_cause)
-FUNCTION(20, _doc__error_cause)
-FUNCTION(21, _error_fields)
-LINKED(21, _error_fields)
-FUNCTION(22, _metadata__error_fields)
-FUNCTION(23, _doc__error_fields)
-FUNCTION(24, _error_new)
-LINKED(24, _error_new)
-FUNCTION(25, _metadata__error_new)
-FUNCTION(26, _doc__error_new)
-FUNCTION(27, _async)
-LINKED(27, _async)
-FUNCTION(28, _metadata__async)
-FUNCTION(29, _doc__async)
+FUNCTION(15, sealed)
+LINKED(15, sealed)
+FUNCTION(16, _metadata_sealed)
+FUNCTION(17, _doc_sealed)
+FUNCTION(18, strip)
+LINKED(18, strip)
+FUNCTION(19, _metadata_strip)
+FUNCTION(20, _doc_strip)
+FUNCTION(21, _error_cause)
+LINKED(21, _error_cause)
+FUNCTION(22, _metadata__error_cause)
+FUNCTION(23, _doc__error_cause)
+FUNCTION(24, _error_fields)
+LINKED(24, _error_fields)
+FUNCTION(25, _metadata__error_fields)
+FUNCTION(26, _doc__error_fields)
+FUNCTION(27, _error_new)
+LINKED(27, _error_new)
+FUNCTION(28, _metadata__error_new)
+FUNCTION(29, _doc__error_new)
+FUNCTION(30, _async)
+LINKED(30, _async)
+FUNCTION(31, _metadata__async)
+FUNCTION(32, _doc__async)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);
