@@ -6,6 +6,7 @@ import gc
 import inspect
 import json
 import pickle
+import re
 import sys
 import types
 
@@ -93,3 +94,17 @@ class Derived(paint.Mixer):
 
 assert paint.Mixer(10, lambda drop: drop).weight() == paint.Mixer(weigh=abs, drops=10).weight() == 45 and Derived(10).weight() == 55
 assert type(failure(lambda: paint.Mixer(3, lambda drop: 1 // (drop - 1)))) is ZeroDivisionError
+
+
+# An opaque object shows its text, or else where it is.
+class Named(paint.Pot):
+    __str__ = paint.Pot.__repr__
+
+
+pot, mixer, other = paint.Pot("a\npot"), paint.Mixer(1, abs), paint.Mixer(1, abs)
+assert repr(pot) == f"{[pot]}"[1:-1] == "<paint.Pot 'a\\npot'>" and str(pot) == "a\npot" and str(Named("x")) == "<__main__.Named 'x'>"
+assert re.fullmatch("<paint.Mixer at 0x[0-9a-f]+>", repr(mixer)) and str(mixer) == repr(mixer) == repr(tvm_ffi.Array([mixer])[0]) != repr(other)
+assert repr(Derived(1)).startswith("<__main__.Derived at 0x") and len(repr(paint.Pot("x" * 9999))) < 300
+assert repr(tvm_ffi.Object.__new__(paint.Pot)) == "<paint.Pot without an object of Go>"
+pot.close()
+assert repr(pot).startswith("<paint.Pot at 0x") and type(failure(str, pot)) is ValueError

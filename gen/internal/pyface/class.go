@@ -246,6 +246,16 @@ func (c *classWriter) special() {
 	if c.String != nil {
 		define("__str__", "self", c.builtin("str"), "return "+c.name+"."+c.members[c.String.Name]+"(self)")
 	}
+	if c.Opaque && !c.Repr {
+		args := "self"
+		for p := c.Class; p != nil; p = p.Parent {
+			if p.String != nil {
+				args += ", " + c.names[p] + ".__str__"
+				break
+			}
+		}
+		define("__repr__", "self", c.builtin("str"), "return "+private+".shown("+args+")")
+	}
 	if c.All != nil {
 		define("__iter__", "self", c.out(c.All.Results[0].Type), "return self."+inClass(c.All.Name)+"()")
 	}

@@ -30,10 +30,15 @@ var MixerType = define.Opaque[Mixer]("paint.Mixer",
 	define.Doc("Mixer mixes paint."),
 	define.Deferred(&membersMixer))
 
+// PotType is the type paint.Pot: objects of it are *Pot.
+var PotType = define.Opaque[Pot]("paint.Pot",
+	define.Doc("Pot is a mixer with a name."),
+	define.Deferred(&membersPot))
+
 var tvmffiExports = exportrt.Exports{
 	Name:   "paint",
 	Prefix: "paint.",
-	Types:  []exportrt.Type{DropType, TinType, MixerType},
+	Types:  []exportrt.Type{DropType, TinType, MixerType, PotType},
 	Functions: []exportrt.Function{
 		{
 			Name:     "lambda",
@@ -150,7 +155,7 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersDrop, membersTin, membersMixer []define.TypeOption
+var membersDrop, membersTin, membersMixer, membersPot []define.TypeOption
 
 func init() {
 	membersDrop = []define.TypeOption{
@@ -247,6 +252,44 @@ func init() {
 					return err
 				}
 				return a.ReturnInt(self.Weight())
+			},
+		})),
+	}
+	membersPot = []define.TypeOption{
+		define.StaticMethod("__ffi_init__", NewPot, tvmffi.Doc("NewPot makes an empty pot."), tvmffi.Param("name", ""), exportrt.Constructor(exportrt.Function{
+			Name:   "Pot",
+			Params: []string{"name"},
+			Func:   NewPot,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, NewPot(x0))
+			},
+		}, nil)),
+		define.Method("string", (*Pot).String, tvmffi.Doc("String returns the name."), exportrt.Method(exportrt.Function{
+			Name:   "Pot.string",
+			Origin: (*Pot).String,
+			Call: func(a *bindrt.Args) error {
+				self, err := exportrt.Receiver[Pot](a, "Pot", "string")
+				if err != nil {
+					return err
+				}
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, self.String())
+			},
+		})),
+		define.Method("close", (*Pot).Close, tvmffi.Doc("Close closes the pot."), exportrt.Method(exportrt.Function{
+			Name:   "Pot.close",
+			Origin: (*Pot).Close,
+			Call: func(a *bindrt.Args) error {
+				return exportrt.Close(a, "Pot", "close", func(self *Pot) error {
+					self.Close()
+					return nil
+				})
 			},
 		})),
 	}

@@ -288,6 +288,16 @@ def not_constructed(self):
     raise TypeError(f"{type(self).__name__} has no constructor: functions of {PACKAGE} make its objects")
 
 
+def shown(self, string=None):
+    """Returns the repr of an opaque object, without an error. string is the method String, or None."""
+    cls, handle = type(self), self.__chandle__()
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    try:
+        return f"<{name} {string(self)[:200]!r}>"
+    except Exception:  # there is no text, or the object is closed or not made
+        return f"<{name} at {handle:#x}>" if handle else f"<{name} without an object of Go>"
+
+
 def not_copied(self, *_):
     raise TypeError(f"{type(self).__name__} cannot be copied or pickled: only Go sees its fields")
 
