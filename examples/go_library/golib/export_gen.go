@@ -1284,7 +1284,7 @@ func init() {
 		})),
 	}
 	membersEvent = []define.TypeOption{
-		define.Method("until", Event.Until, tvmffi.Doc("Until returns how long it is from a time to the event, or nil if the event is over. A time that\nis nil is the first of all."), tvmffi.Param("from", ""), exportrt.Method(exportrt.Function{
+		define.Method("until", Event.Until, tvmffi.Doc("Until returns how long it is from a time to the event, which is negative while the event runs, or\nnil if it is over. A time that is nil is the first of all."), tvmffi.Param("from", ""), exportrt.Method(exportrt.Function{
 			Name:     "Event.until",
 			Params:   []string{"from"},
 			Optional: 1,

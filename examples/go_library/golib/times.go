@@ -108,8 +108,8 @@ type Event struct {
 	Tags   map[string]struct{} `ffi:"tags,optional"`
 }
 
-// Until returns how long it is from a time to the event, or nil if the event is over. A time that
-// is nil is the first of all.
+// Until returns how long it is from a time to the event, which is negative while the event runs, or
+// nil if it is over. A time that is nil is the first of all.
 //
 //tvmffi:method from=nil
 func (e Event) Until(from *time.Time) *time.Duration {
@@ -119,7 +119,7 @@ func (e Event) Until(from *time.Time) *time.Duration {
 	if from.After(e.When.Add(e.Length)) {
 		return nil
 	}
-	wait := max(0, e.When.Sub(*from))
+	wait := e.When.Sub(*from)
 	return &wait
 }
 

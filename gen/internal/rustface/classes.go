@@ -94,7 +94,7 @@ func (w *writer) construct(c *face.Class) {
 		if f.HasDefault {
 			field := fields.take(snake(f.Name))
 			expr := "::std::option::Option::Some(" + w.to(f.Type, "&"+variable+"."+field) + ")"
-			if f.Default == nil {
+			if known(f.Default) == nil {
 				expr = variable + "." + field + ".as_ref().map(|x| -> " + result + "<" + anyType + "> { " + ok(w.to(f.Type, "x")) + " }).transpose()?"
 			}
 			pairs = append(pairs, "("+quoted(f.Name)+", "+expr+")")
@@ -119,7 +119,7 @@ func (w *writer) classOptions(c *face.Class) []option {
 	var list []option
 	for _, f := range c.Init() {
 		if f.HasDefault {
-			list = append(list, option{name: fields.take(snake(f.Name)), doc: f.Doc, typ: f.Type, value: f.Default})
+			list = append(list, option{name: fields.take(snake(f.Name)), doc: f.Doc, typ: f.Type, value: known(f.Default)})
 		}
 	}
 	return list

@@ -30,7 +30,7 @@ func (w *writer) prepare(f *face.Function, receiver string) call {
 	}
 	for _, p := range f.Params {
 		switch {
-		case p.Default != nil && !p.Variadic:
+		case known(p.Default) != nil && !p.Variadic:
 			o := option{name: fields.take(snake(p.Name)), typ: p.Type, value: p.Default}
 			if len(c.defaults) == 0 {
 				c.generics = append(c.generics, options+": "+w.optionNames[f])

@@ -1,6 +1,6 @@
 //! How this crate finds its shared library, and the types that belong to no function.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::hash::Hash;
 use std::ops::Deref;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tvm_ffi::any::TryFromTemp;
 use tvm_ffi::error::{OVERFLOW_ERROR, RUNTIME_ERROR, TYPE_ERROR, VALUE_ERROR};
@@ -504,6 +505,18 @@ pub(crate) fn unsigned(x: u64) -> Result<Any> {
     }
 }
 
+pub(crate) fn nanoseconds(d: Duration) -> Result<Any> {
+    let n = i64::try_from(d.as_nanos());
+    n.map(Any::from).map_err(|_| Error::new(OVERFLOW_ERROR, &format!("{d:?} is longer than a Duration of Go can be, 292 years"), ""))
+}
+
+pub(crate) fn time(t: SystemTime) -> Result<Any> {
+    let since = t.duration_since(UNIX_EPOCH).map_or_else(|e| -(e.duration().as_nanos() as i128), |d| d.as_nanos() as i128);
+    let (seconds, rest) = (i64::try_from(since.div_euclid(1_000_000_000)), since.rem_euclid(1_000_000_000) as i64);
+    let seconds = seconds.map_err(|_| Error::new(OVERFLOW_ERROR, &format!("Go has no time that is {since} nanoseconds after 1970"), ""))?;
+    Ok(tuple(vec![Any::from(seconds), Any::from(rest), Any::from(0)]))
+}
+
 pub(crate) fn data_type(text: &str) -> tvm_ffi::DLDataType {
     <tvm_ffi::DLDataType as tvm_ffi::DLDataTypeExt>::try_from_str(text).expect("a data type that the generator has checked")
 }
@@ -556,6 +569,21 @@ pub(crate) fn integer<T: TryFrom<i64>>(x: &mut Values<'_>) -> Result<T> {
     T::try_from(n).map_err(|_| Error::new(OVERFLOW_ERROR, &format!("{n} does not fit in {}", std::any::type_name::<T>()), ""))
 }
 
+pub(crate) fn duration(x: &mut Values<'_>) -> Result<Duration> {
+    let n = get::<i64>(x)?;
+    let positive = u64::try_from(n).map_err(|_| Error::new(VALUE_ERROR, &format!("the duration of {n} nanoseconds is negative: Rust has no such Duration"), ""))?;
+    Ok(Duration::from_nanos(positive))
+}
+
+/// Takes a time, whose zone is lost.
+pub(crate) fn system_time(x: &mut Values<'_>) -> Result<SystemTime> {
+    let [seconds, rest, _] = elements(x, 3, |x| Ok([get::<i64>(x)?, get::<i64>(x)?, get::<i64>(x)?]))?;
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let t = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+    let t = t.and_then(|t| t.checked_add(Duration::from_nanos(rest.unsigned_abs())));
+    t.ok_or_else(|| Error::new(VALUE_ERROR, &format!("the time {seconds} seconds after 1970 is outside of the range of SystemTime"), ""))
+}
+
 pub(crate) fn string(x: &mut Values<'_>) -> Result<String> {
     match x.raw(TypeIndex::kTVMFFIRawStr) {
         Some(s) => utf8(s),
@@ -601,6 +629,10 @@ pub(crate) fn vec<T>(x: &mut Values<'_>, f: impl Fn(&mut Values<'_>) -> Result<T
         }
         None => get::<Array<Any>>(x)?.iter().map(|x| f(&mut Values::of(&x))).collect(),
     }
+}
+
+pub(crate) fn hash_set<T: Eq + Hash>(x: &mut Values<'_>, f: impl Fn(&mut Values<'_>) -> Result<T>) -> Result<HashSet<T>> {
+    vec(x, f).map(|all| all.into_iter().collect())
 }
 
 /// Takes the n elements of a tuple.

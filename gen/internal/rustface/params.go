@@ -2,7 +2,9 @@ package rustface
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
@@ -12,6 +14,15 @@ type option struct {
 	name, doc string
 	typ       *face.Type
 	value     *face.Value // nil if only the library knows it
+}
+
+// known returns a default, or nil if it has no value in Rust, where a Duration is not negative: then a caller gives the
+// parameter, or leaves the field to the library.
+func known(v *face.Value) *face.Value {
+	if v != nil && v.Kind == face.KindDuration && v.Text[0] == '-' {
+		return nil
+	}
+	return v
 }
 
 // options writes the struct of the parameters that a caller may leave out.
@@ -42,6 +53,9 @@ func defaultText(v *face.Value) string {
 		return "None"
 	case face.KindString, face.KindDataType:
 		return quoted(v.Text)
+	case face.KindDuration:
+		n, _ := strconv.ParseInt(v.Text, 10, 64)
+		return time.Duration(n).String()
 	}
 	return v.Text
 }
@@ -64,7 +78,9 @@ func (w *writer) literal(v *face.Value, t *face.Type) string {
 			return "::std::primitive::" + number(t) + "::" + name
 		}
 		return v.Text
-	case face.KindBool, face.KindInt, face.KindDuration:
+	case face.KindDuration:
+		return "::std::time::Duration::from_nanos(" + v.Text + ")"
+	case face.KindBool, face.KindInt:
 		return v.Text
 	case face.KindString:
 		return "::std::string::String::from(" + quoted(v.Text) + ")"

@@ -132,7 +132,7 @@ func (w *writer) name() {
 
 // nameOptions names the struct of the defaults of f, if it has some.
 func (w *writer) nameOptions(f *face.Function, name string) {
-	if slices.ContainsFunc(f.Params, func(p face.Param) bool { return p.Default != nil && !p.Variadic }) {
+	if slices.ContainsFunc(f.Params, func(p face.Param) bool { return known(p.Default) != nil && !p.Variadic }) {
 		w.optionNames[f] = w.types.take(name + "Options")
 	}
 }

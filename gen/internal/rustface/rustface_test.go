@@ -28,7 +28,8 @@ func everything() *face.Library {
 		{Kind: face.KindAny}, {Kind: face.KindBool}, integer, {Kind: face.KindInt, Bits: 8}, {Kind: face.KindInt, Bits: 64, Unsigned: true}, {Kind: face.KindInt, Bits: 16, Unsigned: true},
 		{Kind: face.KindFloat, Bits: 32}, {Kind: face.KindFloat, Bits: 64}, {Kind: face.KindBigInt}, {Kind: face.KindDuration},
 		{Kind: face.KindTime, Elems: []*face.Type{integer, integer, integer}}, {Kind: face.KindComplex, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 64}, {Kind: face.KindFloat, Bits: 64}}},
-		{Kind: face.KindSet, Elems: []*face.Type{text}}, text, {Kind: face.KindBytes}, {Kind: face.KindDataType}, {Kind: face.KindDevice},
+		{Kind: face.KindComplex, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 32}, {Kind: face.KindFloat, Bits: 32}}},
+		{Kind: face.KindSet, Elems: []*face.Type{text}}, {Kind: face.KindSet, Elems: []*face.Type{{Kind: face.KindInt, Bits: 8}}}, {Kind: face.KindSet, Elems: []*face.Type{{Kind: face.KindEnum, Enum: color}}}, text, {Kind: face.KindBytes}, {Kind: face.KindDataType}, {Kind: face.KindDevice},
 		{Kind: face.KindPointer}, {Kind: face.KindTuple, Elems: []*face.Type{integer, text}},
 		{Kind: face.KindRecord, Record: record}, {Kind: face.KindList, Elems: []*face.Type{integer}}, {Kind: face.KindDict, Elems: []*face.Type{text, integer}},
 		{Kind: face.KindArray, Elems: []*face.Type{text}}, {Kind: face.KindArray}, {Kind: face.KindMap, Elems: []*face.Type{text, {Kind: face.KindArray, Elems: []*face.Type{integer}}}}, {Kind: face.KindMap},
@@ -72,6 +73,7 @@ func everything() *face.Library {
 	opaque.Properties = []*face.Function{{Name: "len_", GoName: "Length", Results: []face.Result{{Type: integer}}}}
 	child.Fields = []face.Field{
 		{Name: "norm", Type: text, HasDefault: true}, {Name: "fn", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "16"}, HasDefault: true, Doc: "a `doc"},
+		{Name: "ago", Type: &face.Type{Kind: face.KindDuration}, Default: &face.Value{Kind: face.KindDuration, Text: "-1"}, HasDefault: true},
 		{Name: "hidden", Type: integer, NoInit: true}, {Name: "set_x", Type: integer, ReadOnly: true}, {Name: "x", Type: integer},
 	}
 	child.Methods = []*face.Function{one("norm", text), one("Norm", text)}
@@ -80,7 +82,7 @@ func everything() *face.Library {
 	l.Functions = append(l.Functions, &face.Function{Name: "same", GoName: "Same", Symbol: "same", Params: []face.Param{
 		{Name: "d", Type: &face.Type{Kind: face.KindOptional, Elems: []*face.Type{integer}}, Default: &face.Value{Kind: face.KindNone}},
 	}})
-	l.Errors = []*face.Error{{Name: "Error", Kind: "all.Error", Base: "KeyError", Fields: []face.Field{{Name: "code", Type: integer}, {Name: "value", Type: text}}}}
+	l.Errors = []*face.Error{{Name: "Error", Kind: "all.Error", Base: "KeyError", Fields: []face.Field{{Name: "code", Type: integer}, {Name: "value", Type: text}, {Name: "wait", Type: &face.Type{Kind: face.KindDuration}, Default: &face.Value{Kind: face.KindDuration, Text: "-1"}}}}}
 	return l
 }
 
@@ -101,6 +103,8 @@ func options(name string, color, mode *face.Enum) *face.Function {
 			{Name: "flag", Type: &face.Type{Kind: face.KindBool}, Default: value(face.KindBool, "true")},
 			{Name: "t", Type: &face.Type{Kind: face.KindDataType}, Default: value(face.KindDataType, "float32")},
 			{Name: "maybe", Type: &face.Type{Kind: face.KindOptional, Elems: []*face.Type{integer}}, Default: value(face.KindNone, "")},
+			{Name: "wait", Type: &face.Type{Kind: face.KindDuration}, Default: value(face.KindDuration, "5400000000000")},
+			{Name: "back", Type: &face.Type{Kind: face.KindDuration}, Default: value(face.KindDuration, "-1")},
 			{Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: value(face.KindInt, "1")},
 			{Name: "mode", Type: &face.Type{Kind: face.KindEnum, Enum: mode}, Default: value(face.KindString, "fast")},
 			{Name: "args", Type: text, Variadic: true},
@@ -131,7 +135,7 @@ func TestKinds(t *testing.T) {
 		"pub struct Option {", "pub struct Self_ {", "pub fn self_(", "pub fn r#match(&self", "pub fn chain(", "pub fn chain_(", "pub fn load_async(",
 		"impl ::std::ops::Deref", "r#type: i64", "type_: ::std::string::String", "ω: i64", "ufb01: i64", "größe: i64", "pub r#fn: i64",
 		"::std::option::Option<::std::boxed::Box<Some>>", `f64::NEG_INFINITY`, "(i64, ::std::string::String,)", "The results are `quotient`, `text`.",
-		"pub const RED: Self = Self(-16);", `a \"b\"\n\u{202e}\\`, "```text\n/// let x = broken(;\n/// ```", `\[x]`,
+		"pub const RED: Self = Self(-16);", `a \"b\"\n\u{202e}\\`, "/// The default is `1h30m0s`.\n    pub wait: ::std::time::Duration,", "Options, back: ::std::time::Duration", "pub ago: ::std::option::Option<::std::time::Duration>", "value: ::std::string::String, wait: ::std::time::Duration)", "```text\n/// let x = broken(;\n/// ```", `\[x]`,
 	} {
 		// The macro for parents writes Deref.
 		if want == "impl ::std::ops::Deref" {

@@ -54,9 +54,8 @@ var Kinds = face.Table[kind]{
 		param: "&str", item: "impl ::std::convert::AsRef<str>"},
 	face.KindBytes: {value: "::std::vec::Vec<u8>", ffi: "::tvm_ffi::Bytes", to: "library::bytes($e)", from: "library::byte_vec($e)", shows: true,
 		param: "&[u8]", item: "impl ::std::convert::AsRef<[u8]>"},
-	face.KindDuration: {value: "i64", ffi: "i64", to: copied, shows: true},
-	face.KindTime: {value: "($values,)", to: "library::tuple(::std::vec![$tos])", shows: true,
-		from: "library::elements($e, $count, |x| " + okValue + "(($froms,)))"},
+	face.KindDuration: {value: "::std::time::Duration", ffi: "i64", to: "library::nanoseconds($owned)?", from: "library::duration($e)", shows: true},
+	face.KindTime:     {value: "::std::time::SystemTime", to: "library::time($owned)?", from: "library::system_time($e)", shows: true},
 	face.KindDataType: {value: "::tvm_ffi::DLDataType", ffi: "$value", to: copied},
 	face.KindDevice:   {value: "::tvm_ffi::DLDevice", ffi: "$value", to: copied},
 	face.KindPointer:  {value: "*mut ::std::ffi::c_void", to: copied},
@@ -69,7 +68,7 @@ var Kinds = face.Table[kind]{
 		param: iterator + "$item0>", give: "library::list($e, $each0)?"},
 	face.KindMapping: {value: "::std::collections::HashMap<$values>", to: "library::map($place.iter(), $to0, $to1)?", shows: true,
 		from: "library::hash_map($e, $from0, $from1)", param: iterator + "($item0, $item1)>", give: "library::map($e, $each0, $each1)?"},
-	face.KindSet: {value: "::std::vec::Vec<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::vec($e, $from0)", shows: true,
+	face.KindSet: {value: "::std::collections::HashSet<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::hash_set($e, $from0)", shows: true,
 		param: iterator + "$item0>", give: "library::list($e, $each0)?"},
 	face.KindRecord: {value: "$name", to: "$place.to_any()?", from: "$name::from_any($e)", param: reference, shows: true},
 
@@ -275,7 +274,7 @@ func (w *writer) callee(t *face.Type, e string) string {
 // flat reports whether Rust takes results of type t apart, so that the library may return them in flat form.
 func flat(t *face.Type) bool {
 	switch t = t.Bare(); t.Kind {
-	case face.KindString, face.KindBytes, face.KindSequence, face.KindMapping, face.KindTuple, face.KindRecord:
+	case face.KindString, face.KindBytes, face.KindSequence, face.KindMapping, face.KindTuple, face.KindRecord, face.KindTime, face.KindComplex, face.KindSet:
 		return true
 	}
 	return false

@@ -75,7 +75,7 @@ func (w *writer) structure(name string, of *face.Record, fields []face.Field) {
 		typ := w.fieldType(of, f.Type)
 		w.comment("    ", "///", f.Doc, "The field `"+f.Name+"`.")
 		w.p("    pub %s: %s,\n", names[i], typ)
-		if f.Default != nil {
+		if known(f.Default) != nil {
 			values = append(values, names[i]+": "+w.literal(f.Default, f.Type))
 		} else {
 			params = append(params, names[i]+": "+typ)

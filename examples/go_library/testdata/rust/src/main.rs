@@ -1,13 +1,13 @@
 // A Rust program that uses the Go library golib through its crate: functions, objects,
 // callbacks, errors, threads. It is started several times, for what can happen only once.
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use golib::tvm_ffi::error::{KEY_ERROR, VALUE_ERROR};
+use golib::tvm_ffi::error::{KEY_ERROR, OVERFLOW_ERROR, VALUE_ERROR};
 use golib::tvm_ffi::{Any, AnyView, DLDataType, DLDevice, DLDeviceType, Error, Function, ObjectRefCast, ObjectRefCore, Tensor};
-use golib::{library, Circle, CircleOptions, Limits, Point, PointOptions};
+use golib::{library, Circle, CircleOptions, Event, EventOptions, EventUntilOptions, LateError, Limits, Point, PointOptions, Slot, TicksOptions, WindowOptions};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -27,6 +27,7 @@ fn main() {
 fn all() {
     functions();
     values();
+    standard();
     callbacks();
     objects();
     errors();
@@ -112,6 +113,52 @@ fn values() {
     assert_eq!(golib::sum(&tensor).unwrap(), 6.5);
     assert_eq!(golib::doubled(&tensor).unwrap().data_as_slice::<f32>().unwrap(), [2.0, 4.0, 7.0]);
     assert_eq!(i64::try_from(golib::echo(5i64).unwrap()).unwrap(), 5);
+}
+
+/// Values that are those of std::time and std::collections.
+fn standard() {
+    let (second, hour) = (Duration::from_secs(1), Duration::from_secs(3600));
+    let start = UNIX_EPOCH + Duration::from_millis(1_000_000_000_500);
+    let early = UNIX_EPOCH - Duration::from_millis(1500);
+    for t in [start, early, UNIX_EPOCH, UNIX_EPOCH - second, UNIX_EPOCH - 40_000_000 * hour, SystemTime::now()] {
+        assert_eq!(golib::window(t, WindowOptions::default()).unwrap(), t + 90 * Duration::from_secs(60));
+        assert_eq!(golib::window(t, WindowOptions { length: Duration::ZERO }).unwrap(), t);
+    }
+    let error = golib::window(start, WindowOptions { length: Duration::MAX }).unwrap_err();
+    assert!(error.kind() == OVERFLOW_ERROR && error.message().contains("292 years"), "{}", error.message());
+    let days = golib::schedule(start, move |t| Ok(t + 24 * hour), 3).unwrap();
+    assert_eq!(days, [start, start + 24 * hour, start + 48 * hour]);
+    let ticks = golib::ticks(start, TicksOptions { every: hour }).unwrap().take(2).collect::<golib::tvm_ffi::Result<Vec<_>>>();
+    assert_eq!(ticks.unwrap(), [start, start + hour]);
+    assert_eq!(golib::common(["a", "b", "b"], BTreeSet::from(["b", "c"])).unwrap(), HashSet::from(["b".to_string()]));
+    assert!(golib::common(["a"], HashSet::<String>::new()).unwrap().is_empty());
+    assert_eq!(golib::roots(1.0, 0.0, 4.0).unwrap()[1], (0.0, 2.0));
+    assert_eq!(golib::polynomial((0.0, 1.0), [(1.0, 0.0), (0.5, 0.0), (2.0, 0.0)]).unwrap(), (-1.0, 0.5));
+    assert_eq!(golib::rotation(0.0).unwrap()((2.0, 1.0)).unwrap(), (2.0, 1.0));
+
+    let tags = |all: &[&str]| all.iter().map(|s| s.to_string()).collect::<HashSet<_>>();
+    let slot = Slot::new(start, 2 * hour, tags(&["a", "b"]));
+    let both = golib::overlap(&slot, &Slot::new(start + hour, 2 * hour, tags(&["b"]))).unwrap().unwrap();
+    assert_eq!((both.from, both.length, both.tags), (start + hour, hour, tags(&["b"])));
+    assert!(golib::overlap(&slot, &Slot::new(start - hour, hour, tags(&[]))).unwrap().is_none());
+
+    let event = Event::new(start, EventOptions { tags: Some(tags(&["a"])), ..Default::default() }).unwrap();
+    assert_eq!((event.when().unwrap(), event.length().unwrap(), event.tags().unwrap()), (start, 3 * hour / 2, Some(tags(&["a"]))));
+    assert_eq!(event.until(EventUntilOptions { from: Some(start - second) }).unwrap(), Some(second));
+    assert_eq!(event.until(EventUntilOptions { from: Some(start + 2 * hour) }).unwrap(), None);
+    event.set_when(early).unwrap();
+    event.set_length(second).unwrap();
+    event.set_tags(Some(tags(&["x", "y"]))).unwrap();
+    assert_eq!((event.when().unwrap(), event.length().unwrap(), event.tags().unwrap()), (early, second, Some(tags(&["x", "y"]))));
+    assert_eq!(golib::attend(&event, early).unwrap(), second);
+    let late = LateError::try_from(&golib::attend(&event, UNIX_EPOCH).unwrap_err()).unwrap();
+    assert_eq!((late.due, late.by, &late.tags), (early + second, second / 2, &tags(&["x", "y"])));
+    assert_eq!(Error::from(late).message(), "500ms after 1969-12-31 23:59:59");
+    // A Duration is not negative, a time has an end.
+    let error = event.until(EventUntilOptions { from: Some(early + second / 2) }).unwrap_err();
+    assert!(error.kind() == VALUE_ERROR && error.message().contains("-500000000 nanoseconds is negative"), "{}", error.message());
+    let far = golib::schedule(UNIX_EPOCH + Duration::from_secs(1 << 57), Ok, 1).unwrap_err();
+    assert_eq!(far.kind(), VALUE_ERROR);
 }
 
 fn callbacks() {
