@@ -1,6 +1,7 @@
 package capi
 
 import (
+	"bytes"
 	"runtime"
 	"unsafe"
 
@@ -24,9 +25,27 @@ func CString(address uintptr) string {
 	}
 	n := uintptr(0)
 	for *PointerTo[byte](address + n) != 0 {
-		n++
+		if n++; n == 32 { // for less, a call costs more than it saves
+			n += length(address + n)
+			break
+		}
 	}
 	return string(unsafe.Slice(PointerTo[byte](address), n))
+}
+
+// length is strlen. What lies behind the NUL may belong to others, or to nobody, but can be read up to
+// the end of the page.
+//
+//go:nocheckptr
+func length(address uintptr) (n uintptr) {
+	const page = 4096 // or more
+	for {
+		rest := unsafe.Slice(PointerTo[byte](address+n), page-(address+n)%page)
+		if i := bytes.IndexByte(rest, 0); i >= 0 {
+			return n + uintptr(i)
+		}
+		n += uintptr(len(rest))
+	}
 }
 
 // ByteArray describes s for a call of C. The caller keeps the result and s alive until the
