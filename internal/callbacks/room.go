@@ -69,6 +69,13 @@ func (a *Args) ReturnFlat(values []abi.Any, text []byte) {
 
 // ReturnText sets the result to a text in flat form.
 func (a *Args) ReturnText(s string) {
+	const cell = unsafe.Sizeof(abi.Any{})
+	if r := capi.PointerTo[abi.Any](a.frame.Res); cell+uintptr(len(s)) <= uintptr(r.Small) { // without the slices
+		*capi.PointerTo[abi.Any](uintptr(r.Bits)) = abi.Any{TypeIndex: abi.TypeRawStr, Small: uint32(len(s))}
+		copy(unsafe.Slice(capi.PointerTo[byte](uintptr(r.Bits)+cell), len(s)), s)
+		r.TypeIndex, r.Small = Flat, 1
+		return
+	}
 	a.ReturnFlat([]abi.Any{{TypeIndex: abi.TypeRawStr, Small: uint32(len(s))}}, unsafe.Slice(unsafe.StringData(s), len(s)))
 }
 

@@ -128,28 +128,24 @@ func ClosedPeers() int {
 // reference.
 func PeerOf(handle uintptr) unsafe.Pointer { return atomic.LoadPointer(&slotOf(handle).data) }
 
-// PeerAs returns the pointer that a borrowed value stands for, if it is a *T.
-func PeerAs[T any](v *abi.Any) (*T, bool) {
-	var none any = (*T)(nil)
+// PeerAs returns the pointer that a borrowed value stands for, nil if it is not a *T, and whether ClosePeer has
+// closed it, whatever it is.
+func PeerAs[T any](v *abi.Any) (x *T, closed bool) {
+	var none any = x
 	if !isPeerNode(v) {
 		return nil, false
 	}
 	s := slotOf(uintptr(v.Bits))
 	// The first word of an interface value is its type, as in words.
-	if atomic.LoadPointer(&s.kind) != (*words)(unsafe.Pointer(&none)).kind {
-		return nil, false
+	if atomic.LoadPointer(&s.kind) == (*words)(unsafe.Pointer(&none)).kind {
+		x = (*T)(atomic.LoadPointer(&s.data))
 	}
-	return (*T)(atomic.LoadPointer(&s.data)), true
+	return x, atomic.LoadUint32(peerState(uintptr(v.Bits))) != 0
 }
 
 // peerState is where a node has its state: 1 if it is closed.
 func peerState(handle uintptr) *uint32 {
 	return (*uint32)(unsafe.Pointer(&capi.PointerTo[node](handle).dims[0]))
-}
-
-// IsClosedPeer reports whether v is an object that ClosePeer has closed. v is borrowed.
-func IsClosedPeer(v *abi.Any) bool {
-	return isPeerNode(v) && atomic.LoadUint32(peerState(uintptr(v.Bits))) != 0
 }
 
 // isPeerNode reports whether a borrowed value is an object of PeerNode. Nodes are known by

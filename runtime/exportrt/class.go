@@ -31,10 +31,11 @@ func Receiver[T any](a *bindrt.Args, class, method string) (*T, error) {
 	if v.TypeIndex == abi.TypeNone {
 		return nil, a.InArgument(0, failure.Errorf(failure.KindType, "expected %s, got None", class))
 	}
-	if objects.IsClosedPeer(v) {
+	x, closed := objects.PeerAs[T](v)
+	if closed {
 		return nil, failure.Errorf(failure.KindValue, "%s.%s: the %s is closed", class, method, class)
 	}
-	if x, ok := objects.PeerAs[T](v); ok {
+	if x != nil {
 		return x, nil
 	}
 	return bindrt.Arg[*T](a, 0), nil // of a type that derives from T, or an error of Check

@@ -921,8 +921,6 @@ static void function_dealloc(object* self) {
   py.Py_DecRef(type);
 }
 
-static int call_object(void* self, const void* args, int32_t n, void* result) { return tvm.TVMFFIFunctionCall(self, args, n, result); }
-
 static object* function_new(object* type, object* args, object* options) {
   (void)options;
   function given = {.required = 0};
@@ -935,7 +933,7 @@ static object* function_new(object* type, object* args, object* options) {
   if (given.make == py._Py_NoneStruct) given.make = NULL;
   given.call = function_call;
   given.self = (void*)(intptr_t)handle;
-  given.target = target != 0 ? (safe_call)(intptr_t)target : call_object;
+  given.target = target != 0 ? (safe_call)(intptr_t)target : handle != 0 ? ((callback*)given.self)->call : NULL; // as TVMFFIFunctionCall does
   given.required = (ssize)required;
   given.most = n > 0 && given.kinds[n - 1] == '*' ? ARGUMENTS : n < ARGUMENTS ? n : ARGUMENTS;
   function* f = (function*)py.PyType_GenericAlloc(type, 0);
