@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -164,6 +165,9 @@ type movedArgument struct {
 // sides keeps the Go parts of callbacks: a frame, on the C stack, has the address of
 // its own, which is used again and never freed.
 var sides struct {
+	// spare is one that is free, which takes no lock.
+	spare atomic.Pointer[borrowed]
+
 	mu   sync.Mutex
 	all  []*borrowed
 	free []*borrowed
@@ -178,6 +182,9 @@ func (a *Args) side() *borrowed {
 }
 
 func newSide() *borrowed {
+	if b := sides.spare.Swap(nil); b != nil {
+		return b
+	}
 	sides.mu.Lock()
 	defer sides.mu.Unlock()
 	if last := len(sides.free) - 1; last >= 0 {
@@ -195,6 +202,9 @@ func (a *Args) endBorrowed() {
 	a.frame.Side = 0
 	b.loan.End()
 	b.moved, b.err, b.with = b.moved[:0], nil, nil
+	if sides.spare.CompareAndSwap(nil, b) {
+		return
+	}
 	sides.mu.Lock()
 	sides.free = append(sides.free, b)
 	sides.mu.Unlock()

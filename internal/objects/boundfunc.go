@@ -18,6 +18,8 @@ var bound struct {
 	mu sync.Mutex
 	// capturing holds the code whose closures start with the wrapper.
 	capturing atomic.Pointer[map[uintptr]struct{}]
+	// last is the code that Bind saw last, if it is capturing.
+	last atomic.Uintptr
 	// list is uintptr -> weak.Pointer[Object]; used says that there were entries. The
 	// wrapper lives exactly as long as its func, which holds it; an address that was
 	// used again finds a dead weak pointer, or the entry of its new owner.
@@ -38,9 +40,13 @@ func Bind(fn *Object, function unsafe.Pointer) {
 	fn.LeaveToCollector()
 	c := (*closure)(function)
 	if c.word == unsafe.Pointer(fn) {
+		if bound.last.Load() == c.code {
+			return
+		}
 		if known := bound.capturing.Load(); known == nil || !has(*known, c.code) {
 			remember(c.code)
 		}
+		bound.last.Store(c.code)
 		return
 	}
 	key := uintptr(function)

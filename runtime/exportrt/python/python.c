@@ -321,12 +321,14 @@ static void end_array(void* p, int flags) {
   if ((flags & 2) != 0) free((char*)p - 16);
 }
 
+static const uint64_t one = (uint64_t)1 << 32 | 1; // the count of an object with one reference
+
 // new_object makes an object of TVM-FFI of that size. The 16 bytes before it are the empty header of an allocation.
 static void* new_object(size_t size, int type, void (*end)(void*, int)) {
   char* p = malloc(16 + size);
   if (p == NULL) return NULL;
   memset(p, 0, 16);
-  *(header*)(p + 16) = (header){(uint64_t)1 << 32 | 1, type, 0, (void*)end};
+  *(header*)(p + 16) = (header){one, type, 0, (void*)end};
   return p + 16;
 }
 
@@ -420,17 +422,17 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
   v->integer = 0;
   v->type = NONE;
   if (kind == 'p') return 0;
-  if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
-    v->object = handle(o);
-    v->type = v->object->type;
-    tvm.TVMFFIObjectIncRef(v->object);
-    return 1;
-  }
   if (o->type == py.PyLong_Type) {
     int overflow;
     v->type = INT;
     v->integer = py.PyLong_AsLongLongAndOverflow(o, &overflow);
     return overflow == 0;
+  }
+  if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
+    v->object = handle(o);
+    v->type = v->object->type;
+    tvm.TVMFFIObjectIncRef(v->object);
+    return 1;
   }
   if (o->type == py.PyUnicode_Type) {
     ssize n;
@@ -704,6 +706,10 @@ typedef struct {
   char result; // its kind, for argument
 } callback;
 
+// spare is memory for the next callback: most end with the call that they are for, with nobody else who has them. The
+// GIL guards it.
+static callback* spare;
+
 // left is the result, or the exception, of the callback that end ends.
 static __thread struct outcome { object *result, *type, *value, *traceback; } left;
 
@@ -809,12 +815,28 @@ static void delete_callback(void* p, int flags) {
 // new_callback makes v of a function of Python. It returns 0 for all other values.
 APART static int new_callback(function* f, object* o, char kind, any* v) {
   callback* c;
-  if (!py.PyCallable_Check(o) || py.PyType_IsSubtype(o->type, object_class) || (c = new_object(sizeof *c, FUNCTION, delete_callback)) == NULL) return 0;
+  if (!py.PyCallable_Check(o) || py.PyType_IsSubtype(o->type, object_class)) return 0;
+  if ((c = spare) != NULL) spare = NULL;
+  else if ((c = new_object(sizeof *c, FUNCTION, delete_callback)) == NULL) return 0;
   c->call = callback_call, c->no_cpp = NULL, c->f = f, c->callable = o, c->end = NULL, c->result = kind == 'F' ? 'n' : 'o';
   py.Py_IncRef((object*)f);
   py.Py_IncRef(o);
   *v = (any){.type = FUNCTION, .object = &c->base};
   return 1;
+}
+
+// end_argument drops an argument of a call that is over.
+static void end_argument(any* v) {
+  callback* c = (callback*)v->object;
+  if (v->type != FUNCTION || c->base.deleter != (void*)delete_callback || spare != NULL || __atomic_load_n(&c->base.references, __ATOMIC_ACQUIRE) != one) {
+    drop(v);
+    return;
+  }
+  object *f = (object*)c->f, *callable = c->callable, *end = c->end;
+  spare = c; // before code of Python runs
+  py.Py_DecRef(f);
+  py.Py_DecRef(callable);
+  if (end != NULL) py.Py_DecRef(end);
 }
 
 // run calls the library.
@@ -873,7 +895,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   int code = i == n ? run(f, a + init, n - init, &r) : 0, stopped = i < n && py.PyErr_Occurred() != NULL;
   int left_to_python = i < n || (code != 0 && *f->kinds == '+' && !no()); // tvm_ffi raises such an error itself
   object* failed = code != 0 && !left_to_python ? set_error(f, code, &r) : NULL; // the callbacks have the exceptions
-  for (ssize j = init; j < i; j++) drop(&a[j]);
+  for (ssize j = init; j < i; j++) end_argument(&a[j]);
   if (stopped) return NULL;
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
