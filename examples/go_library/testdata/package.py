@@ -808,6 +808,9 @@ def containers(g):
         for name, f in {"args": g.first, "x": g.echo, "rows": g.sorted, "texts": g.word_count, "l": g.append}.items():
             e = failure(f, value, 1) if name == "l" else failure(f, value)
             assert type(e) is ValueError and str(e).endswith(name + deepest), (name, e)
+        for f in g.adder(1), g.compose(lambda x: x, lambda x: x), g.rotation(1):  # functions that Go returns
+            e = failure(f, value)
+            assert type(e) is ValueError and str(e).endswith("the value contains itself, or is nested deeper than 1000 levels"), e
         e = failure(g.pairs, 1, lambda i: value)
         assert type(e) is ValueError and str(e).startswith("the result of the callback: the value contains itself"), e
     for name, f in {"rows": g.sorted, "texts": g.word_count}.items():

@@ -41,8 +41,10 @@ func holds(t *face.Type, kinds []face.Kind, outer []*face.Record) bool {
 func (w *writer) converter(t *face.Type) string {
 	to := Kinds.Row(t.Kind).to
 	switch {
-	case to == "" || t.Kind == face.KindCallable && !converted(t):
+	case to == "":
 		return ""
+	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t):
+		return private + ".checked"
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "to", w.converter)
 	case t.Enum != nil:
@@ -161,9 +163,6 @@ func flat(t *face.Type, outer []*face.Record) bool {
 		})
 	}
 	k := Kinds.Row(t.Kind)
-	if t.Kind == face.KindCallable {
-		return !converted(t)
-	}
 	return k.to == "" || !k.class && !slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return !flat(e, outer) })
 }
 

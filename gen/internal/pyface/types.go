@@ -108,7 +108,8 @@ var Kinds = face.Table[kind]{
 	face.KindObject: {given: "$tvm_ffi.Object"}, face.KindClass: {given: "$class", c: "o"},
 	face.KindEnum:       {given: "$enum", returned: "$class", raw: "$base", to: "to_enum", class: true, from: "from_enum"},
 	face.KindErrorValue: {given: "$Exception | $Error | None", returned: "$Error | None"},
-	face.KindCallable:   {given: "$callable", to: "_values.to_function", from: "from_function", c: "f"}, face.KindFunction: {given: "$Callable[..., $Any]", c: "f"},
+	face.KindCallable:   {given: "$callable", to: "_values.to_function", class: true, from: "from_function", c: "f"},
+	face.KindFunction:   {given: "$Callable[..., $Any]", to: "checked", class: true, c: "f"},
 	face.KindIterator: {
 		given: "$Callable[[], $Any]", returned: "$Generator[$elems, None, None]", raw: "$Callable[[], $Any]", to: "to_iterator", class: true,
 	},

@@ -11,7 +11,8 @@ from collections.abc import Set
 from datetime import datetime, timedelta, timezone
 from enum import Enum, IntFlag
 
-from ._tvmffi import CONTAINERS, Function, _item, _place, given, to_list
+from . import _tvmffi
+from ._tvmffi import Function, _item, _place, given, to_list
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LISTS = (list, tuple)
@@ -164,9 +165,11 @@ def to_function(result, *params):
     """Returns a function for those that Go returns."""
 
     def convert(f):
+        checked = _tvmffi.checked(f)
+
         def call(*args):
             converts = params + (None,) * len(args)  # the library says what is wrong with their number
-            x = f(*[c(f"argument {i + 1}", given(f"argument {i + 1}", a)) if c else a for i, (c, a) in enumerate(zip(converts, args))])
+            x = checked(*[c(f"argument {i + 1}", given(f"argument {i + 1}", a)) if c else a for i, (c, a) in enumerate(zip(converts, args))])
             return result(x) if result else x
 
         return call
