@@ -521,6 +521,14 @@ def callbacks(g):
     guard.__call__ = inner
     assert failure(g.apply, raising(e), 1) is e and guard.__call__ is ordinary
 
+    # Threads that raise the same exception have an Error object each: Go reads one while tvm_ffi changes another.
+    errors, e = sys.modules[g.__name__ + "._errors"], Mine("shared")
+    guards = [errors.Guard(raising(e)) for _ in range(2)]
+    first, second = failure(guards[0], 1), failure(guards[1], 1)
+    assert first is e and not first.__tvm_ffi_error__.same_as(second.__tvm_ffi_error__) and second.__tvm_ffi_error__.message == "shared"
+    assert errors.raised(second.__tvm_ffi_error__.py_error()) is e and errors.raised(first) is e
+    guards = first = second = e = None
+
     # Goroutines call it on threads of their own.
     threads = set()
     assert g.parallel(lambda x: threads.add(threading.get_ident()) or x, 200) == sum(range(200)) and threads

@@ -123,14 +123,11 @@ class Guard:
             if hasattr(result, "__dlpack__"):
                 refused("the result of the callback", result)
             return made(result)
-        except Exception as e:
-            _keep(self, e)
-            raise
         except BaseException as e:
-            # Old releases of tvm_ffi ignore these, such as KeyboardInterrupt, in a
+            # Old releases of tvm_ffi ignore exceptions such as KeyboardInterrupt in a
             # callback. A carrier brings the Error object.
             error = _keep(self, e)
-            if error is None:
+            if error is None or isinstance(e, Exception) and error is getattr(e, "__tvm_ffi_error__", None):
                 raise
             carrier = _Carrier()
             carrier.__tvm_ffi_error__ = error
@@ -163,6 +160,9 @@ def _keep(guard, e):
             message = e.args[0] if isinstance(e, KeyError) and len(e.args) == 1 and type(e.args[0]) is str else str(e)
             error = core.Error(_kind_of(type(e)), message, "")
             e.__tvm_ffi_error__ = error
+        elif error.__chandle__() in _on_the_way and not isinstance(e, GoError):
+            # Another thread raises it, too. tvm_ffi changes the Error object, which Go may be reading.
+            error = core.Error(error.kind, error.message, "")
     except Exception:
         return None  # tvm_ffi makes an error of the class and the text
     r = _Raised()
@@ -185,7 +185,7 @@ def raised(e):
         found.exception = found.error = None  # the guard is in a frame of its traceback
         if original is not e:
             original.__traceback__ = _joined(e.__traceback__, original.__traceback__)
-            if not isinstance(original, GoError):
+            if not isinstance(original, GoError) and error.same_as(original.__dict__.get("__tvm_ffi_error__")):
                 original.__dict__.pop("__tvm_ffi_error__", None)
         return original
     if e.__cause__ is None and _error_cause is not None:
