@@ -29,6 +29,9 @@ func kindsLibrary() *face.Library {
 		{GoName: "ColorEOF", Name: "EOF", Value: *text(face.KindInt, "-9223372036854775808")},
 		{GoName: "ColorBig", Name: "BIG", Value: *text(face.KindInt, "18446744073709551615")},
 	}}
+	access := &face.Enum{Name: "Access", Kind: face.KindInt, Members: []face.Member{
+		{Name: "NONE", Value: *text(face.KindInt, "0")}, {Name: "READ", Value: *text(face.KindInt, "1")}, {Name: "WRITE", Value: *text(face.KindInt, "2")}, {Name: "RUN", Value: *text(face.KindInt, "4")},
+	}}
 	mode := &face.Enum{Name: "Mode", Kind: face.KindString, Members: []face.Member{
 		{GoName: "ModeFast", Name: "FAST", Value: *text(face.KindString, "fast\"\\?\n")},
 		{GoName: "ModeZero", Name: "ZERO", Value: *text(face.KindString, "a\x00b")},
@@ -49,7 +52,7 @@ func kindsLibrary() *face.Library {
 	}}
 	l := &face.Library{
 		Name: "kinds", Prefix: "kinds.", Path: "example.com/kinds", Doc: "Package kinds */ has \\ every kind.\\",
-		Enums: []*face.Enum{color, mode}, Classes: classes(),
+		Enums: []*face.Enum{color, mode, access}, Classes: classes(),
 		Errors: []*face.Error{{
 			Name: "NotFoundError", Kind: "kinds.NotFoundError", Base: "KeyError", Doc: "NotFoundError says what is missing.",
 			Fields: []face.Field{

@@ -99,6 +99,14 @@ func (w *writer) intEnum(e *face.Enum) {
 		w.p("%s  %s = %s,\n", comment("  ", doc(m.Doc)), names[i], value)
 	}
 	w.p("};\n")
+	if !e.Flags() {
+		return
+	}
+	for _, op := range []string{"|", "&", "^"} {
+		w.p("constexpr %[1]s operator%[2]s(%[1]s a, %[1]s b) { return static_cast<%[1]s>(static_cast<int64_t>(a) %[2]s static_cast<int64_t>(b)); }\n", w.names[e], op)
+		w.p("constexpr %[1]s& operator%[2]s=(%[1]s& a, %[1]s b) { return a = a %[2]s b; }\n", w.names[e], op)
+	}
+	w.p("constexpr %[1]s operator~(%[1]s x) { return static_cast<%[1]s>(~static_cast<int64_t>(x)); }\n", w.names[e])
 }
 
 // stringEnums writes the enums of strings as classes, whose values may be others than the

@@ -1015,6 +1015,37 @@ macro_rules! text_enum {
     };
 }
 
+macro_rules! bits {
+    ($name:ident) => {
+        $crate::library::bits!($name, BitOr, bitor, BitOrAssign, bitor_assign);
+        $crate::library::bits!($name, BitAnd, bitand, BitAndAssign, bitand_assign);
+        $crate::library::bits!($name, BitXor, bitxor, BitXorAssign, bitxor_assign);
+
+        impl ::std::ops::Not for $name {
+            type Output = Self;
+
+            fn not(self) -> Self {
+                Self(!self.0)
+            }
+        }
+    };
+    ($name:ident, $op:ident, $make:ident, $assign:ident, $change:ident) => {
+        impl ::std::ops::$op for $name {
+            type Output = Self;
+
+            fn $make(self, other: Self) -> Self {
+                Self(::std::ops::$op::$make(self.0, other.0))
+            }
+        }
+
+        impl ::std::ops::$assign for $name {
+            fn $change(&mut self, other: Self) {
+                ::std::ops::$assign::$change(&mut self.0, other.0)
+            }
+        }
+    };
+}
+
 macro_rules! error_type {
     ($name:ident, $kind:literal) => {
         impl $name {
@@ -1049,7 +1080,7 @@ macro_rules! error_type {
     };
 }
 
-pub(crate) use {close, compare, deref, derived, display, equal, error_type, hash, iterate, object_type, plain_debug, text_enum};
+pub(crate) use {bits, close, compare, deref, derived, display, equal, error_type, hash, iterate, object_type, plain_debug, text_enum};
 
 pub(crate) fn error_fields(error: &Error, kind: &str) -> Result<Any> {
     static FIELDS: Func = Func::symbol("_error_fields");

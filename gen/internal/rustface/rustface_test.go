@@ -23,6 +23,10 @@ func everything() *face.Library {
 	mode := &face.Enum{Name: "Ok", Kind: face.KindString, Members: []face.Member{
 		{GoName: "OkFast", Name: "FAST", Value: face.Value{Kind: face.KindString, Text: "a \"b\"\n\u202e\\"}},
 	}}
+	access := &face.Enum{Name: "Access", Kind: face.KindInt, Members: []face.Member{
+		{GoName: "Read", Name: "READ", Value: face.Value{Kind: face.KindInt, Text: "1"}}, {GoName: "Write", Name: "WRITE", Value: face.Value{Kind: face.KindInt, Text: "2"}},
+		{GoName: "Run", Name: "RUN", Value: face.Value{Kind: face.KindInt, Text: "4"}},
+	}}
 	record := &face.Record{Name: "Box"}
 	types := []*face.Type{
 		{Kind: face.KindAny}, {Kind: face.KindBool}, integer, {Kind: face.KindInt, Bits: 8}, {Kind: face.KindInt, Bits: 64, Unsigned: true}, {Kind: face.KindInt, Bits: 16, Unsigned: true},
@@ -40,7 +44,7 @@ func everything() *face.Library {
 		{Kind: face.KindFunction}, {Kind: face.KindIterator, Elems: []*face.Type{text}},
 		{Kind: face.KindIterator, Elems: []*face.Type{{Kind: face.KindTuple, Elems: []*face.Type{text, integer}}}},
 	}
-	l := &face.Library{Name: "All", Prefix: "all.", Path: "example.com/all", Classes: []*face.Class{base, child, opaque, made}, Enums: []*face.Enum{mode, color}}
+	l := &face.Library{Name: "All", Prefix: "all.", Path: "example.com/all", Classes: []*face.Class{base, child, opaque, made}, Enums: []*face.Enum{mode, color, access}}
 	one := func(name string, t *face.Type) *face.Function {
 		return &face.Function{Name: name, GoName: name, Symbol: name, Params: []face.Param{{Name: "x", Type: t}}, Results: []face.Result{{Type: t}}}
 	}
@@ -135,7 +139,7 @@ func TestKinds(t *testing.T) {
 		"pub struct Option {", "pub struct Self_ {", "pub fn self_(", "pub fn r#match(&self", "pub fn chain(", "pub fn chain_(", "pub fn load_async(",
 		"impl ::std::ops::Deref", "r#type: i64", "type_: ::std::string::String", "ω: i64", "ufb01: i64", "größe: i64", "pub r#fn: i64",
 		"::std::option::Option<::std::boxed::Box<Some>>", `f64::NEG_INFINITY`, "(i64, ::std::string::String,)", "The results are `quotient`, `text`.",
-		"pub const RED: Self = Self(-16);", `a \"b\"\n\u{202e}\\`, "/// The default is `1h30m0s`.\n    pub wait: ::std::time::Duration,", "Options, back: ::std::time::Duration", "pub ago: ::std::option::Option<::std::time::Duration>", "value: ::std::string::String, wait: ::std::time::Duration)", "```text\n/// let x = broken(;\n/// ```", `\[x]`,
+		"pub const RED: Self = Self(-16);", "library::bits!(Access);", `a \"b\"\n\u{202e}\\`, "/// The default is `1h30m0s`.\n    pub wait: ::std::time::Duration,", "Options, back: ::std::time::Duration", "pub ago: ::std::option::Option<::std::time::Duration>", "value: ::std::string::String, wait: ::std::time::Duration)", "```text\n/// let x = broken(;\n/// ```", `\[x]`,
 	} {
 		// The macro for parents writes Deref.
 		if want == "impl ::std::ops::Deref" {

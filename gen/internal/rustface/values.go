@@ -36,6 +36,9 @@ func (w *writer) enum(e *face.Enum) {
 	if e.Kind == face.KindString {
 		w.p("library::text_enum!(%s);\n\n", name)
 	}
+	if e.Flags() {
+		w.p("library::bits!(%s);\n\n", name)
+	}
 }
 
 // fieldsOf returns the names of fields in a scope.

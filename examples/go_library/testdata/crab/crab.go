@@ -33,6 +33,21 @@ const (
 	Forwards Mode = "forwards"
 )
 
+// Grip is how a claw holds. Its constants are combined.
+type Grip uint8
+
+// The grips.
+const (
+	Tip Grip = 1 << iota
+	Edge
+	Whole
+)
+
+// Firm returns a grip with Whole.
+//
+//tvmffi:export
+func Firm(g Grip) Grip { return g | Whole }
+
 // MissingError says that something is not there.
 //
 //tvmffi:error base=KeyError

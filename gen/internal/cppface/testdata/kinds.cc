@@ -191,6 +191,9 @@ static void values() {
   CHECK(kinds::echo_list({1}).size() == 1 && kinds::echo_map({{"a", 1}})["a"] == 1 && kinds::echo_dict({{"a", 1}})["a"] == 1);
   CHECK(kinds::echo_array_of_any({1, "x"}).size() == 2 && kinds::echo_map_of_any({{1, "x"}}).size() == 1);
   CHECK(kinds::echo_shape({2, 3})[1] == 3 && kinds::echo_color(kinds::Color::EOF_) == kinds::Color::EOF_);
+  constexpr kinds::Access both = kinds::Access::READ | kinds::Access::WRITE;
+  kinds::Access some = both & ~kinds::Access::READ;
+  CHECK(both == kinds::Access(3) && some == kinds::Access::WRITE && (some ^= both) == kinds::Access::READ && (some & kinds::Access::WRITE) == kinds::Access::NONE);
   CHECK(kinds::echo_mode(kinds::Mode::FAST).value() == "fast\"\\?\n" && kinds::Mode::ZERO.value().size() == 3);
   CHECK(kinds::echo_sequence_of_modes({kinds::Mode::ZERO, kinds::Mode("free")})[1] == kinds::Mode("free"));
   CHECK(kinds::echo_error_value(ffi::Error("ValueError", "m", "")).message() == "m");

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake};
 use std::thread::Thread;
 
 use crab::tvm_ffi::{Error, ObjectRefCore, Tensor};
-use crab::{library, Color, Leg, MatchOptions, MissingError, Mode, Shell, ShellOptions, TotalOptions, WaitOptions};
+use crab::{library, Color, Grip, Leg, MatchOptions, MissingError, Mode, Shell, ShellOptions, TotalOptions, WaitOptions};
 
 fn main() {
     assert_eq!(crab::div_mod(7, 2).unwrap(), (3, 1));
@@ -52,6 +52,13 @@ fn values() {
     let (color, mode) = crab::next(Color::BLUE, &Mode::SIDEWAYS).unwrap();
     assert_eq!((color, mode.as_str()), (Color(3), "sideways!"));
     assert!(matches!(Color(1), Color::RED) && Mode::from("forwards") == Mode::FORWARDS);
+
+    let mut grip = crab::firm(Grip::TIP | Grip::EDGE).unwrap();
+    assert_eq!((grip, grip & !Grip::WHOLE, grip ^ Grip(7)), (Grip(7), Grip(3), Grip(0)));
+    grip &= Grip::TIP;
+    grip |= Grip::EDGE;
+    grip ^= Grip::TIP;
+    assert_eq!(grip, Grip::EDGE);
 
     let claw = Leg { r#type: "thick".into(), ..Leg::new(1.0) };
     let legs = crab::longer([Leg { claw: Some(Box::new(claw)), ..Leg::new(2.0) }], 0.5).unwrap();
