@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"unsafe"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 
@@ -184,19 +183,17 @@ func (l *Exports) named() map[string]*Function {
 
 // registerGlobal registers f as a global function.
 func (l *Exports) registerGlobal(f *Function) error {
-	fn := (*tvmffi.Function)(unsafe.Pointer(objects.Own(callbacks.NewDescribed(f.Call, f.origin(), f.about()))))
-	defer fn.Release()
-	options := f.options()
-	metadata, err := f.metadata()
-	if err == nil && metadata != "" {
-		var signature string
-		signature, err = registry.Signature(metadata)
-		options = append(options, tvmffi.Signature(signature))
+	name := l.global(f)
+	if err := registry.CheckName("the name of a global function", name); err != nil {
+		return err
 	}
+	doc, metadata, err := f.describe()
 	if err != nil {
-		return failure.Errorf(failure.KindType, "%s: %w", l.global(f), err)
+		return failure.Errorf(failure.KindType, "%s: %w", name, err)
 	}
-	return tvmffi.Register(l.global(f), fn, options...)
+	fn := objects.Own(callbacks.NewDescribed(f.Call, f.origin(), f.about()))
+	defer fn.Release()
+	return registry.SetGlobalMethod(&registry.Method{Name: name, Doc: doc, Metadata: metadata, Function: fn}, false)
 }
 
 // about describes f for the errors about its arguments.
@@ -204,23 +201,21 @@ func (f *Function) about() *callbacks.About {
 	return &callbacks.About{Name: f.Name, Params: f.Params, Optional: f.Optional, Variadic: f.Variadic}
 }
 
-func (f *Function) options() []tvmffi.RegisterOption {
-	var options []tvmffi.RegisterOption
-	if f.Doc != "" {
-		options = append(options, tvmffi.Doc(f.Doc))
-	}
+// describe returns the doc comment with the parameters, and the JSON text with the signature.
+func (f *Function) describe() (doc, metadata string, err error) {
+	r := codec.Registration{Doc: f.Doc}
 	for _, name := range f.Params {
-		options = append(options, tvmffi.Param(name, ""))
+		r.Params = append(r.Params, [2]string{name, ""})
 	}
-	return options
-}
-
-// metadata returns the JSON text with the signature of f.
-func (f *Function) metadata() (string, error) {
+	t := codec.FuncType(f.Func)
 	if f.Signature != "" {
-		return tvmffi.MetadataOf(tvmffi.Packed(nil), tvmffi.Signature(f.Signature))
+		r.Signature = &f.Signature
+	} else if t != nil && !codec.IsPacked(t) {
+		if _, err := codec.SignatureOf(t); err != nil {
+			return "", "", err
+		}
 	}
-	return tvmffi.MetadataOf(f.Func)
+	return r.Describe(t, "")
 }
 
 // origin returns the address of the code of the Go func, for backtraces.

@@ -176,7 +176,7 @@ func goString(address uintptr) string {
 }
 
 func (f *Function) returnMetadata(a *bindrt.Args) error {
-	metadata, err := f.metadata()
+	_, metadata, err := f.describe()
 	if err != nil {
 		return err
 	}
