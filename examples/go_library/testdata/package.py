@@ -738,6 +738,9 @@ def scalars(g):
     assert g.pairs(1, lambda i: (text, yes)) == {"text": 1} and g.extend(0, lambda i: [[yes, 2], (no,)]) == 3 and g.compose(lambda x: x, lambda x: [yes])(1) == [True]
     assert g.within(no, {"low": yes, "high": 2.0}) == 1 and g.NotFoundError(name=text, near=[text], tries=np.int8(2)).tries == 2
     assert "got bool" in str(failure(g.apply, lambda x: yes, 1)) and asyncio.run(g.sleep_async(np.int64(0))) is None
+    second, cannot = np.timedelta64(10**9, "ns"), "expected a timedelta or a number, got a timedelta64: call .astype("
+    for name, f in {"add(a=...)": lambda x: g.add(x, 1), "echo(x=...)": lambda x: g.echo([{"k": x}]), "the result of the callback": lambda x: g.apply(lambda _: x, 1), "Point.x": lambda x: setattr(p, "x", x)}.items():
+        assert str(failure(f, second)).startswith(f"{name}: {cannot}"), name
     assert "within(l.low=...): expected a float, got complex128" in str(failure(g.within, 1, {"low": np.complex128(1)}))
 
 

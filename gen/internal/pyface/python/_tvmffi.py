@@ -329,11 +329,14 @@ def given(what, x, depth=0, kinds=""):
 def _is_bool(what, cls):
     """Reports whether cls is the class of NumPy's bools, which tvm_ffi does not know.
 
-    It raises a TypeError for the class of masked arrays, whose elements alone would reach Go.
+    It raises a TypeError for the class of masked arrays, whose elements alone would reach Go, and for that of
+    durations, of which tvm_ffi would pass the number without its unit.
     """
     kind = _kind(cls)
     if kind == "masked":
         raise TypeError(f"{what}: expected an array without a mask, got a {cls.__name__}: call .filled(value) or .compressed()")
+    if kind == "timedelta64":
+        raise TypeError(f"{what}: expected a timedelta or a number, got a timedelta64: call .astype('m8[us]').item(), or divide it by np.timedelta64(1, 's')")
     return kind == "bool"
 
 
@@ -341,7 +344,7 @@ def _is_bool(what, cls):
 def _kind(cls):
     if hasattr(cls, "filled") and hasattr(cls, "compressed"):
         return "masked"
-    return "bool" if cls.__name__ in ("bool", "bool_") and cls.__module__ == "numpy" else ""
+    return cls.__name__.rstrip("_") if cls.__module__ == "numpy" else ""
 
 
 def _with_bools(x):
