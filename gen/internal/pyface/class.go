@@ -205,6 +205,9 @@ func (c *classWriter) member(f *face.Function, property bool) {
 		d.decorator, d.stubDecorator = "@"+private+".property", "@"+c.builtin("property")
 	}
 	c.def(f, d)
+	if args := c.target(f, true); args != "" {
+		c.after = append(c.after, fmt.Sprintf("%[1]s = %[2]s_face.target(%[1]s, %[3]s)\n", m.target, private, args))
+	}
 	if args := c.argsInC(f, true, m.convert); args != "" {
 		c.after = append(c.after, fmt.Sprintf("%s_face.method(%s, %s, %s, %s)\n", private, c.name, quote(d.name), m.target, args))
 	}

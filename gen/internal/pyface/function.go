@@ -3,6 +3,7 @@ package pyface
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -17,7 +18,11 @@ func (w *writer) function(f *face.Function) {
 		w.pyi.WriteString("\n")
 	}
 	w.functions = true
-	w.pyf("\n%s = %s.function(%s, %s)\n", target, private, quote(f.Symbol), quote(f.Global))
+	call := fmt.Sprintf("%s.function(%s, %s)", private, quote(f.Symbol), quote(f.Global))
+	if args := w.target(f, false); args != "" && f.Symbol != "" {
+		call = fmt.Sprintf("%s_face.target(%s, %s, %s)", private, call, args, quote(f.Symbol))
+	}
+	w.pyf("\n%s = %s\n", target, call)
 	w.def(f, def{name: name, call: target + "(%s)", convert: convert, decorator: w.inC(f, convert)})
 	if f.Context {
 		w.export(w.async[f])
@@ -34,6 +39,22 @@ func (w *writer) inC(f *face.Function, convert string) string {
 	return ""
 }
 
+// target describes the parameters of f for the call of C that code of Python makes with converted arguments, or returns "" if
+// no argument is converted, or if one is a function.
+func (w *writer) target(f *face.Function, method bool) string {
+	params := slices.Clone(w.parameters(f, method))
+	if f.Context || !slices.ContainsFunc(params, func(p parameter) bool { return checked(p.Type) }) || slices.ContainsFunc(params, func(p parameter) bool { return guarded(p.Type) }) {
+		return ""
+	}
+	for i, p := range params {
+		params[i].Default = nil // Python passes all of them
+		if checked(p.Type) {
+			params[i].Type = &face.Type{Kind: face.KindAny}
+		}
+	}
+	return forC(map[bool]string{true: "o"}[method], params, false)
+}
+
 // argsInC describes the parameters and the result of f for C, or returns "" if every call needs
 // code of Python, as one that Ctrl-C interrupts does.
 func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
@@ -41,8 +62,9 @@ func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
 	if method {
 		object = "o"
 	}
-	args := forC(object, w.parameters(f, method), false)
-	if args == "" || f.Context {
+	params := w.parameters(f, method)
+	args := forC(object, params, false)
+	if args == "" || f.Context || slices.ContainsFunc(params, func(p parameter) bool { return checked(p.Type) && !p.optional() && !p.Variadic }) {
 		return ""
 	}
 	if convert != "" {

@@ -155,7 +155,7 @@ typedef struct {
   const char* kinds; // of the parameters: s takes text without a copy, p leaves all to Python, o objects, f callbacks, F those that return containers, n arrays of numbers; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
   ssize required, most;
-  int flat; // the result may be in flat form
+  int flat; // the result may be in flat form: 1 if it is the one of Python then, 2 if convert makes that of it
 } function;
 
 static void drop(any* v) {
@@ -900,12 +900,11 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
   if (r.type == ROOM || r.type == FLAT_ANY_ROOM) r = (any){.type = NONE};
-  if (r.type == FLAT) return flat_result(f, &r, room);
   if (init) return construct(f, given[0], r);
-  int whole = !f->flat || r.type == ARRAY || r.type == MAP; // an object of the library in a value of any type
-  object* o = result(f, &r);
+  int whole = f->flat == 1 && r.type != ARRAY && r.type != MAP; // or an object of the library in a value of any type
+  object* o = r.type == FLAT ? flat_result(f, &r, room) : result(f, &r);
   drop(&r);
-  if (o == NULL || !whole || f->convert == NULL) return o;
+  if (o == NULL || whole || f->convert == NULL) return o;
   object* made = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
   py.Py_DecRef(o);
   return made;

@@ -80,9 +80,10 @@ _symbols, _taken, _class = _find()
 
 
 def _made(f, callee, address, handle, params, required, convert, make=None):
-    flat = convert is None
+    flat = 0
     if make is None:
-        make, flat = getattr(convert, "make", None), getattr(convert, "flat", flat)
+        flat = 1 if getattr(convert, "flat", convert is None) else 2
+        make = getattr(convert, "make", None) if flat == 1 else None
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
     return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, make, flat, _failed, _taken, _ended, types.MethodType)
 
@@ -97,17 +98,31 @@ if _class is not None:
     _errors.made = _checked(lambda x: x)
 
 
+def target(f, params, required, symbol=""):
+    """Returns a function that calls a symbol of the library, or the Function f, with arguments that code of Python has converted.
+
+    A list, tuple or dict of the result is one of Python. Arguments that C does not know go to f.
+    """
+    if _class is None:
+        return f
+    address, handle = (_address(symbol), 0) if symbol else (0, f.__chandle__())
+    return _class(f, f, address, handle, params, (), (), required, None, None, 1, _failed, _taken, _ended, types.MethodType)
+
+
+def _address(symbol):
+    return ctypes.cast(getattr(_symbols, f"{LIBRARY}__tvm_ffi_{symbol}"), ctypes.c_void_p).value
+
+
 def function(symbol, params, required, convert=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
     params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns a
     container, n for a list or an array, p for one that Python converts or checks, v for another value, and * if the last one takes any number of arguments. convert makes the
-    result of what tvm_ffi returns; if it is flat, C makes it.
+    result of what tvm_ffi returns; if it is flat, C makes it alone.
     """
     if _class is None:
         return lambda f: f
-    address = ctypes.cast(getattr(_symbols, f"{LIBRARY}__tvm_ffi_{symbol}"), ctypes.c_void_p).value
-    return lambda f: _made(f, None, address, 0, params, required, convert)
+    return lambda f: _made(f, None, _address(symbol), 0, params, required, convert)
 
 
 def method(cls, name, callee, params, required, convert=None):

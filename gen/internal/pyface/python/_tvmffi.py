@@ -449,7 +449,8 @@ def lent(x):
         return x
 
 
-# Conversions of results. None stands for a value that stays as it is.
+# Conversions of results. None stands for a value that stays as it is. C makes lists, tuples and dicts before the
+# conversion where it can; elsewhere they are an Array or a Map of tvm_ffi.
 
 _item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
 _size = tvm_ffi.get_global_func("ffi.ArraySize")
@@ -465,8 +466,13 @@ def to_enum(cls):
     return lambda value: get(value, value)
 
 
+def elements(a):
+    """Returns the elements of an Array, or of what C has made of one."""
+    return a if type(a) in (list, tuple) else [_item(a, i) for i in range(_size(a))]
+
+
 def _flat(convert, *inner, make=None):
-    """Says whether a conversion is flat, because it makes nothing of a list, tuple or dict of Python. Then C makes the value.
+    """Says whether a conversion is flat, because it leaves a list, tuple or dict of Python as it is. Then C makes the value alone.
 
     make is the class of the tuple that C makes.
     """
@@ -480,18 +486,20 @@ def to_optional(convert):
 
 
 def to_list(convert):
-    return _flat(lambda a: [_item(a, i) if convert is None else convert(_item(a, i)) for i in range(_size(a))], convert)
+    return _flat(lambda a: list(elements(a)) if convert is None else [convert(x) for x in elements(a)], convert)
+
+
+def _entries(m):
+    at = _map_iterator(m)
+    for _ in range(_map_size(m)):
+        yield at(0), at(1)
+        at(2)
 
 
 def to_dict(key, value):
     def to(m):
-        at = _map_iterator(m)
-        result = {}
-        for _ in range(_map_size(m)):
-            k, v = at(0), at(1)
-            result[k if key is None else key(k)] = v if value is None else value(v)
-            at(2)
-        return result
+        entries = m.items() if type(m) is dict else _entries(m)
+        return {k if key is None else key(k): v if value is None else value(v) for k, v in entries}
 
     return _flat(to, key, value)
 
@@ -513,7 +521,7 @@ def plain(value):
             if isinstance(v, (tvm_ffi.Array, tvm_ffi.Map)):
                 handle = v.__chandle__()
                 if handle not in done:
-                    done[handle] = _plain_items(v) if isinstance(v, tvm_ffi.Map) else [_item(v, i) for i in range(_size(v))]
+                    done[handle] = _plain_items(v) if isinstance(v, tvm_ffi.Map) else elements(v)
                     todo.append(done[handle])
                 parts[k] = done[handle]
             elif isinstance(v, core.String):
@@ -541,7 +549,7 @@ def to_record(converts, flat):
 
 
 def to_tuple(*converts):
-    return _flat(lambda a: tuple([_item(a, i) if c is None else c(_item(a, i)) for i, c in enumerate(converts)]), *converts)
+    return _flat(lambda a: tuple([x if c is None else c(x) for c, x in zip(converts, elements(a))]), *converts)
 
 
 def to_named(cls, *converts):

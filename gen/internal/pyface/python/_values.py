@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 from enum import Enum, IntFlag
 
 from . import _tvmffi
-from ._tvmffi import Function, _item, _place, given, to_list
+from ._tvmffi import Function, _place, elements, given, to_list
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LISTS = (list, tuple)
@@ -33,7 +33,7 @@ def from_complex(what, x):
 
 
 def to_complex(a):
-    return complex(_item(a, 0), _item(a, 1))
+    return complex(*elements(a))
 
 
 def from_duration(what, x):
@@ -60,7 +60,7 @@ def from_time(what, x):
 
 
 def to_time(a):
-    seconds, n, east = (_item(a, i) for i in range(3))
+    seconds, n, east = elements(a)
     try:
         return (_EPOCH + timedelta(seconds=seconds, microseconds=n // 1000)).astimezone(timezone(timedelta(seconds=east)) if east else timezone.utc)
     except OverflowError:
@@ -80,7 +80,7 @@ def from_enum(cls):
             raise _wrong(what, cls.__name__, x)
         if x & ~bits if bits is not None else x not in known:
             raise ValueError(f"{_place(what)}: {x!r} is not a {cls.__name__}: use {named}")
-        return x
+        return kind(x)
 
     return convert
 
