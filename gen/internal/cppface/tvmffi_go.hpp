@@ -906,20 +906,20 @@ inline const TVMFFIFieldInfo* FindField(int32_t index, std::string_view name) {
   throw ffi::Error("TypeError", std::string(Read(info->type_key)) + " has no field " + std::string(name) + ": the header belongs to another version of its library", "");
 }
 
-// A Field reads and writes a field. A number or a bool is read in memory if the type table
+// A Field reads and writes a field. A number, a bool or a duration is read in memory if the type table
 // says that it has the form that the header knows; all else by the functions of the table.
 template <typename T>
 class Field {
  public:
   Field(int32_t index, const char* name) : info_(FindField(index, name)) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      const int32_t kind = std::is_same_v<T, bool> ? kTVMFFIBool : std::is_integral_v<T> ? kTVMFFIInt : kTVMFFIFloat;
+    if constexpr (kPlain) {
+      const int32_t kind = std::is_same_v<T, bool> ? kTVMFFIBool : std::is_floating_point_v<T> ? kTVMFFIFloat : kTVMFFIInt;
       direct_ = info_->size == static_cast<int64_t>(sizeof(T)) && info_->field_static_type_index == kind;
     }
   }
   T Get(const ffi::ObjectRef& object) const {
     char* at = At(object);
-    if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (kPlain) {
       if (direct_) {
         T value;
         std::memcpy(&value, at, sizeof(T));
@@ -933,7 +933,7 @@ class Field {
   template <typename V>
   void Set(const ffi::ObjectRef& object, const V& value) const {
     char* at = At(object);
-    if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (kPlain) {
       if (direct_) {
         std::memcpy(at, &value, sizeof(T));
         return;
@@ -950,6 +950,7 @@ class Field {
   }
 
  private:
+  static constexpr bool kPlain = std::is_arithmetic_v<T> || IsDuration<T>::value;
   char* At(const ffi::ObjectRef& object) const {
     if (!object.defined()) {
       throw ffi::Error("ValueError", "the object is null: it has no field " + std::string(Read(info_->name)), "");
