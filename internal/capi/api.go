@@ -82,7 +82,7 @@ func Attach(h dynlib.Handle, ready func()) (missing []string) {
 	if missing != nil {
 		return missing
 	}
-	Malloc = CFunction("malloc")
+	Malloc, calloc = CFunction("malloc"), CFunction("calloc")
 	ccall.SetAllocator(Malloc, CFunction("free"))
 	ccall.Init(API.ErrorMoveFromRaised, API.ObjectDecRef)
 	ccall.CatchThrown(h.Symbol)
@@ -103,6 +103,8 @@ var attachOnce sync.Mutex
 var attached atomic.Bool
 
 var Malloc uintptr
+
+var calloc uintptr
 
 // Attached reports whether the C functions have been found.
 func Attached() bool { return attached.Load() }

@@ -84,13 +84,12 @@ func StringOf(v abi.Any) (string, bool) {
 	return "", false
 }
 
-// Allocate returns zeroed C memory.
+// Allocate returns zeroed C memory. Large memory takes no page before its use.
 func Allocate(size uintptr) uintptr {
-	base, _, _ := purego.SyscallN(Malloc, size)
+	base, _, _ := purego.SyscallN(calloc, 1, size)
 	if base == 0 {
 		panic("tvmffi: out of memory")
 	}
-	clear(unsafe.Slice(PointerTo[byte](base), size))
 	return base
 }
 
