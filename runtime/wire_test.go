@@ -34,6 +34,7 @@ func TestWire(t *testing.T) {
 		{map[string]struct{}{"b": {}, "a": {}}, are(is(map[string]struct{}{"b": {}, "a": {}}), is([]string{"a", "b"}))},
 		{map[word]struct{}{"b": {}}, are(is(map[word]struct{}{"b": {}}), is([]string{"b"}))},
 		{bits{255: {}, 3: {}}, are(is(bits{255: {}, 3: {}}), is([]int64{3, 255}))},
+		{map[int]struct{}{2: {}, -1: {}}, are(is(map[int]struct{}{2: {}, -1: {}}), is([]int64{-1, 2}))},
 		{map[bool]struct{}(nil), are(is(map[bool]struct{}{}), is([]bool{}))},
 		{[]map[int32]struct{}{{-1: {}}, {}}, are(is([]map[int32]struct{}{{-1: {}}, {}}), is([][]int64{{-1}, {}}))},
 		{map[string][]time.Time{"x": {paris}}, are(is(map[string][]time.Time{"x": {paris}}))},

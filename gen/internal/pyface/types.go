@@ -97,7 +97,7 @@ var Kinds = face.Table[kind]{
 	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", from: "from_tuple", c: "v", container: true},
 	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", from: "from_list", c: "n", container: true},
 	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", from: "from_dict", c: "v", container: true},
-	face.KindSet:      {given: "$Set[$elems]", returned: "$set[$elems]", raw: "$Sequence[$elems]", to: "_values.to_set", class: true, from: "from_set", container: true},
+	face.KindSet:      {given: "$Set[$elems]", returned: "$set[$elems]", raw: "$Sequence[$elems]", to: "_values.to_set", class: true, from: "from_set"},
 	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", from: "from_record", c: "v", container: true},
 	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", from: "from_list", c: "v", container: true},
 	face.KindList:     {given: "$tvm_ffi.List[$raw0]"},

@@ -87,7 +87,7 @@ def from_enum(cls):
 
 def from_set(convert):
     def to(what, x):
-        if isinstance(x, Set):
+        if type(x) is set or isinstance(x, Set):
             x = list(x)
         if not isinstance(x, _LISTS):
             raise _wrong(what, "a set", x)
