@@ -825,8 +825,8 @@ APART static int new_callback(function* f, object* o, char kind, any* v) {
   return 1;
 }
 
-// end_argument drops an argument of a call that is over.
-static void end_argument(any* v) {
+// end_argument drops an argument of a call that is over, which is an object.
+APART static void end_argument(any* v) {
   callback* c = (callback*)v->object;
   if (v->type != FUNCTION || c->base.deleter != (void*)delete_callback || spare != NULL || __atomic_load_n(&c->base.references, __ATOMIC_ACQUIRE) != one) {
     drop(v);
@@ -895,7 +895,9 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   int code = i == n ? run(f, a + init, n - init, &r) : 0, stopped = i < n && py.PyErr_Occurred() != NULL;
   int left_to_python = i < n || (code != 0 && *f->kinds == '+' && !no()); // tvm_ffi raises such an error itself
   object* failed = code != 0 && !left_to_python ? set_error(f, code, &r) : NULL; // the callbacks have the exceptions
-  for (ssize j = init; j < i; j++) end_argument(&a[j]);
+  for (ssize j = init; j < i; j++) {
+    if (a[j].type >= OBJECT) end_argument(&a[j]);
+  }
   if (stopped) return NULL;
   if (left_to_python) return ordinary(f, args, flags, names);
   if (code != 0) return failed;
