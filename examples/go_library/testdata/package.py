@@ -771,6 +771,7 @@ def native(g):
     assert (e.when, e.length, e.tags) == (noon, hour, {"x"}) and g.Event(noon).length == 1.5 * hour and g.Event(noon).tags is None
     assert e.until(noon - hour) == hour and e.until(noon + 2 * hour) is None and e.until(from_=noon) == timedelta(0)
     e.when, e.length, e.tags = noon + hour, 2 * hour, {"z"}
+    assert repr(e) == f"golib.Event(when={noon + hour!r}, length={2 * hour!r}, tags={{'z'}})" and "without an object" in repr(tvm_ffi.Object.__new__(g.Event)), repr(e)
     for other in copy.copy(e), pickle.loads(pickle.dumps(e)):
         assert (other.when, other.length, other.tags) == (noon + hour, 2 * hour, {"z"})
     late = failure(g.attend, e, noon + 4 * hour)

@@ -130,8 +130,8 @@ type Field struct {
 	HasDefault bool
 	ReadOnly   bool
 	KwOnly     bool
-	// NoInit is set for a field that the constructor does not take.
-	NoInit bool
+	// NoInit is set for a field that the constructor does not take, NoRepr for one that is not shown.
+	NoInit, NoRepr bool
 }
 
 // Enum is a named type of Go with constants.

@@ -213,7 +213,7 @@ func (b *builder) callable(s *types.Signature) *Type {
 func (b *builder) field(f *types.Var, tag fieldtag.Tag, doc string) Field {
 	d := Field{
 		Name: tag.Name, GoName: f.Name(), Doc: doc, Type: b.typeOf(f.Type()),
-		ReadOnly: tag.Flags&schema.FlagWritable == 0, KwOnly: tag.Flags&schema.FlagKwOnly != 0, NoInit: tag.Flags&schema.FlagInitOff != 0,
+		ReadOnly: tag.Flags&schema.FlagWritable == 0, KwOnly: tag.Flags&schema.FlagKwOnly != 0, NoInit: tag.Flags&schema.FlagInitOff != 0, NoRepr: tag.Flags&schema.FlagReprOff != 0,
 	}
 	switch {
 	case tag.HasDefault:

@@ -249,6 +249,10 @@ func (c *classWriter) special() {
 	if c.String != nil {
 		define("__str__", "self", c.builtin("str"), "return "+c.name+"."+c.members[c.String.Name]+"(self)")
 	}
+	if names := c.shown(); names != "" {
+		c.values = true
+		define("__repr__", "self", c.builtin("str"), "return "+private+"_values.shown(self"+names+")")
+	}
 	if c.Opaque && !c.Repr {
 		args := "self"
 		for p := c.Class; p != nil; p = p.Parent {
@@ -299,6 +303,29 @@ func (c *classWriter) special() {
 	set("__reduce__", "reduce", "")
 	set("__copy__", "copy", "(self) -> "+self)
 	set("__deepcopy__", "deepcopy", "(self, memo: "+c.ref("typing", "Any")+" = None) -> "+self)
+}
+
+// shown returns the names of the fields, each behind a comma, if one has a value that other languages show in another way and
+// Go has no method that shows the object.
+func (c *classWriter) shown() (names string) {
+	native := false
+	for p := c.Class; p != nil; p = p.Parent {
+		own, used := "", face.NewScope(inClass, reserved...)
+		for _, f := range p.Fields {
+			native = native || converted(f.Type)
+			if name := used.Claim(f.Name); !f.NoRepr {
+				own += ", " + quote(name)
+			}
+		}
+		names = own + names
+		if p.Repr {
+			return ""
+		}
+	}
+	if !native {
+		return ""
+	}
+	return names
 }
 
 // connect writes what needs the finished class.

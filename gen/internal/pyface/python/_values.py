@@ -10,6 +10,7 @@ import operator
 from collections.abc import Set
 from datetime import datetime, timedelta, timezone
 from enum import Enum, IntFlag
+from threading import get_ident
 
 from . import _tvmffi
 from ._tvmffi import Function, _place, elements, given, to_list
@@ -175,3 +176,21 @@ def to_function(result, *params):
         return call
 
     return convert
+
+
+_showing = set()
+
+
+def shown(self, *names):
+    """Returns the repr of an object with fields: their values are those of Python."""
+    at = get_ident(), self.__chandle__()
+    if not at[1]:
+        return _tvmffi.shown(self)
+    if at in _showing:  # it contains itself
+        return "..."
+    _showing.add(at)
+    try:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{type(self).__tvm_ffi_type_info__.type_key}({fields})"
+    finally:
+        _showing.discard(at)
