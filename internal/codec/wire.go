@@ -1,8 +1,11 @@
 package codec
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -105,6 +108,14 @@ func isSet(t reflect.Type) bool {
 
 // setCodec converts a set as a sequence of its elements, in order where they have one.
 func setCodec(t reflect.Type) *Codec {
+	switch t {
+	case reflect.TypeFor[map[string]struct{}]():
+		return setOf[string]()
+	case reflect.TypeFor[map[int]struct{}]():
+		return setOf[int]()
+	case reflect.TypeFor[map[int64]struct{}]():
+		return setOf[int64]()
+	}
 	elem := t.Key()
 	if elem.Kind() == reflect.Uint8 { // a slice of them is bytes
 		elem = reflect.TypeFor[uint16]()
@@ -127,6 +138,24 @@ func setCodec(t reflect.Type) *Codec {
 			set.SetMapIndex(x.Convert(t.Key()), reflect.ValueOf(struct{}{}))
 		}
 		valueAt(t, p).Set(set)
+		return nil
+	})
+}
+
+// setOf is setCodec for the common sets, without reflection.
+func setOf[K cmp.Ordered]() *Codec {
+	return wireCodec(reflect.TypeFor[[]K](), func(p unsafe.Pointer, w reflect.Value) {
+		set := *(*map[K]struct{})(p)
+		elements := slices.AppendSeq(make([]K, 0, len(set)), maps.Keys(set))
+		slices.Sort(elements)
+		*(*[]K)(w.Addr().UnsafePointer()) = elements
+	}, func(w reflect.Value, p unsafe.Pointer) error {
+		elements := *(*[]K)(w.Addr().UnsafePointer())
+		set := make(map[K]struct{}, len(elements))
+		for _, x := range elements {
+			set[x] = struct{}{}
+		}
+		*(*map[K]struct{})(p) = set
 		return nil
 	})
 }
