@@ -169,7 +169,7 @@ func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*record
 		if err := r.parseDefault(tag.Default); err != nil {
 			return nil, err
 		}
-	} else if r.optional || e.Name == "Optional" {
+	} else if r.optional || e.Name == "Optional" || r.Flags&abi.FieldInitOff != 0 && r.codec.Wire != nil { // for which None is not zero
 		r.hasDefault = true
 		r.value = reflect.Zero(f.Type)
 	}

@@ -530,8 +530,9 @@ func TestDefineWire(t *testing.T) {
 		Wait  time.Duration       `ffi:"wait,default=1.5s"`
 		Phase complex64           `ffi:"phase"`
 		Tags  map[string]struct{} `ffi:"tags"`
+		Made  time.Time           `ffi:"made,noinit"`
 	}
-	want := wired{time.Unix(1, 2).UTC(), nil, time.Second, 1 + 2i, map[string]struct{}{"b": {}, "a": {}}}
+	want := wired{time.Unix(1, 2).UTC(), nil, time.Second, 1 + 2i, map[string]struct{}{"b": {}, "a": {}}, time.Unix(3, 0).UTC()}
 	x, err := define.Object[wired]("gotest.Wired").New(want)
 	if err != nil {
 		t.Fatal(err)
@@ -547,4 +548,9 @@ func TestDefineWire(t *testing.T) {
 	}
 	_, err = runtimetest.Call("define.set", x, "when", "noon")
 	runtimetest.WantError(t, err, tvmffi.ErrType, "`Tuple<int, int, int>`")
+	y := runtimetest.MustCall(t, "define.init", "gotest.Wired", []int64{1, 2, 0}, []float64{0.5, 0}, []string{})
+	defer y.Release()
+	if made, err := tvmffi.As[time.Time](runtimetest.MustCall(t, "define.get", y, "made")); err != nil || !made.IsZero() {
+		t.Errorf("a time that no constructor takes is %v, %v", made, err)
+	}
 }

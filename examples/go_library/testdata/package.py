@@ -748,7 +748,7 @@ def native(g):
     """Times, durations, complex numbers and sets are those of Python, wherever they stand."""
     import contextlib
     import math
-    from datetime import datetime, timedelta, timezone
+    from datetime import datetime, timedelta, timezone, tzinfo
 
     import numpy as np
 
@@ -758,6 +758,15 @@ def native(g):
     assert end == noon + 1.5 * hour and type(end) is datetime and end.utcoffset() == west.utcoffset(None) and g.window(start=noon, length=-hour) == noon - hour
     first, last = datetime.min.replace(tzinfo=timezone.utc), datetime.max.replace(tzinfo=timezone.utc)
     assert g.window(first, hour) == first + hour and g.window(last, -hour) == last - hour and g.window(last, timedelta(0)) == last
+
+    class Odd(tzinfo):
+        utcoffset = lambda self, _: timedelta(seconds=-1, microseconds=-250000)  # noqa: E731
+
+    class Day(timedelta):  # as in pendulum, where the days of a negative duration are those of its absolute value
+        days = property(lambda self: -int(abs(self.total_seconds()) // 86400))
+
+    odd = datetime(2026, 11, 28, tzinfo=Odd())
+    assert g.window(odd, hour) == odd + hour and g.window(noon, Day(hours=-30)) == noon - 30 * hour
     assert g.schedule(noon, lambda t: t + hour, 3) == [noon, noon + hour, noon + 2 * hour]
     with contextlib.closing(g.ticks(noon, hour)) as ticks:
         assert [next(ticks), next(ticks)] == [noon, noon + hour]
@@ -787,6 +796,7 @@ def native(g):
         (failure(g.schedule, noon, lambda t: 3, 2), TypeError, "the result of the callback: expected a datetime, got int"),
         (failure(g.schedule, noon, lambda t: 1 // 0, 2), ZeroDivisionError, ""),
         (failure(g.common, "ab", {"a"}), TypeError, "common(a=...): expected a set, got str"),
+        (failure(g.common, {np.timedelta64(1, "s")}, {"a"}), TypeError, "common(a=...): expected a timedelta or a number, got a timedelta64: "),
         (failure(g.common, {1}, {"a"}), TypeError, "common(a[0]=...): expected a string, got int"),
         (failure(g.polynomial, "1"), TypeError, "polynomial(x=...): expected a complex number, got str"),
         (failure(g.polynomial, 1, 2, None), TypeError, "polynomial(coefficients[1]=...): expected a complex number, got None"),

@@ -39,9 +39,12 @@ for e, kind, want in (
     (failure(paint.sealed, Finish(8)), ValueError, "is not a Finish: "),
     (failure(Drop, 1, 3), ValueError, "Drop(color=...): 3 is not a Color: "),
     (failure(setattr, Drop(1), "color", 9), ValueError, "Drop.color: 9 is not a Color: use RED, BLUE"),
+    (failure(paint.DryError, color=9), ValueError, "DryError(color=...): 9 is not a Color: use RED, BLUE"),
 ):
     assert type(e) is kind and want in str(e), repr(e)
 assert issubclass(Finish, enum.IntFlag) and paint.sealed() == Finish.GLOSS | Finish.CLEAR and type(paint.sealed(0)) is Finish and paint.sealed(Finish.MATT | Finish.GLOSS) == 7
+assert paint.sealed(~Finish.MATT) == paint.sealed(~Finish.MATT & ~Finish.CLEAR) == 6  # negative numbers before Python 3.11
+assert paint.DryError(color=2).color is Color.BLUE and pickle.loads(pickle.dumps(paint.DryError(color=1))).color is Color.RED
 assert Mode.BRUSH == "brush" and str(Mode.BRUSH) == "brush" and json.dumps([Mode.SPRAY, Color.RED]) == '["spray", 1]'
 modes, m, by_name = paint.modes()
 assert modes == [Mode.BRUSH, Mode.SPRAY] and type(modes[0]) is Mode and m is None and by_name == {"sky": Color.BLUE}
@@ -66,6 +69,7 @@ assert "under" not in top["under"][0] and type(top["under"][1]["under"][0]["data
 # Names that Python reserves.
 assert paint.lambda_("a", class_="b", None_="c") == "a b c" and paint.lambda_(list="a") == "a c n"
 assert paint.list("x") == paint.list(int="x") == ["x"] and "lambda_" in paint.__all__
+assert paint.timedelta()(2).total_seconds() == 2 and paint.timedelta(0 * paint.timedelta()(1)) is None
 
 # Values that are compared by Go.
 a, b = Drop(1), Drop(2, Color.BLUE, from_="roof")

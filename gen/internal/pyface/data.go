@@ -151,8 +151,8 @@ func (w *writer) errors() {
 		var fields, lines, converts []string
 		for i, p := range params {
 			params[i].kwOnly = true
-			if converted(p.Type) {
-				converts = append(converts, fmt.Sprintf("%s: (%s, %s)", quote(p.name), w.from(p.Type), w.converter(p.Type)))
+			if checked(p.Type) {
+				converts = append(converts, fmt.Sprintf("%s: (%s, %s)", quote(p.name), w.from(p.Type), cmp.Or(w.converter(p.Type), "None")))
 			}
 			fields = append(fields, quote(p.name))
 			lines = append(lines, p.name+" : "+w.out(p.Type))

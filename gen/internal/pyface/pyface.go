@@ -116,9 +116,9 @@ func newWriter(l *face.Library, c Config) *writer {
 	w.records = l.Records().List
 	w.name()
 	w.link()
-	w.used.Claim("_errors")
-	w.used.Claim("_face")
-	w.used.Claim("_values")
+	for _, name := range append(slices.Collect(maps.Keys(modules)), "builtins", "errors", "face", "values") {
+		w.fresh(name) // ref may write it so
+	}
 	return w
 }
 

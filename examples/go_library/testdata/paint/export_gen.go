@@ -4,6 +4,8 @@
 package paint
 
 import (
+	"time"
+
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -141,6 +143,25 @@ var tvmffiExports = exportrt.Exports{
 				return bindrt.Return(a, Strip(x0))
 			},
 		},
+		{
+			Name:     "timedelta",
+			Doc:      "Timedelta has the name of a class that the package uses. It returns a function that multiplies a\nduration, or nil for zero.",
+			Params:   []string{"timedelta"},
+			Optional: 1,
+			Func:     Timedelta,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.ArgOr[time.Duration](a, 0, 1000000000)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Timedelta(x0))
+			},
+		},
+	},
+	Errors: []exportrt.ErrorType{
+		exportrt.ErrorOf("paint.DryError", "", func(err DryError) error {
+			return &err
+		}),
 	},
 }
 

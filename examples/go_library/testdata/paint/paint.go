@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -121,6 +122,26 @@ func Reserved(list, class, None string) string { return strings.Join([]string{li
 //
 //tvmffi:export list
 func List(int string) []string { return []string{int} }
+
+// Timedelta has the name of a class that the package uses. It returns a function that multiplies a
+// duration, or nil for zero.
+//
+//tvmffi:export timedelta=1s
+func Timedelta(timedelta time.Duration) func(times int64) time.Duration {
+	if timedelta == 0 {
+		return nil
+	}
+	return func(times int64) time.Duration { return timedelta * time.Duration(times) }
+}
+
+// DryError says which paint is dry.
+//
+//tvmffi:error
+type DryError struct {
+	Color Color `ffi:"color"`
+}
+
+func (e *DryError) Error() string { return fmt.Sprintf("color %d is dry", e.Color) }
 
 // Drop is a drop of paint: two drops with the same weight are equal.
 //

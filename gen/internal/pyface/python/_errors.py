@@ -87,7 +87,7 @@ def _field_values(e):
     fields = e._error and _error_fields(e._error)
     if not fields:
         return {}
-    values = {name: to(fields[name]) for name, (_, to) in e._converts.items() if name in fields}
+    values = {name: to(fields[name]) for name, (_, to) in e._converts.items() if to and name in fields}
     return {**plain(fields), **values}
 
 

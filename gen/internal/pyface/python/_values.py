@@ -40,7 +40,10 @@ def to_complex(a):
 def from_duration(what, x):
     if not isinstance(x, timedelta):
         raise _wrong(what, "a timedelta", x)
-    n = ((x.days * 86400 + x.seconds) * 10**6 + x.microseconds) * 1000 + getattr(x, "nanoseconds", 0)  # which pandas has
+    below = 0
+    if type(x) is not timedelta:  # that of pandas has nanoseconds; that of pendulum has other days
+        below, x = getattr(x, "nanoseconds", 0), timedelta.__pos__(x)
+    n = ((x.days * 86400 + x.seconds) * 10**6 + x.microseconds) * 1000 + below
     if not -(2**63) <= n < 2**63:
         raise OverflowError(f"{_place(what)}: {x} is longer than 292 years")
     return n
@@ -56,8 +59,8 @@ def from_time(what, x):
     east = x.utcoffset()
     if east is None:
         raise ValueError(f"{_place(what)}: {x!r} has no time zone: use datetime.now(timezone.utc), or x.astimezone() for local time")
-    since = x - _EPOCH
-    return since.days * 86400 + since.seconds, x.microsecond * 1000 + getattr(x, "nanosecond", 0), east.days * 86400 + east.seconds
+    since = x - _EPOCH if type(x) is datetime else datetime.__sub__(x, _EPOCH)
+    return since.days * 86400 + since.seconds, since.microseconds * 1000 + getattr(x, "nanosecond", 0), east.days * 86400 + east.seconds
 
 
 def to_time(a):
@@ -79,6 +82,8 @@ def from_enum(cls):
             x = operator.index(x)
         if not isinstance(x, cls) and (not isinstance(x, kind) or isinstance(x, Enum)):
             raise _wrong(what, cls.__name__, x)
+        if bits is not None and isinstance(x, cls) and x < 0:  # as ~READ is before Python 3.11
+            x = x & bits
         if x & ~bits if bits is not None else x not in known:
             raise ValueError(f"{_place(what)}: {x!r} is not a {cls.__name__}: use {named}")
         return kind(x)
@@ -92,7 +97,7 @@ def from_set(convert):
             x = list(x)
         if not isinstance(x, _LISTS):
             raise _wrong(what, "a set", x)
-        return [convert(what, element) for element in x] if convert else x
+        return [convert(what, element) for element in x] if convert else given(_place(what), x)
 
     return to
 
@@ -166,6 +171,8 @@ def to_function(result, *params):
     """Returns a function for those that Go returns."""
 
     def convert(f):
+        if f is None:
+            return None
         checked = _tvmffi.checked(f)
 
         def call(*args):

@@ -39,8 +39,8 @@ static struct {
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
   uintptr_t count;
-  void* handles[33];
-} symbols = {.count = 33};
+  void* handles[36];
+} symbols = {.count = 36};
 
 extern void tvmffi_ready_paint(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_paint(void);
@@ -175,22 +175,26 @@ FUNCTION(18, strip)
 LINKED(18, strip)
 FUNCTION(19, _metadata_strip)
 FUNCTION(20, _doc_strip)
-FUNCTION(21, _error_cause)
-LINKED(21, _error_cause)
-FUNCTION(22, _metadata__error_cause)
-FUNCTION(23, _doc__error_cause)
-FUNCTION(24, _error_fields)
-LINKED(24, _error_fields)
-FUNCTION(25, _metadata__error_fields)
-FUNCTION(26, _doc__error_fields)
-FUNCTION(27, _error_new)
-LINKED(27, _error_new)
-FUNCTION(28, _metadata__error_new)
-FUNCTION(29, _doc__error_new)
-FUNCTION(30, _async)
-LINKED(30, _async)
-FUNCTION(31, _metadata__async)
-FUNCTION(32, _doc__async)
+FUNCTION(21, timedelta)
+LINKED(21, timedelta)
+FUNCTION(22, _metadata_timedelta)
+FUNCTION(23, _doc_timedelta)
+FUNCTION(24, _error_cause)
+LINKED(24, _error_cause)
+FUNCTION(25, _metadata__error_cause)
+FUNCTION(26, _doc__error_cause)
+FUNCTION(27, _error_fields)
+LINKED(27, _error_fields)
+FUNCTION(28, _metadata__error_fields)
+FUNCTION(29, _doc__error_fields)
+FUNCTION(30, _error_new)
+LINKED(30, _error_new)
+FUNCTION(31, _metadata__error_new)
+FUNCTION(32, _doc__error_new)
+FUNCTION(33, _async)
+LINKED(33, _async)
+FUNCTION(34, _metadata__async)
+FUNCTION(35, _doc__async)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);
