@@ -51,10 +51,10 @@ func MarshalMap(x any) (*Map[string, Any], error) {
 
 // UnmarshalMap stores the entries of from in the tagged fields of the struct to which into
 // points. from is a Map or a Dict with string keys, or an object with fields. An entry that
-// is missing is an error, unless the field is optional. An entry without a field is
-// ignored. A field that is an object gets a reference of its own. The error names the path
-// to the value, such as Config.layers[1].name: expected ffi.String, got int. After an error
-// some fields may be set.
+// is missing is an error, unless the field is optional: then None is a missing entry, too. An
+// entry without a field is ignored. A field that is an object gets a reference of its own. The
+// error names the path to the value, such as Config.layers[1].name: expected ffi.String, got
+// int. After an error some fields may be set.
 func UnmarshalMap(from ObjectRef, into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct || len(codec.TaggedFields(v.Elem().Type())) == 0 {

@@ -74,10 +74,10 @@ func TestMarshal(t *testing.T) {
 	if p := runtimetest.Must[*layer](t)(tvmffi.As[*layer](v)); p != nil {
 		t.Error("nil is None")
 	}
-	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "name", Value: "of a dict"}, tvmffi.Pair[string, any]{Key: "more", Value: 1})))
+	d := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "name", Value: "of a dict"}, tvmffi.Pair[string, any]{Key: "more", Value: 1}, tvmffi.Pair[string, any]{Key: "sizes"})))
 	var l layer
 	if err := tvmffi.UnmarshalMap(d, &l); err != nil || l.Name != "of a dict" {
-		t.Errorf("UnmarshalMap of a Dict gives %+v, %v", l, err)
+		t.Errorf("UnmarshalMap of a Dict with None for sizes gives %+v, %v", l, err)
 	}
 	d.Release()
 	b.Release()

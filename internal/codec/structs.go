@@ -71,7 +71,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 			}
 			for _, f := range fields {
 				x, ok := part(f.name)
-				if !ok {
+				if !ok || f.optional && x.TypeIndex == abi.TypeNone {
 					if f.optional {
 						continue
 					}
