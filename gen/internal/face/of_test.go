@@ -127,6 +127,37 @@ func Mix(shades []float32, by float64, into *Base, on func() (int8, bool, error)
 	checkMix(t, l.Functions[0])
 }
 
+// TestOf_textConstant: a default may name a text constant of the parameter's type. A text that is a value stays.
+func TestOf_textConstant(t *testing.T) {
+	dir := testFolder(t)
+	const text = `package shop
+
+type Sheen string
+
+const (
+	Matt  Sheen = "matt"
+	Gloss Sheen = "Matt"
+)
+
+const matt = "shiny"
+
+//tvmffi:export a=Gloss b=Matt c=Gloss d=matt
+func Polish(a, b Sheen, c, d string) {}
+`
+	if err := os.WriteFile(filepath.Join(dir, "shop.go"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := source.Read(".", "./"+dir, func([]byte) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"Matt", "Matt", "Gloss", "matt"} {
+		if x := face.Of(p, "shop", "my.").Functions[0].Params[i].Default; x.Text != want {
+			t.Errorf("default %d is %q, want %q", i, x.Text, want)
+		}
+	}
+}
+
 // checkMix checks defaults, a variadic parameter, lent slices and several results.
 func checkMix(t *testing.T, f *face.Function) {
 	t.Helper()

@@ -77,7 +77,7 @@ func (r *reader) setDefault(f *Function, d directive, name, text string) {
 
 // constant returns the value of a constant whose name, such as Limit or math.MaxInt16, is the
 // default of a parameter of type t, as a default has it. The file of the directive must see it.
-// A text is never a name, because a default that is a text stands for itself.
+// A text stands for itself, unless its type has constants: then one of that type may be named.
 func (r *reader) constant(d directive, name string, t types.Type) (text string, ok bool) {
 	if p, isPointer := types.Unalias(t).Underlying().(*types.Pointer); isPointer {
 		t = p.Elem()
@@ -104,6 +104,8 @@ func (r *reader) constant(d directive, name string, t types.Type) (text string, 
 	case b.Info()&types.IsFloat != 0:
 		x, _ := constant.Float64Val(constant.ToFloat(value))
 		return strconv.FormatFloat(x, 'g', -1, 64), !math.IsInf(x, 0)
+	case b.Info()&types.IsString != 0:
+		return constant.StringVal(value), types.Identical(c.Type, t)
 	}
 	return "", false
 }

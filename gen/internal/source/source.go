@@ -280,6 +280,7 @@ func (r *reader) read() {
 			}
 		}
 	}
+	r.enums(own) // defaults are constants
 	for _, file := range own {
 		for _, decl := range file.Decls {
 			if decl, ok := decl.(*ast.FuncDecl); ok {
@@ -296,7 +297,6 @@ func (r *reader) read() {
 	for _, t := range r.Types {
 		r.checkStruct(t)
 	}
-	r.enums(own)
 	r.duplicates()
 	r.duplicateErrors()
 	r.duplicateSymbols()

@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"fmt"
+	"go/constant"
 	"go/types"
 	"math"
 	"reflect"
@@ -337,6 +338,24 @@ func (r *reader) checkFields(owner string, s *types.Struct, names map[string]boo
 	}
 }
 
+// refuseConstant returns why a text cannot be a default of type t: t has constants, and the text is not one of them.
+func (r *reader) refuseConstant(text string, t types.Type) string {
+	var values []string
+	for _, e := range r.Enums {
+		if !types.Identical(e.Object.Type(), t) {
+			continue
+		}
+		for _, c := range e.Constants {
+			if constant.StringVal(c.Value) == text {
+				return ""
+			}
+			values = append(values, constant.StringVal(c.Value))
+		}
+		return fmt.Sprintf("the default %q is not a constant of %s: write %s", text, e.GoName, strings.Join(values, ", "))
+	}
+	return ""
+}
+
 // basics are the types that a default in a tag may have.
 var basics = []reflect.Type{
 	reflect.TypeFor[bool](), reflect.TypeFor[string](), reflect.TypeFor[float32](), reflect.TypeFor[float64](),
@@ -367,6 +386,9 @@ func (r *reader) refuseDefault(text string, t types.Type) string {
 	}
 	if value.CanUint() && value.Uint() > math.MaxInt64 {
 		return fmt.Sprintf("the default %q does not fit the integers of other languages, which have 64 bits with a sign: write at most %d", text, math.MaxInt64)
+	}
+	if value.Kind() == reflect.String && value.String() != "" {
+		return r.refuseConstant(value.String(), target)
 	}
 	return ""
 }

@@ -94,6 +94,15 @@ func HugeConstant(a float64) {}
 //tvmffi:export a=variable // want `parameter a of NotConstant: the default "variable" is not a valid int`
 func NotConstant(a int) {}
 
+// Sheen has text constants.
+type Sheen string
+
+// Matt is the only Sheen.
+const Matt Sheen = "matt"
+
+//tvmffi:export a=Mat // want `parameter a of NotSheen: the default "Mat" is not a constant of Sheen: write matt`
+func NotSheen(a Sheen) {}
+
 //tvmffi:export a=1+1 // want `parameter a of Expression: the default "1+1" is not a valid int`
 func Expression(a int) {}
 
@@ -277,6 +286,7 @@ type Tags struct {
 	inner
 	Option   int64           `ffi:"a,defualt=3"`                    // want `field Option of Tags: the tag has an unknown option "defualt=3": there are optional, kwonly`
 	Text     int64           `ffi:"b,default=three"`                // want `field Text of Tags: the default "three" is not a valid int64`
+	Sheen    Sheen           `ffi:"s,default=Matt"`                 // want `field Sheen of Tags: the default "Matt" is not a constant of Sheen: write matt`
 	Small    *int8           `ffi:"c,default=300"`                  // want `the default "300" does not fit int8`
 	Unsigned uint64          `ffi:"i,default=18446744073709551615"` // want `field Unsigned of Tags: the default "18446744073709551615" does not fit the integers of other languages`
 	NotLast  uint            `ffi:"d,default=3,def"`                // want `the default "3,def" is not a valid uint: default= takes the rest of the tag, so put it last`
