@@ -16,23 +16,22 @@ import (
 )
 
 // wireCodec makes the codec of a Go type whose values cross as those of another type, for which TVM-FFI
-// has a form. give sets w to the form of the value at p, and take does the reverse.
-func wireCodec(wire reflect.Type, give func(p unsafe.Pointer, w reflect.Value), take func(w reflect.Value, p unsafe.Pointer) error) *Codec {
+// has a form. give returns a pointer to a new value of the type wire, which stands for the value at p, and
+// take sets the value at p to the one for which the value at w stands.
+func wireCodec(wire reflect.Type, give func(p unsafe.Pointer) (w unsafe.Pointer), take func(w, p unsafe.Pointer) error) *Codec {
 	c := &Codec{
 		Name: Of(wire).Name,
 		Wire: wire,
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-			w := reflect.New(wire)
-			if err := Of(wire).Decode(v, from, w.UnsafePointer()); err != nil {
+			w := reflect.New(wire).UnsafePointer()
+			if err := Of(wire).Decode(v, from, w); err != nil {
 				return err
 			}
-			return take(w.Elem(), p)
+			return take(w, p)
 		},
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
-		w := reflect.New(wire)
-		give(p, w.Elem())
-		return EncodeIn(Of(wire), w.UnsafePointer(), outer)
+		return EncodeIn(Of(wire), give(p), outer)
 	})
 }
 
@@ -46,12 +45,12 @@ type wireTime = struct {
 
 func timeCodec() *Codec {
 	const day, most = 24 * 60 * 60, 1 << 56 // two billion years
-	return wireCodec(reflect.TypeFor[wireTime](), func(p unsafe.Pointer, w reflect.Value) {
+	return wireCodec(reflect.TypeFor[wireTime](), func(p unsafe.Pointer) unsafe.Pointer {
 		t := *(*time.Time)(p)
 		_, east := t.Zone()
-		w.Set(reflect.ValueOf(wireTime{t.Unix(), int64(t.Nanosecond()), int64(east)}))
-	}, func(w reflect.Value, p unsafe.Pointer) error {
-		x := w.Interface().(wireTime)
+		return unsafe.Pointer(&wireTime{t.Unix(), int64(t.Nanosecond()), int64(east)})
+	}, func(w, p unsafe.Pointer) error {
+		x := *(*wireTime)(w)
 		if x.Seconds < -most || x.Seconds > most || x.Nanoseconds < 0 || x.Nanoseconds >= 1e9 || x.East <= -day || x.East >= day {
 			return failure.Errorf(failure.KindValue, "%d seconds and %d nanoseconds since 1970, %d seconds east of UTC, are not a time", x.Seconds, x.Nanoseconds, x.East)
 		}
@@ -72,11 +71,11 @@ type wireComplex = struct {
 
 // complexCodec converts complex numbers. Numbers that are real are valid ones, too.
 func complexCodec(t reflect.Type) *Codec {
-	c := wireCodec(reflect.TypeFor[wireComplex](), func(p unsafe.Pointer, w reflect.Value) {
+	c := wireCodec(reflect.TypeFor[wireComplex](), func(p unsafe.Pointer) unsafe.Pointer {
 		x := valueAt(t, p).Complex()
-		w.Set(reflect.ValueOf(wireComplex{real(x), imag(x)}))
-	}, func(w reflect.Value, p unsafe.Pointer) error {
-		x := w.Interface().(wireComplex)
+		return unsafe.Pointer(&wireComplex{real(x), imag(x)})
+	}, func(w, p unsafe.Pointer) error {
+		x := *(*wireComplex)(w)
 		return setComplex(valueAt(t, p), complex(x.Real, x.Imag))
 	})
 	pair := c.Decode
@@ -120,19 +119,23 @@ func setCodec(t reflect.Type) *Codec {
 	if elem.Kind() == reflect.Uint8 { // a slice of them is bytes
 		elem = reflect.TypeFor[uint16]()
 	}
-	return wireCodec(reflect.SliceOf(elem), func(p unsafe.Pointer, w reflect.Value) {
+	slice := reflect.SliceOf(elem)
+	return wireCodec(slice, func(p unsafe.Pointer) unsafe.Pointer {
+		w := reflect.New(slice)
 		for _, e := range sortedEntries(valueAt(t, p)) {
-			w.Set(reflect.Append(w, e.Key.Convert(elem)))
+			w.Elem().Set(reflect.Append(w.Elem(), e.Key.Convert(elem)))
 		}
-	}, func(w reflect.Value, p unsafe.Pointer) error {
-		set := reflect.MakeMapWithSize(t, w.Len())
-		for i := range w.Len() {
-			x := w.Index(i)
+		return w.UnsafePointer()
+	}, func(w, p unsafe.Pointer) error {
+		elements := valueAt(slice, w)
+		set := reflect.MakeMapWithSize(t, elements.Len())
+		for i := range elements.Len() {
+			x := elements.Index(i)
 			if elem != t.Key() && x.Uint() > math.MaxUint8 {
 				return failure.Annotate("element "+Itoa(i), overflow(x.Uint(), t.Key()))
 			}
 			if err := hashable(x); err != nil {
-				Abandon(w)
+				Abandon(elements)
 				return err
 			}
 			set.SetMapIndex(x.Convert(t.Key()), reflect.ValueOf(struct{}{}))
@@ -144,13 +147,13 @@ func setCodec(t reflect.Type) *Codec {
 
 // setOf is setCodec for the common sets, without reflection.
 func setOf[K cmp.Ordered]() *Codec {
-	return wireCodec(reflect.TypeFor[[]K](), func(p unsafe.Pointer, w reflect.Value) {
+	return wireCodec(reflect.TypeFor[[]K](), func(p unsafe.Pointer) unsafe.Pointer {
 		set := *(*map[K]struct{})(p)
 		elements := slices.AppendSeq(make([]K, 0, len(set)), maps.Keys(set))
 		slices.Sort(elements)
-		*(*[]K)(w.Addr().UnsafePointer()) = elements
-	}, func(w reflect.Value, p unsafe.Pointer) error {
-		elements := *(*[]K)(w.Addr().UnsafePointer())
+		return unsafe.Pointer(&elements)
+	}, func(w, p unsafe.Pointer) error {
+		elements := *(*[]K)(w)
 		set := make(map[K]struct{}, len(elements))
 		for _, x := range elements {
 			set[x] = struct{}{}
