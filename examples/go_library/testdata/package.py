@@ -799,6 +799,7 @@ def native(g):
         (failure(g.common, {np.timedelta64(1, "s")}, {"a"}), TypeError, "common(a=...): expected a timedelta or a number, got a timedelta64: "),
         (failure(g.common, {1}, {"a"}), TypeError, "common(a[0]=...): expected a string, got int"),
         (failure(g.polynomial, "1"), TypeError, "polynomial(x=...): expected a complex number, got str"),
+        (failure(g.polynomial, 10**400), OverflowError, "polynomial(x=...): int too large to convert to float"),
         (failure(g.polynomial, 1, 2, None), TypeError, "polynomial(coefficients[1]=...): expected a complex number, got None"),
         (failure(g.polynomial, 1, 1e300), TypeError, "(1e+300+0i) does not fit complex64"),
         (failure(g.rotation(1), "x"), TypeError, "argument 1: expected a complex number, got str"),

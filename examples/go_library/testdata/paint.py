@@ -28,18 +28,18 @@ def failure(f, *args, **kwargs):
 assert issubclass(Color, enum.IntEnum) and Color.RED == 1 and Color["BLUE"] is Color.BLUE and list(Color) == [Color.RED, Color.BLUE]
 assert paint.mix(Color.RED) is Color.BLUE and paint.mix(2) is Color.RED
 for e, kind, want in (
-    (failure(paint.mix, 7), ValueError, "mix(c=...): 7 is not a Color: use RED, BLUE"),
+    (failure(paint.mix, 7), ValueError, "mix(c=...): 7 is not a value of Color: use RED, BLUE"),
     (failure(paint.mix, Finish.MATT), TypeError, "mix(c=...): expected Color, got Finish"),
     (failure(paint.mix, None), TypeError, "mix(c=...): expected Color, got None"),
     (failure(paint.mix, 1.0), TypeError, "mix(c=...): expected Color, got float"),
-    (failure(paint.modes, "dip"), ValueError, "modes(m=...): 'dip' is not a Mode: use "),
+    (failure(paint.modes, "dip"), ValueError, "modes(m=...): 'dip' is not a value of Mode: use "),
     (failure(paint.modes, 3), TypeError, "modes(m=...): expected Mode, got int"),
-    (failure(paint.strip, {"color": 1, "under": [{"color": 3}]}), ValueError, 'strip(c["under"][0]["color"]=...): 3 is not a Color: '),
-    (failure(paint.sealed, 8), ValueError, "sealed(f=...): 8 is not a Finish: use MATT, GLOSS, CLEAR"),
-    (failure(paint.sealed, Finish(8)), ValueError, "is not a Finish: "),
-    (failure(Drop, 1, 3), ValueError, "Drop(color=...): 3 is not a Color: "),
-    (failure(setattr, Drop(1), "color", 9), ValueError, "Drop.color: 9 is not a Color: use RED, BLUE"),
-    (failure(paint.DryError, color=9), ValueError, "DryError(color=...): 9 is not a Color: use RED, BLUE"),
+    (failure(paint.strip, {"color": 1, "under": [{"color": 3}]}), ValueError, 'strip(c["under"][0]["color"]=...): 3 is not a value of Color: '),
+    (failure(paint.sealed, 8), ValueError, "sealed(f=...): 8 is not a value of Finish: use MATT, GLOSS, CLEAR"),
+    (failure(paint.sealed, Finish(8)), ValueError, "is not a value of Finish: "),
+    (failure(Drop, 1, 3), ValueError, "Drop(color=...): 3 is not a value of Color: "),
+    (failure(setattr, Drop(1), "color", 9), ValueError, "Drop.color: 9 is not a value of Color: use RED, BLUE"),
+    (failure(paint.DryError, color=9), ValueError, "DryError(color=...): 9 is not a value of Color: use RED, BLUE"),
 ):
     assert type(e) is kind and want in str(e), repr(e)
 assert issubclass(Finish, enum.IntFlag) and paint.sealed() == Finish.GLOSS | Finish.CLEAR and type(paint.sealed(0)) is Finish and paint.sealed(Finish.MATT | Finish.GLOSS) == 7

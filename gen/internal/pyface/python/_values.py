@@ -28,6 +28,8 @@ def from_complex(what, x):
         z = None if isinstance(x, str) else complex(x)
     except TypeError:
         z = None
+    except OverflowError as e:  # of an int
+        raise OverflowError(f"{_place(what)}: {e}") from None
     if z is None:
         raise _wrong(what, "a complex number", x)
     return z.real, z.imag
@@ -85,7 +87,7 @@ def from_enum(cls):
         if bits is not None and isinstance(x, cls) and x < 0:  # as ~READ is before Python 3.11
             x = x & bits
         if x & ~bits if bits is not None else x not in known:
-            raise ValueError(f"{_place(what)}: {x!r} is not a {cls.__name__}: use {named}")
+            raise ValueError(f"{_place(what)}: {x!r} is not a value of {cls.__name__}: use {named}")
         return kind(x)
 
     return convert
