@@ -755,7 +755,7 @@ def native(g):
     west = timezone(-timedelta(hours=5, minutes=30))
     noon, hour = datetime(2026, 11, 28, 12, 0, 0, 123456, west), timedelta(hours=1)
     end = g.window(noon)
-    assert end == noon + 1.5 * hour and type(end) is datetime and end.utcoffset() == west.utcoffset(None) and g.window(start=noon, length=-hour) == noon - hour
+    assert end == noon + 1.5 * hour and type(end) is datetime and end.utcoffset() == west.utcoffset(None) and g.window(start=noon, length=-hour) == noon - hour == g.window(noon, np.timedelta64(-1, "h"))
     first, last = datetime.min.replace(tzinfo=timezone.utc), datetime.max.replace(tzinfo=timezone.utc)
     assert g.window(first, hour) == first + hour and g.window(last, -hour) == last - hour and g.window(last, timedelta(0)) == last
 
@@ -795,7 +795,9 @@ def native(g):
         (failure(g.window, last, hour), OverflowError, "is outside the years 1 to 9999 that datetime has"),
         (failure(g.schedule, noon, lambda t: 3, 2), TypeError, "the result of the callback: expected a datetime, got int"),
         (failure(g.schedule, noon, lambda t: 1 // 0, 2), ZeroDivisionError, ""),
+        (failure(g.window, noon, np.timedelta64("NaT")), TypeError, "window(length=...): expected a timedelta, got None"),
         (failure(g.common, "ab", {"a"}), TypeError, "common(a=...): expected a set, got str"),
+        (failure(g.common, np.array(["a"]), {"a"}), TypeError, "common(a=...): expected a set, got ndarray: pass set(x)"),
         (failure(g.common, {np.timedelta64(1, "s")}, {"a"}), TypeError, "common(a=...): expected a timedelta or a number, got a timedelta64: "),
         (failure(g.common, {1}, {"a"}), TypeError, "common(a[0]=...): expected a string, got int"),
         (failure(g.polynomial, "1"), TypeError, "polynomial(x=...): expected a complex number, got str"),

@@ -24,6 +24,8 @@ def _wrong(what, want, x):
 
 
 def from_complex(what, x):
+    if type(x) is complex:
+        return x.real, x.imag
     try:
         z = None if isinstance(x, str) else complex(x)
     except TypeError:
@@ -41,7 +43,9 @@ def to_complex(a):
 
 def from_duration(what, x):
     if not isinstance(x, timedelta):
-        raise _wrong(what, "a timedelta", x)
+        x = x.astype("m8[us]").item() if type(x).__name__ == "timedelta64" else x
+        if not isinstance(x, timedelta):
+            raise _wrong(what, "a timedelta", x)
     below = 0
     if type(x) is not timedelta:  # that of pandas has nanoseconds; that of pendulum has other days
         below, x = getattr(x, "nanoseconds", 0), timedelta.__pos__(x)
@@ -98,7 +102,8 @@ def from_set(convert):
         if type(x) is set or isinstance(x, Set):
             x = list(x)
         if not isinstance(x, _LISTS):
-            raise _wrong(what, "a set", x)
+            hint = ": pass set(x)" if hasattr(x, "__iter__") and not isinstance(x, (str, bytes)) else ""
+            raise TypeError(f"{_wrong(what, 'a set', x)}{hint}")
         return [convert(what, element) for element in x] if convert else given(_place(what), x)
 
     return to
