@@ -147,7 +147,7 @@ func (r *reader) lend(f *Function, d directive) {
 	}
 	mark(f.Results)
 	if !found {
-		r.fail(d.pos, "lend has no effect: %s has no parameter or result such as []float32, a slice of numbers", f.GoName)
+		r.fail(d.pos, "lend has no effect: %s has no parameter or result such as []float32, a slice of ints or floats", f.GoName)
 	}
 }
 

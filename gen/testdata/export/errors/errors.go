@@ -37,7 +37,7 @@ func Channel(c chan int) {} // want `parameter c of Channel: type chan int has n
 //tvmffi:export d=soon // want `parameter d of Delay: the default "soon" is not a duration: write one such as 1.5s, or a number of nanoseconds`
 func Delay(d time.Duration) {}
 
-//tvmffi:export lend // want `lend has no effect: Waves has no parameter or result such as []float32, a slice of numbers`
+//tvmffi:export lend // want `lend has no effect: Waves has no parameter or result such as []float32, a slice of ints or floats`
 func Waves(x []complex128) {}
 
 //tvmffi:export
@@ -133,7 +133,7 @@ func AnyArgs(args ...any) {}
 //tvmffi:export a="x // want `the text of a= has no end: write it as in Go`
 func NoEnd(a string) {}
 
-//tvmffi:export lend // want `lend has no effect: LendsNothing has no parameter or result such as []float32, a slice of numbers`
+//tvmffi:export lend // want `lend has no effect: LendsNothing has no parameter or result such as []float32, a slice of ints or floats`
 func LendsNothing(a string) []string { return nil }
 
 //tvmffi:export
