@@ -111,9 +111,10 @@ def forms(g):
     assert type(e) is TypeError and "scale(x=...)" in str(e), e
     x.flags.writeable = False
     assert g.scale(x) == 6 and list(x) == [1, 1, 1]  # a copy was scaled
-    assert list(np.from_dlpack(g.ramp(3))) == [0, 1, 2]
-    r = g.squares(4)
-    assert r.count == 4 and list(np.from_dlpack(r.squares)) == [0, 1, 4, 9]
+    ramp, (squares, count) = g.ramp(3), g.squares(3)
+    assert type(ramp) is type(squares) is np.ndarray and ramp.dtype == float and squares.dtype == np.int32 and g.ramp(0).shape == (0,)
+    assert ramp.tolist() == [0, 1, 2] and squares.tolist() == [0, 1, 4] and count == 3 and ramp.flags.writeable
+    assert g.squares(4).count == 4 and list(np.from_dlpack(g.squares(4).squares)) == [0, 1, 4, 9]
 
 
 def plain(g):

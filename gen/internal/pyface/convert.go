@@ -41,6 +41,8 @@ func holds(t *face.Type, kinds []face.Kind, outer []*face.Record) bool {
 func (w *writer) converter(t *face.Type) string {
 	to := Kinds.Row(t.Kind).to
 	switch {
+	case t.Lent:
+		return private + ".to_array"
 	case to == "":
 		return ""
 	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t):
@@ -163,7 +165,7 @@ func flat(t *face.Type, outer []*face.Record) bool {
 		})
 	}
 	k := Kinds.Row(t.Kind)
-	return k.to == "" || !k.class && !slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return !flat(e, outer) })
+	return k.to == "" && !t.Lent || !k.class && !slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return !flat(e, outer) })
 }
 
 // resultConverter returns the converter of the results of f, or "".

@@ -79,6 +79,9 @@ async def sleep() -> None:
     await golib.sleep_async(3)
 
 
+golib.ramp(3).sum()
+np.add(golib.ramp(3), golib.squares(3).squares)
+
 # Times, durations, complex numbers and sets.
 end: datetime = golib.window(datetime.now(timezone.utc), timedelta(hours=1))
 times: list[datetime] = golib.schedule(end, lambda t: t + timedelta(1), 3)

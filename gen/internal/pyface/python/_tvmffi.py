@@ -557,6 +557,20 @@ def to_named(cls, *converts):
     return _flat(lambda a: new(cls, plain(a)), plain, make=cls)
 
 
+@functools.lru_cache(None)
+def _from_dlpack():
+    try:
+        return __import__("numpy").from_dlpack
+    except (ImportError, AttributeError):
+        return None
+
+
+def to_array(tensor):
+    """Returns the memory of a tensor that Go lends as an array of NumPy, or the tensor where NumPy is not installed."""
+    make = _from_dlpack()
+    return tensor if make is None else make(tensor)
+
+
 def to_iterator(convert):
     def iterate(following):
         while (value := following()) is not None:
