@@ -74,7 +74,7 @@ func TestPlainFields(t *testing.T) {
 			t.Errorf("%s: %+v, %+v, want %+v", test.name, gotBox, gotCrate, want)
 		}
 		gotBox, gotCrate = box{}, crate{}
-		if n := testing.AllocsPerRun(100, call); n > test.most {
+		if n := testing.AllocsPerRun(100, call); runtimetest.Assembly && n > test.most { // the portable path allocates
 			t.Errorf("%s: %v allocations, want %v", test.name, n, test.most)
 		}
 		fn.Release()
