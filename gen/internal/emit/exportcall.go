@@ -5,7 +5,6 @@ import (
 	"go/types"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/dave/jennifer/jen"
 
@@ -252,11 +251,7 @@ func (e *exporter) value(text string, t types.Type) jen.Code {
 		x, _ := strconv.ParseUint(text, 0, 64)
 		return jen.Op(strconv.FormatUint(x, 10))
 	case info&types.IsInteger != 0:
-		x, err := strconv.ParseInt(text, 0, 64)
-		if err != nil { // a duration
-			d, _ := time.ParseDuration(text)
-			x = int64(d)
-		}
+		x, _ := strconv.ParseInt(text, 0, 64)
 		return jen.Op(strconv.FormatInt(x, 10))
 	}
 	x, _ := strconv.ParseFloat(text, 64)

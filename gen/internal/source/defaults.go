@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
 
 // options reads the options of a func or a method: lend, and defaults of parameters.
@@ -72,6 +74,9 @@ func (r *reader) setDefault(f *Function, d directive, name, text string) {
 			return
 		}
 	}
+	if d, err := fieldtag.Duration(text); err == nil && isNamed(pointed(p.Type), "time", "Duration") {
+		text = strconv.FormatInt(int64(d), 10)
+	}
 	p.Default = &text
 }
 
@@ -79,9 +84,7 @@ func (r *reader) setDefault(f *Function, d directive, name, text string) {
 // default of a parameter of type t, as a default has it. The file of the directive must see it.
 // A text stands for itself, unless its type has constants: then one of that type may be named.
 func (r *reader) constant(d directive, name string, t types.Type) (text string, ok bool) {
-	if p, isPointer := types.Unalias(t).Underlying().(*types.Pointer); isPointer {
-		t = p.Elem()
-	}
+	t = pointed(t)
 	switch x, err := parser.ParseExpr(name); x.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
 		if err != nil {

@@ -36,6 +36,14 @@ func IsSet(m *types.Map) bool {
 	return ok && s.NumFields() == 0
 }
 
+// pointed returns the type to which t points, or t itself.
+func pointed(t types.Type) types.Type {
+	if p, ok := types.Unalias(t).Underlying().(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
 func isAny(t types.Type) bool {
 	i, ok := types.Unalias(t).Underlying().(*types.Interface)
 	return ok && i.Empty()
@@ -366,10 +374,7 @@ var basics = []reflect.Type{
 
 // refuseDefault returns the problem with a default in the tag of a field.
 func (r *reader) refuseDefault(text string, t types.Type) string {
-	target := t
-	if p, ok := types.Unalias(t).Underlying().(*types.Pointer); ok {
-		target = p.Elem()
-	}
+	target := pointed(t)
 	at := slices.IndexFunc(basics, func(of reflect.Type) bool {
 		if isNamed(target, "time", "Duration") {
 			return of == reflect.TypeFor[time.Duration]()

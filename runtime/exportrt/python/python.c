@@ -903,10 +903,10 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (code != 0) return failed;
   if (r.type == ROOM || r.type == FLAT_ANY_ROOM) r = (any){.type = NONE};
   if (init) return construct(f, given[0], r);
-  int whole = f->flat == 1 && r.type != ARRAY && r.type != MAP; // or an object of the library in a value of any type
+  int done = f->flat == 1 && r.type != ARRAY && r.type != MAP; // which convert takes apart in a value of any type
   object* o = r.type == FLAT ? flat_result(f, &r, room) : result(f, &r);
   drop(&r);
-  if (o == NULL || whole || f->convert == NULL) return o;
+  if (o == NULL || done || f->convert == NULL) return o;
   object* made = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
   py.Py_DecRef(o);
   return made;

@@ -117,8 +117,9 @@ def function(symbol, params, required, convert=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
     params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns a
-    container, n for a list or an array, p for one that Python converts or checks, v for another value, and * if the last one takes any number of arguments. convert makes the
-    result of what tvm_ffi returns; if it is flat, C makes it alone.
+    container, n for a list or an array, p for one that Python converts or checks, v for another value, and * if the
+    last one takes any number of arguments. convert makes the result of what tvm_ffi returns; if it is flat, C makes it
+    alone.
     """
     if _class is None:
         return lambda f: f

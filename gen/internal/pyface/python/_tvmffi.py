@@ -315,7 +315,8 @@ is_plain = lambda x: False  # noqa: E731
 def given(what, x, depth=0, kinds=""):
     """Returns an argument as tvm_ffi takes it: in its type, depth containers are around each other.
 
-    kinds are those of arrays of NumPy that stand for a list, beside numbers and texts. It raises a ValueError for a container that cannot be passed to Go, such as one that contains itself.
+    kinds are those of arrays of NumPy that stand for a list, beside numbers and texts. It raises a ValueError for a
+    container that cannot be passed to Go, such as one that contains itself.
     """
     if is_plain(x):
         return x
@@ -560,9 +561,10 @@ def to_named(cls, *converts):
 @functools.lru_cache(None)
 def _from_dlpack():
     try:
-        return __import__("numpy").from_dlpack
-    except (ImportError, AttributeError):
+        from numpy import from_dlpack
+    except ImportError:
         return None
+    return from_dlpack
 
 
 def to_array(tensor):
