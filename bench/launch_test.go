@@ -53,9 +53,14 @@ func TestOverVerdict(t *testing.T) {
 		ns, allocs string
 		times      float64
 		missed     bool
-	}{{"44.50", "0", 1, false}, {"60.01", "0", 1, true}, {"60.01", "0", 2, false}, {"120.1", "0", 2, true}, {"44.50", "1", 2, true}} {
+		verdict    string
+	}{
+		{"44.50", "0", 1, false, "met"}, {"60.01", "0", 1, true, "missed"}, {"120.1", "0", 2, false, "missed"},
+		{"44.50", "1", 2, true, "missed"}, {"44.50", "1", 1, true, "missed"},
+	} {
 		line, missed, err := overVerdict("goos: linux\nBenchmarkTyped-2   \t 21418\t "+c.ns+" ns/over\t 33 B/op\t "+c.allocs+" allocs/op\nPASS\n", c.times)
-		if err != nil || missed != "" != c.missed || !strings.Contains(line, "ns over the crossing, at most 60, and "+c.allocs) {
+		if err != nil || missed != "" != c.missed || !strings.Contains(line, "ns over the crossing, at most 60, and "+c.allocs+" allocations, at most 0: ") ||
+			!strings.Contains(line, c.verdict) {
 			t.Errorf("%+v: %q, missed %q, %v", c, line, missed, err)
 		}
 	}

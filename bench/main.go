@@ -33,7 +33,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 9, "measure each item so many times with each peer, in turn")
 	flag.StringVar(&o.only, "only", "", "only the items with these names, separated by commas; writes no results")
 	flag.BoolVar(&o.check, "check", false, "judge all targets by a few runs, and fail if one is missed; for a quiet machine")
-	flag.Float64Var(&o.times, "times", 1, "with -check, fail only for a ratio that is more than this many times its target, and for any allocation beyond its target")
+	flag.Float64Var(&o.times, "times", 1, "with -check, fail only for a ratio that is more than this many times its target, and for any allocation beyond its target; with more than 1, never for a number of ns")
 	flag.BoolVar(&o.results, "results", true, "write the table to bench/results")
 	flag.BoolVar(&o.draw, "draw", false, "draw the picture of the latest results in bench/results again and do nothing else")
 	flag.StringVar(&o.library, "library", "", "build the measured library to this file and do nothing else")
