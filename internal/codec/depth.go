@@ -149,15 +149,23 @@ func (n *Nest) parts() *calls.Pack {
 	return n.flat
 }
 
+// Apart returns n for the fields of an object, which are never in flat form.
+func (n *Nest) Apart() *Nest {
+	if n.parts() == nil {
+		return n
+	}
+	whole := *n
+	whole.flat = nil
+	return &whole
+}
+
 // Whole returns n for a value of any type, which becomes an object with all its parts, unless the
 // caller takes it in flat form.
 func (n *Nest) Whole() *Nest {
 	if p := n.parts(); p == nil || p.FlatAny() {
 		return n
 	}
-	whole := *n
-	whole.flat = nil
-	return &whole
+	return n.Apart()
 }
 
 // MaxDepth limits how deep values may be nested: C++ takes them apart by
@@ -199,9 +207,9 @@ func (c *Codec) Nested(within func(p unsafe.Pointer, outer *Nest) (values.AnyVie
 	return c
 }
 
-// descend returns the Reading of the elements of a value that is read into a type that
+// Descend returns the Reading of the elements of a value that is read into a type that
 // may hold itself.
-func descend(from objects.Reading) (objects.Reading, error) {
+func Descend(from objects.Reading) (objects.Reading, error) {
 	if from.Depth++; from.Depth > MaxDepth {
 		return from, failure.Errorf(failure.KindValue, "the value contains itself, or is nested deeper than %d levels", MaxDepth)
 	}

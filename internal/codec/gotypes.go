@@ -44,7 +44,7 @@ func sliceCodec(t reflect.Type) *Codec {
 				return err
 			}
 			if nests() {
-				if from, err = descend(from); err != nil {
+				if from, err = Descend(from); err != nil {
 					return err
 				}
 			}
@@ -162,7 +162,7 @@ func goMapCodec(t reflect.Type) *Codec {
 			plain := objects.Reading{Loose: from.Loose}
 			from = from.Collected() // a Go map owns its objects
 			if nests() {
-				if from, err = descend(from); err != nil {
+				if from, err = Descend(from); err != nil {
 					return err
 				}
 			}
@@ -214,7 +214,7 @@ func DecodePlain(v abi.Any, from objects.Reading) (any, bool, error) {
 	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeMap {
 		return nil, false, nil
 	}
-	from, err := descend(from)
+	from, err := Descend(from)
 	if err != nil {
 		return nil, true, err
 	}

@@ -60,7 +60,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 		Name: t.String(),
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			if nests() {
-				if from, err = descend(from); err != nil {
+				if from, err = Descend(from); err != nil {
 					return err
 				}
 			}

@@ -1,6 +1,7 @@
 package define_test
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
@@ -58,8 +59,11 @@ func TestDefineBadInput(t *testing.T) {
 		pointer struct {
 			A *chan int `ffi:"a"`
 		}
-		itself struct {
-			A *itself `ffi:"a"`
+		callback struct {
+			A *func() `ffi:"a"`
+		}
+		integer struct {
+			A *big.Int `ffi:"a"`
 		}
 		inherits struct {
 			Label string `ffi:"label"`
@@ -94,7 +98,8 @@ func TestDefineBadInput(t *testing.T) {
 		"nameless":  {func(k string) registrable { return define.Object[nameless](k) }, tvmffi.ErrValue, []string{"no name"}},
 		"spaces":    {func(k string) registrable { return define.Object[spaces](k) }, tvmffi.ErrValue, []string{`"a b"`}},
 		"pointer":   {func(k string) registrable { return define.Object[pointer](k) }, tvmffi.ErrType, []string{"chan int"}},
-		"itself":    {func(k string) registrable { return define.Object[itself](k) }, tvmffi.ErrType, []string{"field A: ", "an object made in Go is a *define.Instance[itself]"}},
+		"callback":  {func(k string) registrable { return define.Object[callback](k) }, tvmffi.ErrType, []string{"field A: ", "take func(), whose nil is None"}},
+		"integer":   {func(k string) registrable { return define.Object[integer](k) }, tvmffi.ErrType, []string{"field A: ", "*big.Int has no form in memory: take tvmffi.Any"}},
 		"no struct": {func(k string) registrable { return define.Object[int](k) }, tvmffi.ErrType, []string{"int is not a struct"}},
 		"twice": {func(k string) registrable {
 			define.Object[twiceDefined](k + "1")

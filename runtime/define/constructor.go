@@ -73,7 +73,7 @@ func (d *definition) construct(fields []*recordField, borrowed *callbacks.Args) 
 	if err := c.setDefaults(); err != nil {
 		return err
 	}
-	handle, err := d.makeAt(c.record.UnsafePointer())
+	handle, err := d.makeAt(c.record.UnsafePointer(), nil)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (f *recordField) prepareConverter() error {
 		}
 		p := reflect.New(f.goType)
 		p.Elem().Set(out[0])
-		v, err := f.encode(p.UnsafePointer())
+		v, err := f.encode(p.UnsafePointer(), nil)
 		if err != nil {
 			return err
 		}

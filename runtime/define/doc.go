@@ -39,12 +39,17 @@
 //	a pointer to one of these            an Any of 16 bytes; takes the same, and None
 //	object types, slices, maps, funcs,   a pointer of 8 bytes; takes objects of the type;
 //	structs of other types               nil is None if the field is optional
+//	structs with tags but without a type a pointer of 8 bytes to a Map
+//	a pointer to a slice, map or struct  the same pointer; takes None, too
+//
+// The values of slices, maps, structs and pointers to them are copied when Go reads or writes the
+// field. A value that contains itself is an error. An Instance is shared.
 //
 // # Limits
 //
 // A process can have 1024 distinct setters (fields of one type share a setter) and 512 types, or
 // 512 and 256 without assembly. A field of type Array refuses a List. Setters do not check the
-// elements of a container. If a type was derived in Python, a callback that enters Go frees the
+// elements of a container: Go does when it reads them. If a type was derived in Python, a callback that enters Go frees the
 // [State] of its objects. With libtvm_ffi up to 0.1.13, MakeObjectFromPackedArgs ignores the error
 // of a setter. Before 0.1.11 there are no constructors: the runtime registers a Go func instead,
 // so constructing an object enters Go.

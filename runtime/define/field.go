@@ -20,6 +20,7 @@ type recordField struct {
 	defined.Field
 	owner      *definition
 	goType     reflect.Type
+	valueType  reflect.Type  // goType, or what it points to, if nil is None
 	at         uintptr       // its offset in the Go struct
 	reader     fields.Reader // of one that is not plain
 	codec      *codec.Codec
@@ -42,6 +43,38 @@ func (f *recordField) plain() bool {
 	return f.Accept.Kind != defined.KindAnyValue && f.Accept.Kind != defined.KindObjectRef
 }
 
+// optionalValue returns what a pointer points to whose nil is None, and which holds a copied value; otherwise t.
+func optionalValue(t reflect.Type) reflect.Type {
+	if t.Kind() != reflect.Pointer || codec.ClassOf(t) != nil || findOpaque(t.Elem()) != nil || t.Implements(codec.ErrorType) {
+		return t
+	}
+	if t.Elem().Kind() == reflect.Func { // whose nil is None
+		return t
+	}
+	return t.Elem()
+}
+
+// keep lets the struct at p keep the value behind a pointer, which somebody may change.
+func (f *recordField) keep(p unsafe.Pointer) {
+	if f.valueType == f.goType || !f.valueType.Comparable() {
+		return
+	}
+	if at := reflect.NewAt(f.goType, f.in(p)).Elem(); !at.IsNil() {
+		kept := reflect.New(f.valueType)
+		kept.Elem().Set(at.Elem())
+		at.Set(kept.Convert(f.goType))
+	}
+}
+
+// equal reports whether the values at a and b are equal for certain.
+func (f *recordField) equal(a, b unsafe.Pointer) bool {
+	x, y := reflect.NewAt(f.goType, a).Elem(), reflect.NewAt(f.goType, b).Elem()
+	if f.valueType != f.goType && !x.IsNil() && !y.IsNil() {
+		x, y = x.Elem(), y.Elem()
+	}
+	return x.Comparable() && y.Comparable() && x.Equal(y)
+}
+
 // load reads the field of an object into the Go value at p.
 func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointer) error {
 	if f.plain() {
@@ -58,22 +91,23 @@ func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointe
 }
 
 // reading returns who owns the objects in a value of the field alone: the caller, if
-// the value is one, otherwise the collector.
+// the value is one, otherwise the collector. Other languages store ints in the containers
+// of floats, so it converts.
 func (f *recordField) reading() objects.Reading {
-	switch f.goType.Kind() {
+	switch f.valueType.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Func:
-		return objects.ReadCollected()
+		return objects.ReadCollected().Converting()
 	case reflect.Struct:
-		if f.goType != reflect.TypeFor[tvmffi.Any]() {
-			return objects.ReadCollected()
+		if f.valueType != reflect.TypeFor[tvmffi.Any]() {
+			return objects.ReadCollected().Converting()
 		}
 	}
-	return objects.ReadOwned()
+	return objects.ReadOwned().Converting()
 }
 
-// encode makes the value that the field holds for the Go value at p, with a
+// encode makes the value that the field holds for the Go value at p inside outer, with a
 // reference of its own. Bytes of plain fields are in Bits.
-func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
+func (f *recordField) encode(p unsafe.Pointer, outer *codec.Nest) (abi.Any, error) {
 	if f.plain() {
 		var v abi.Any
 		size := defined.SizeOf(f.Accept.Kind)
@@ -83,7 +117,7 @@ func (f *recordField) encode(p unsafe.Pointer) (abi.Any, error) {
 		}
 		return v, nil
 	}
-	t, err := f.codec.Encode(p)
+	t, err := codec.EncodeIn(f.codec, p, outer)
 	if err != nil {
 		return abi.Any{}, failure.Annotate("field "+f.Name, err)
 	}

@@ -156,7 +156,7 @@ func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*record
 	if d.kwOnly && r.Flags&abi.FieldInitOff == 0 {
 		r.Flags |= abi.FieldKwOnly
 	}
-	r.codec = codec.Of(f.Type)
+	r.codec, r.valueType = codec.Of(f.Type), optionalValue(f.Type)
 	e := codec.SchemaOf(f.Type)
 	if r.optional && e.Name != "Optional" && e.Name != "Any" {
 		e = schema.TypeSchema{Name: "Optional", Args: []schema.TypeSchema{e}}
@@ -228,7 +228,7 @@ func (r *recordField) store(e schema.TypeSchema) error {
 		index := map[string]abi.TypeIndex{"bool": abi.TypeBool, "int": abi.TypeInt, "float": abi.TypeFloat}[e.Name]
 		kind, ok := scalarKinds[r.goType.Kind()]
 		if !ok && !nullable {
-			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory", r.goType)
+			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
 		}
 		return scalar(kind, index)
 	case "DataType":
@@ -253,10 +253,10 @@ func (r *recordField) store(e schema.TypeSchema) error {
 // storeObject chooses the form of a field that holds an object of a certain type.
 func (r *recordField) storeObject() error {
 	if t := r.goType; !r.isObject() {
-		if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
-			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: an object made in Go is a *define.Instance[%s]", t, t.Elem().Name())
+		if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Func {
+			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take %s, whose nil is None", t, t.Elem())
 		}
-		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory", t)
+		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", t)
 	}
 	r.Accept.Kind, r.Accept.Class = defined.KindObjectRef, r.class
 	return nil
@@ -266,13 +266,13 @@ var typeString, typeBytes = fields.Type{Key: "ffi.String"}, fields.Type{Key: "ff
 
 // isObject finds the class of a field that holds an object.
 func (r *recordField) isObject() bool {
-	t := r.goType
+	t := r.valueType
 	switch {
 	case t.Kind() == reflect.Pointer && codec.ClassOf(t) != nil:
 		r.class = codec.ClassOf(t)
 	case t.Kind() == reflect.Pointer && findOpaque(t.Elem()) != nil:
 		r.class = &findOpaque(t.Elem()).class
-	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || codec.Of(t).Tuple || crossesAsArray(t):
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || codec.Of(t).Tuple || codec.Of(t).Wire != nil:
 		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Array[tvmffi.Any]]())
 	case t.Kind() == reflect.Map:
 		r.class = &codec.Maps.Class
@@ -284,19 +284,12 @@ func (r *recordField) isObject() bool {
 		r.class = &findRecord(t).class
 	case t == reflect.TypeFor[tvmffi.ObjectRef]():
 		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
+	case t.Kind() == reflect.Struct && len(codec.TaggedFields(t)) > 0:
+		r.class = &codec.Maps.Class
 	default:
 		return false
 	}
 	return true
-}
-
-// crossesAsArray reports whether a value of t, or what t points to, is an Array in other languages: a
-// time, a complex number or a set.
-func crossesAsArray(t reflect.Type) bool {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return codec.Of(t).Wire != nil
 }
 
 var typeErrorObject = fields.Type{Key: "ffi.Error"}

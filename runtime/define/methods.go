@@ -198,32 +198,32 @@ func (d *definition) update(o *objects.Object, f func(p reflect.Value) error) er
 	}
 	defer runtime.KeepAlive(o)
 	p, before := reflect.New(d.record), reflect.New(d.record)
-	if err := d.loadFields(handle, objects.ReadCollected(), p.UnsafePointer()); err != nil {
+	if err := d.loadFields(handle, objects.ReadCollected().Converting(), p.UnsafePointer()); err != nil {
 		return err
 	}
 	before.Elem().Set(p.Elem())
+	for _, field := range d.layout.fields {
+		field.keep(before.UnsafePointer())
+	}
 	if err := f(p); err != nil {
 		return err
 	}
 	var changed []*recordField
 	var values []abi.Any
 	for _, field := range d.layout.fields {
-		now, then := field.in(p.UnsafePointer()), field.in(before.UnsafePointer())
-		if t := field.goType; t.Comparable() {
-			a, b := reflect.NewAt(t, now).Elem(), reflect.NewAt(t, then).Elem()
-			if a.Comparable() && b.Comparable() && a.Equal(b) {
-				continue
-			}
+		now := field.in(p.UnsafePointer())
+		if field.equal(now, field.in(before.UnsafePointer())) {
+			continue
 		}
 		if field.Flags&abi.FieldWritable == 0 {
-			if field.goType.Comparable() {
+			if field.valueType.Comparable() {
 				err = failure.Errorf(failure.KindAttr, "field %s is read-only", field)
 				break
 			}
 			continue
 		}
 		var v abi.Any
-		if v, err = field.encode(now); err != nil {
+		if v, err = field.encode(now, nil); err != nil {
 			break
 		}
 		changed, values = append(changed, field), append(values, v)

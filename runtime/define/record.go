@@ -34,7 +34,7 @@ func (d *definition) load(o *objects.Object, record reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	err = d.loadFields(handle, objects.ReadCollected(), record.Addr().UnsafePointer())
+	err = d.loadFields(handle, objects.ReadCollected().Converting(), record.Addr().UnsafePointer())
 	runtime.KeepAlive(o)
 	return err
 }
@@ -62,11 +62,11 @@ func (d *definition) beginPlain() {
 	d.plain.Begin(d.layout.Info.TypeIndex)
 }
 
-// encodeFields makes the values of all fields, or of none.
-func (d *definition) encodeFields(p unsafe.Pointer) ([]abi.Any, error) {
+// encodeFields makes the values of all fields, or of none. The struct at p is inside outer.
+func (d *definition) encodeFields(p unsafe.Pointer, outer *codec.Nest) ([]abi.Any, error) {
 	values := make([]abi.Any, len(d.layout.fields))
 	for i, f := range d.layout.fields {
-		v, err := f.encode(f.in(p))
+		v, err := f.encode(f.in(p), outer)
 		if err != nil {
 			for i, v := range values[:i] {
 				d.layout.fields[i].drop(v)
@@ -89,7 +89,7 @@ func (d *definition) store(o *objects.Object, record reflect.Value) error {
 			return failure.Errorf(failure.KindAttr, "field %s is read-only", f)
 		}
 	}
-	values, err := d.encodeFields(record.Addr().UnsafePointer())
+	values, err := d.encodeFields(record.Addr().UnsafePointer(), nil)
 	if err != nil {
 		return err
 	}
@@ -105,18 +105,18 @@ func (d *definition) store(o *objects.Object, record reflect.Value) error {
 
 // make makes an object of the fields in the struct.
 func (d *definition) make(record reflect.Value) (*objects.Object, error) {
-	handle, err := d.makeAt(record.Addr().UnsafePointer())
+	handle, err := d.makeAt(record.Addr().UnsafePointer(), nil)
 	if err != nil {
 		return nil, err
 	}
 	return objects.Own(handle), nil
 }
 
-func (d *definition) makeAt(p unsafe.Pointer) (uintptr, error) {
+func (d *definition) makeAt(p unsafe.Pointer, outer *codec.Nest) (uintptr, error) {
 	if err := d.register(); err != nil {
 		return 0, err
 	}
-	values, err := d.encodeFields(p)
+	values, err := d.encodeFields(p, outer)
 	if err != nil {
 		return 0, err
 	}
@@ -137,20 +137,27 @@ func (d *definition) makeAt(p unsafe.Pointer) (uintptr, error) {
 // too, as by Unmarshal.
 func (d *definition) codec() *codec.Codec {
 	entries := sync.OnceValue(func() *codec.Codec { return codec.StructCodec(d.record, codec.TaggedFields(d.record)) })
-	return &codec.Codec{
+	nests := sync.OnceValue(func() bool { return codec.Recursive(d.record) })
+	encode := func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
+		handle, err := d.makeAt(p, outer.Apart())
+		if err != nil {
+			return values.AnyView{}, err
+		}
+		return values.AnyView{Value: abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
+	}
+	c := &codec.Codec{
 		Name:   d.key,
 		Schema: d.key,
 		Plain:  &d.plain,
-		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
-			handle, err := d.makeAt(p)
-			if err != nil {
-				return values.AnyView{}, err
-			}
-			return values.AnyView{Value: abi.Any{TypeIndex: d.layout.Info.TypeIndex, Bits: uint64(handle)}, Owned: true}, nil
-		},
-		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+		Encode: func(p unsafe.Pointer) (values.AnyView, error) { return encode(p, nil) },
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
 			if d.plain.Copy(v, p) {
 				return nil
+			}
+			if nests() {
+				if from, err = codec.Descend(from); err != nil {
+					return err
+				}
 			}
 			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {
 				return entries().Decode(v, from, p)
@@ -168,4 +175,11 @@ func (d *definition) codec() *codec.Codec {
 			return d.loadFields(uintptr(v.Bits), from, p)
 		},
 	}
+	for i := range d.record.NumField() {
+		switch d.record.Field(i).Type.Kind() {
+		case reflect.Slice, reflect.Array, reflect.Map, reflect.Pointer, reflect.Struct, reflect.Interface:
+			return c.Nested(encode) // the value may contain itself
+		}
+	}
+	return c
 }

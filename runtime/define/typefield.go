@@ -64,7 +64,7 @@ func (f TypeField[T, V]) Set(x *Instance[T], value V) error {
 	}
 	p := new(V)
 	*p = value
-	v, err := r.encode(unsafe.Pointer(p))
+	v, err := r.encode(unsafe.Pointer(p), nil)
 	if err != nil {
 		return failure.Annotate(f.f.d.key, err)
 	}

@@ -147,6 +147,76 @@ func TestDefineMirror(t *testing.T) {
 	}
 }
 
+// TestDefineOptionalValues: structs, and pointers to values, are copied into fields and out of them.
+func TestDefineOptionalValues(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	type Row struct {
+		X    float64 `ffi:"x"`
+		Text string  `ffi:"text"`
+	}
+	type Holder struct {
+		Row   Row                `ffi:"row"`
+		Other *Row               `ffi:"other"`
+		Point *runtimetest.Point `ffi:"point"`
+		Many  *[]float64         `ffi:"many"`
+		Pair  *[2]int            `ffi:"pair"`
+		Count *map[string]int    `ffi:"count"`
+		Text  *string            `ffi:"text"`
+		Fixed *int               `ffi:"fixed,readonly"`
+		Next  *Holder            `ffi:"next"`
+		Any   any                `ffi:"any,optional"`
+	}
+	holders := define.Object[Holder]("gotest.Holder")
+	text, fixed := "a long text, not a small one", 3
+	full := Holder{
+		Row{1, "a"}, &Row{2, "b"}, &runtimetest.Point{X: 3}, &[]float64{1, 2.5}, &[2]int{1, 2}, &map[string]int{"k": 1},
+		&text, &fixed, &Holder{Row: Row{4, "inner"}}, "x",
+	}
+	for _, want := range []Holder{{}, full} {
+		o, err := holders.New(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.Value(); !cmp.Equal(got, want) {
+			t.Errorf("the object has\n%s", cmp.Diff(want, got))
+		}
+		o.Release()
+	}
+	o, err := holders.New(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Release()
+	point := define.FieldOf(holders, func(h *Holder) **runtimetest.Point { return &h.Point })
+	// Other languages store ints where floats are.
+	runtimetest.MustCall(t, "define.set", o, "many", []int64{1, 2})
+	runtimetest.MustCall(t, "define.set", o, "row", map[string]any{"x": 5, "text": "set"})
+	change := func(h *Holder) error {
+		h.Other.X, h.Point.X, (*h.Many)[0], (*h.Count)["k"], *h.Text, h.Next.Row.X = 7, 8, 9, 10, "changed", 11
+		return nil
+	}
+	if err := o.Update(change); err != nil {
+		t.Fatal(err)
+	}
+	full.Row, full.Many = Row{5, "set"}, &[]float64{1, 2}
+	if err := change(&full); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Value(); !cmp.Equal(got, full) || point.Get(o).X != 8 {
+		t.Errorf("after a change behind the pointers the object has\n%s", cmp.Diff(full, got))
+	}
+	runtimetest.WantError(t, o.Update(func(h *Holder) error { *h.Fixed++; return nil }), tvmffi.ErrAttribute, "gotest.Holder.fixed is read-only")
+	for _, tie := range []func(*Holder){func(h *Holder) { h.Next = h }, func(h *Holder) { h.Any = []any{h} }} {
+		h := new(Holder)
+		tie(h)
+		_, err := holders.New(*h)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
+	}
+	runtimetest.MustCall(t, "define.set", o, "next", o)
+	runtimetest.WantError(t, o.Update(func(*Holder) error { return nil }), tvmffi.ErrValue, "the value contains itself, or is nested deeper than 1000 levels")
+	runtimetest.MustCall(t, "define.set", o, "next", nil)
+}
+
 // Tree and Leaf refer to each other.
 type Tree struct {
 	Leaves *tvmffi.Array[*define.Instance[Leaf]] `ffi:"leaves"`
