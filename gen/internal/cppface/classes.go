@@ -143,12 +143,14 @@ func (f *function) single() bool {
 // constructorParams is the list of parameters of a constructor.
 func (w *writer) constructorParams(k *class, defaults bool) string {
 	var list []string
-	for _, p := range k.constructor.ordered() {
+	all := k.constructor.ordered()
+	from := w.withDefaults(all)
+	for i, p := range all {
 		if p.Variadic {
 			list = append(list, "const detail::Sequence<"+w.value(p.Type)+">& "+p.name+map[bool]string{true: " = {}"}[defaults])
 			continue
 		}
-		list = append(list, w.declared(p, defaults))
+		list = append(list, w.declared(p, defaults && i >= from))
 	}
 	return strings.Join(list, ", ")
 }

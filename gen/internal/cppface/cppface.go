@@ -68,6 +68,8 @@ type writer struct {
 	recordFields map[*face.Record][]string
 	// order holds the records, those that others contain first.
 	order face.Records
+	// declaring is set while the classes are declared: records with classes in them come later.
+	declaring bool
 	// entries are the C symbols, without the prefix __tvm_ffi_, in the order of the table
 	// of a library that is loaded at run time.
 	entries   []string
@@ -128,11 +130,21 @@ func (w *writer) header() ([]byte, error) {
 	w.close()
 	w.traits()
 	w.open()
+	late := func(r *face.Record) bool { return w.late(&face.Type{Kind: face.KindRecord, Record: r}) }
+	for _, r := range w.order.List {
+		if !late(r) {
+			w.record(r)
+		}
+	}
+	w.declaring = true
 	for _, k := range w.classes {
 		w.class(k)
 	}
+	w.declaring = false
 	for _, r := range w.order.List {
-		w.record(r)
+		if late(r) {
+			w.record(r)
+		}
 	}
 	for _, e := range w.lib.Errors {
 		w.errorClass(e)

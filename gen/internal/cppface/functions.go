@@ -90,12 +90,24 @@ func (w *writer) declared(p param, defaults bool) string {
 	return text
 }
 
+// withDefaults returns the first of the parameters from which on defaults can be written: the type of a default has to be
+// complete.
+func (w *writer) withDefaults(params []param) int {
+	for i := len(params) - 1; i >= 0 && w.declaring; i-- {
+		if params[i].Default != nil && w.late(params[i].Type) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
 // signature is the list of parameters of f, without a variadic one.
 func (w *writer) signature(f *function, defaults bool) []string {
 	var list []string
-	for _, p := range f.params {
+	from := w.withDefaults(f.params)
+	for i, p := range f.params {
 		if !p.Variadic {
-			list = append(list, w.declared(p, defaults))
+			list = append(list, w.declared(p, defaults && i >= from))
 		}
 	}
 	return list

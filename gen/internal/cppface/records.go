@@ -34,6 +34,25 @@ func (w *writer) incomplete(t *face.Type, r *face.Record) bool {
 	return w.order.Hold(t, r) || slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return w.incomplete(e, r) })
 }
 
+// late reports whether t holds a record with a class in it. Such a record follows the classes, which have to be
+// complete there; the others come first, for the defaults of parameters of the classes.
+func (w *writer) late(t *face.Type) bool {
+	seen := map[*face.Record]bool{}
+	var holds func(t *face.Type) bool
+	holds = func(t *face.Type) bool {
+		if t.Class != nil || slices.ContainsFunc(t.Elems, holds) {
+			return true
+		}
+		if t.Record == nil || seen[t.Record] {
+			return false
+		}
+		seen[t.Record] = true
+		return slices.ContainsFunc(t.Record.Fields, func(f face.Field) bool { return holds(f.Type) })
+	}
+	record := t.Record != nil && holds(t)
+	return record || slices.ContainsFunc(t.Elems, w.late)
+}
+
 // record writes a struct that crosses as a map.
 func (w *writer) record(r *face.Record) {
 	w.p("struct %s {\n", w.names[r])
