@@ -18,7 +18,7 @@ func TestPackage(t *testing.T) {
 	dir := pythonPackage(t, "golib")
 	python := nativetest.Python(t)
 	for _, tests := range []string{
-		"functions,docs,results,forms,iterators,arguments,scalars,containers,nested,tensors,classes,errors,declared,derived,opaque,unmade,asynchronous,again",
+		"functions,docs,results,forms,iterators,arguments,scalars,containers,nested,tensors,classes,gauges,errors,declared,derived,opaque,unmade,asynchronous,again",
 		"quick", "loading", "clash", "early", // these are about a process in which nothing has happened
 	} {
 		t.Run(tests, func(t *testing.T) {

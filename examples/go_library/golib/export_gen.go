@@ -32,6 +32,11 @@ var CircleType = define.Object[Circle]("golib.Circle",
 	define.Doc("Circle is a point with a radius."),
 	define.Deferred(&membersCircle))
 
+// GaugeType is the type golib.Gauge: objects of it are *define.Instance[Gauge].
+var GaugeType = define.Object[Gauge]("golib.Gauge",
+	define.Doc("Gauge shows a temperature. Its fields with structs, and those behind pointers, are copied values."),
+	define.Deferred(&membersGauge))
+
 // EventType is the type golib.Event: objects of it are *define.Instance[Event].
 var EventType = define.Object[Event]("golib.Event",
 	define.Doc("Event is an entry of a calendar."),
@@ -40,7 +45,7 @@ var EventType = define.Object[Event]("golib.Event",
 var tvmffiExports = exportrt.Exports{
 	Name:   "golib",
 	Prefix: "golib.",
-	Types:  []exportrt.Type{IndexType, PointType, CircleType, EventType},
+	Types:  []exportrt.Type{IndexType, PointType, CircleType, GaugeType, EventType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "add",
@@ -1076,7 +1081,7 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersIndex, membersPoint, membersCircle, membersEvent []define.TypeOption
+var membersIndex, membersPoint, membersCircle, membersGauge, membersEvent []define.TypeOption
 
 func init() {
 	membersIndex = []define.TypeOption{
@@ -1280,6 +1285,38 @@ func init() {
 					return err
 				}
 				return a.ReturnFloat(self.Area())
+			},
+		})),
+	}
+	membersGauge = []define.TypeOption{
+		define.Method("warm", (*Gauge).Warm, tvmffi.Doc("Warm raises the limits of the gauge and of all that follow it, and marks the first."), tvmffi.Param("by", ""), exportrt.Method(exportrt.Function{
+			Name:   "Gauge.warm",
+			Params: []string{"by"},
+			Origin: (*Gauge).Warm,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[*define.Instance[Gauge]](a, 0)
+				x0 := bindrt.Arg[Celsius](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return self.Update(func(p *Gauge) error {
+					p.Warm(x0)
+					return nil
+				})
+			},
+		})),
+		define.Method("highest", Gauge.Highest, tvmffi.Doc("Highest is the upper limit of the last gauge, or of limits if that is higher."), tvmffi.Param("limits", ""), exportrt.Method(exportrt.Function{
+			Name:     "Gauge.highest",
+			Params:   []string{"limits"},
+			Optional: 1,
+			Origin:   Gauge.Highest,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Gauge](a, 0)
+				x0 := exportrt.ArgOr[*Limits](a, 1, nil)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, self.Highest(x0))
 			},
 		})),
 	}

@@ -56,6 +56,45 @@ type Circle struct {
 //tvmffi:method
 func (c Circle) Area() float64 { return math.Pi * c.Radius * c.Radius }
 
+// Gauge shows a temperature. Its fields with structs, and those behind pointers, are copied values.
+//
+//tvmffi:object
+type Gauge struct {
+	Title  *string    `ffi:"title"`
+	Limits Limits     `ffi:"limits"`
+	Next   *Gauge     `ffi:"next"`
+	Marks  *[]float64 `ffi:"marks"`
+	Usual  *Limits    `ffi:"usual"`
+}
+
+// Warm raises the limits of the gauge and of all that follow it, and marks the first.
+//
+//tvmffi:method
+func (g *Gauge) Warm(by Celsius) {
+	if g.Marks != nil {
+		*g.Marks = append(*g.Marks, float64(by))
+	}
+	for ; g != nil; g = g.Next {
+		g.Limits.High += by
+		if g.Usual != nil {
+			g.Usual.High += by
+		}
+	}
+}
+
+// Highest is the upper limit of the last gauge, or of limits if that is higher.
+//
+//tvmffi:method limits=nil
+func (g Gauge) Highest(limits *Limits) Celsius {
+	switch {
+	case g.Next != nil:
+		return g.Next.Highest(limits)
+	case limits != nil:
+		return max(g.Limits.High, limits.High)
+	}
+	return g.Limits.High
+}
+
 // Distance returns the distance of two points, given by value.
 //
 //tvmffi:export

@@ -939,6 +939,42 @@ def classes(g):
     assert Named().double() == 10 and isinstance(Named(), g.Point) and g.distance(Named(), g.Point(3)) == 4
 
 
+def gauges(g):
+    assert list(inspect.signature(g.Gauge).parameters) == ["limits", "title", "next", "marks", "usual"]  # those with defaults last
+    last = g.Gauge({"low": 0, "high": 30}, "the last")
+    assert (last.title, dict(last.limits), last.next, last.marks, last.usual) == ("the last", {"low": 0, "high": 30}, None, None, None)
+    first = g.Gauge(g.Limits(low=1.5, high=20, note="x"), next=last, marks=[1, 2.5], usual={"low": 0, "high": 1})
+    assert first.title is None and first.next.same_as(last) and first.highest() == 30 and first.highest({"low": 0, "high": 31}) == 31
+    first.warm(2)
+    assert dict(first.limits) == {"low": 1.5, "high": 22, "note": "x"} and list(first.marks) == [1, 2.5, 2] and first.usual["high"] == 3
+    assert first.next.limits["high"] == first.highest() == 32 and last.limits["high"] == 30  # Go changed a copy
+    before = first.next
+    first.next, first.marks, first.usual, first.limits = last, None, None, {"low": 0, "high": 5}
+    first.warm(0)  # changes nothing
+    assert first.next.same_as(last) and not first.next.same_as(before) and first.marks is None and first.limits["high"] == 5
+    assert copy.deepcopy(first).next.title == "the last"
+    for field, value, want in [
+        ("limits", None, "Cannot convert from type `None` to `ffi.Map<str, Any>`"),
+        ("limits", [1], "Cannot convert from type `ffi.Array` to `ffi.Map<str, Any>`"),
+        ("usual", 3, "Cannot convert from type `int` to `Optional<ffi.Map<str, Any>>`"),
+        ("next", g.Point(1), "Cannot convert from type `golib.Point` to `Optional<golib.Gauge>`"),
+        ("marks", "x", "Cannot convert from type `ffi.SmallStr` to `Optional<ffi.Array<float>>`"),
+    ]:
+        e = failure(setattr, first, field, value)
+        assert type(e) is TypeError and str(e).endswith(want), (field, e)
+    first.limits = {"low": "cold", "high": 1}
+    e = failure(first.highest)
+    assert type(e) is TypeError and str(e) == "Gauge.highest(self=...): golib.Gauge: field limits: field low: expected float, got ffi.SmallStr", e
+    first.limits, last.next = last.limits, first  # each contains the other
+    for call in [first.highest, functools.partial(last.warm, 1)]:
+        e = failure(call)
+        assert type(e) is ValueError and str(e).endswith("the value contains itself, or is nested deeper than 1000 levels"), str(e)[-200:]
+    last.next = None
+    for _ in range(990):
+        last = g.Gauge(last.limits, next=last)
+    assert last.highest() == 30
+
+
 def errors(g):
     e = failure(g.greet, "")
     assert type(e) is ValueError and str(e) == "there is nobody to greet", e

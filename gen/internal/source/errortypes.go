@@ -90,7 +90,7 @@ func (r *reader) checkError(e *ErrorType, spec *ast.TypeSpec) {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
-		r.checkFields(e.GoName, u, map[string]bool{})
+		r.checkFields(e.GoName, u, map[string]bool{}, func(types.Type) string { return "" })
 		r.checkErrorFields(e, u)
 	case *types.Basic:
 		if u.Info()&(types.IsString|types.IsInteger) == 0 {

@@ -301,17 +301,18 @@ func (r *reader) checkStruct(t *Type) {
 		r.checkOpaque(t)
 		return
 	}
-	r.checkFields(t.GoName, t.Object.Type().Underlying().(*types.Struct), map[string]bool{})
+	r.checkFields(t.GoName, t.Object.Type().Underlying().(*types.Struct), map[string]bool{}, r.refuseField)
 }
 
-// checkFields checks the fields of the struct owner, or of one that it embeds.
-func (r *reader) checkFields(owner string, s *types.Struct, names map[string]bool) {
+// checkFields checks the fields of the struct owner, or of one that it embeds. refuse returns why it cannot hold
+// a type that crosses in calls.
+func (r *reader) checkFields(owner string, s *types.Struct, names map[string]bool, refuse func(types.Type) string) {
 	for i := range s.NumFields() {
 		f := s.Field(i)
 		text, tagged, err := fieldtag.Lookup(reflect.StructTag(s.Tag(i)))
 		if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && err == nil && !tagged && f.Embedded() {
 			if class := r.class(f.Type()); class == nil {
-				r.checkFields(owner, inner, names)
+				r.checkFields(owner, inner, names, refuse)
 			} else if class.Opaque {
 				r.fail(f.Pos(), "type %s embeds %s, which is opaque: make %[1]s opaque too, or name the field", owner, class.GoName)
 			}
@@ -334,7 +335,7 @@ func (r *reader) checkFields(owner string, s *types.Struct, names map[string]boo
 			why = fmt.Sprintf("two fields are named %s: rename one", tag.Name)
 		default:
 			// A field crosses both ways.
-			why = cmp.Or(r.refuse(f.Type(), incoming), r.refuse(f.Type(), outgoing))
+			why = cmp.Or(r.refuse(f.Type(), incoming), r.refuse(f.Type(), outgoing), refuse(f.Type()))
 			if why == "" && tag.HasDefault {
 				why = r.refuseDefault(tag.Default, f.Type())
 			}
@@ -344,6 +345,29 @@ func (r *reader) checkFields(owner string, s *types.Struct, names map[string]boo
 			r.fail(f.Pos(), "field %s of %s: %s", f.Name(), owner, why)
 		}
 	}
+}
+
+// refuseField returns why an object cannot hold a type that crosses in calls, like define.Object.
+func (r *reader) refuseField(t types.Type) string {
+	p, ok := types.Unalias(t).Underlying().(*types.Pointer)
+	if !ok {
+		return ""
+	}
+	switch u := types.Unalias(p.Elem()).Underlying().(type) {
+	case *types.Pointer, *types.Signature:
+		return fmt.Sprintf("type %s: write %s, of which nil is None", r.text(t), r.text(p.Elem()))
+	case *types.Interface:
+		if u.Empty() {
+			return fmt.Sprintf("type %s: write any, of which nil is None", r.text(t))
+		}
+	}
+	switch {
+	case isNamed(p.Elem(), runtimePath, "Any"):
+		return fmt.Sprintf("type %s: write tvmffi.Any, which may hold None", r.text(t))
+	case isNamed(p.Elem(), "math/big", "Int"):
+		return "a field of an object has at most 64 bits: write int64, or a string with the digits"
+	}
+	return ""
 }
 
 // refuseConstant returns why a text cannot be a default of type t: t has constants, and the text is not one of them.

@@ -97,6 +97,17 @@ static void classes() {
   os << golib::origin();
   CHECK(os.str() == "origin(0, 0)");
 
+  // Fields with structs and behind pointers are values. A method of a class has a struct as its default.
+  golib::Gauge gauge(golib::Limits{0, 30}, "the last");
+  golib::Gauge first(golib::Limits{0, 20}, std::nullopt, gauge, std::vector<double>{1}, golib::Limits{0, 1});
+  first.warm(2);
+  CHECK(first.limits().high == 22 && first.usual().value().high == 3 && *first.marks() == (std::vector<double>{1, 2}));
+  CHECK(first.next().value().limits().high == 32 && first.next().value().title().value() == "the last");
+  first.set_next(std::nullopt);
+  first.set_usual(golib::Limits{0, 7});
+  first.set_marks(std::nullopt);
+  CHECK(first.usual().value().high == 7 && !first.marks() && first.highest() == 22 && first.highest(golib::Limits{0, 40}) == 40);
+
   golib::Circle c(1, 2);
   CHECK(c.radius() == 2 && c.norm() == 1 && std::fabs(c.area() - 12.566) < 0.001);
   golib::Point base = c;

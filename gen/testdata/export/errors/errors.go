@@ -5,6 +5,7 @@ package errors
 import (
 	"context"
 	"iter"
+	"math/big"
 	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -246,6 +247,12 @@ type Fields struct {
 	bad  int64    `ffi:"bad"`  // want `field bad of Fields has a tag but is not exported`
 	Ugly chan int `ffi:"ugly"` // want `field Ugly of Fields: type chan int`
 	Mute chan int // without a tag it is nobody's business
+
+	Number  *big.Int    `ffi:"number"`  // want `field Number of Fields: a field of an object has at most 64 bits: write int64, or a string with the digits`
+	Twice   **int64     `ffi:"twice"`   // want `field Twice of Fields: type **int64: write *int64, of which nil is None`
+	Handler *func()     `ffi:"handler"` // want `field Handler of Fields: type *func(): write func(), of which nil is None`
+	Any     *any        `ffi:"any"`     // want `field Any of Fields: type *any: write any, of which nil is None`
+	Value   *tvmffi.Any `ffi:"value"`   // want `field Value of Fields: type *tvmffi.Any: write tvmffi.Any, which may hold None`
 }
 
 //tvmffi:repr

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use golib::tvm_ffi::error::{KEY_ERROR, OVERFLOW_ERROR, VALUE_ERROR};
 use golib::tvm_ffi::{Any, AnyView, DLDataType, DLDevice, DLDeviceType, Error, Function, ObjectRefCast, ObjectRefCore, Tensor};
-use golib::{library, Circle, CircleOptions, Event, EventOptions, EventUntilOptions, LateError, Limits, Point, PointOptions, Slot, TicksOptions, WindowOptions};
+use golib::{library, Circle, CircleOptions, Event, EventOptions, EventUntilOptions, Gauge, GaugeHighestOptions, GaugeOptions, LateError, Limits, Point, PointOptions, Slot, TicksOptions, WindowOptions};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -196,6 +196,19 @@ fn objects() {
     assert_eq!(p.mirrored().unwrap().x().unwrap(), -6.0);
     assert_eq!(golib::distance(&p, &golib::origin().unwrap()).unwrap(), 10.0);
     assert_eq!(golib::type_key(&p).unwrap(), "golib.Point");
+
+    // Fields with structs and behind pointers are values.
+    let gauge = Gauge::new(&Limits::new(0.0, 30.0), GaugeOptions { marks: Some(vec![1.0]), ..Default::default() }).unwrap();
+    let first = Gauge::new(&Limits::new(0.0, 20.0), GaugeOptions { next: Some(gauge), usual: Some(Limits::new(0.0, 1.0)), ..Default::default() }).unwrap();
+    first.warm(2.0).unwrap();
+    assert_eq!((first.limits().unwrap().high, first.usual().unwrap().unwrap().high, first.title().unwrap()), (22.0, 3.0, None));
+    let next = first.next().unwrap().unwrap();
+    assert_eq!((next.limits().unwrap().high, next.marks().unwrap()), (32.0, Some(vec![1.0])));
+    first.set_next(None).unwrap();
+    first.set_usual(Some(&Limits::new(0.0, 7.0))).unwrap();
+    first.set_marks(Some(vec![2.0, 3.0])).unwrap();
+    assert_eq!((first.usual().unwrap().unwrap().high, first.marks().unwrap()), (7.0, Some(vec![2.0, 3.0])));
+    assert_eq!(first.highest(GaugeHighestOptions { limits: Some(Limits::new(0.0, 40.0)) }).unwrap(), 40.0);
 
     // A circle is a point.
     let c = golib::around(&p, 2.0).unwrap();
