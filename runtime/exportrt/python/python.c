@@ -881,7 +881,9 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
     struct limits most = {16, 1 << 24};
     // The callee sets a field to what tvm_ffi may not know.
     int known = f->callee == py._Py_NoneStruct || n != 2 || plain(args[1], &most) || py.PyType_IsSubtype(args[1]->type, object_class) || py.PyType_IsSubtype(args[1]->type, py.PyFloat_Type);
-    return call(known ? f->python : f->callee, args, flags, names);
+    object* o = call(known ? f->python : f->callee, args, flags, names);
+    // The callee says which field it is that does not take a value.
+    return o != NULL || !known || f->callee == py._Py_NoneStruct || interrupted() ? o : call(f->callee, args, flags, names);
   }
   if (names != NULL && (n = arrange(f, args, n, names, ordered)) < 0) return ordinary(f, args, flags, names);
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);

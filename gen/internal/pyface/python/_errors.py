@@ -8,7 +8,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import Function, core, given, lib, plain, refused, tvm_ffi
+from ._tvmffi import Function, core, given, lib, plain, refused, tvm_ffi, worded
 
 
 def _optional(name):
@@ -207,6 +207,11 @@ def reraise(name=""):
     x = raised(e)
     if x is e and isinstance(x, TypeError) and _UNKNOWN in str(x):
         x.args = (_named(str(x), sys._getframe(1).f_locals),)
+    field = x is e and re.match(r"[\w.]+\.__ffi_init__\(\) field '(\w+)':\s+", str(x))
+    if field:
+        arguments = sys._getframe(1).f_locals
+        value = arguments.get(field[1], arguments.get(field[1] + "_"))
+        x.args, x.__cause__ = (worded(f"{name}({field[1]}=...)", str(x)[field.end() :], value),), None
     same, context = x is e, x.__context__
     e = None
     try:

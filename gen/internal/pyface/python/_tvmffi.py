@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 import types
 from collections.abc import Mapping, Sequence
@@ -208,7 +209,33 @@ class Derived(Meta):
 
 
 def _setter(what, fset):
-    return lambda self, value: fset(self, given(what, value))
+    def set_field(self, value):
+        x = given(what, value)
+        try:
+            fset(self, x)
+        except (TypeError, ValueError, OverflowError) as e:
+            e.args = (worded(what, str(e), value),)
+            raise
+
+    return set_field
+
+
+_WORDS = {
+    "Array": "list", "List": "list", "Map": "dict", "Dict": "dict", "String": "str", "Bytes": "bytes", "Function": "function"
+}  # fmt: skip
+
+
+def worded(what, text, x):
+    """Returns the text of an error of a setter that was given x, with the name of the field and the types of Python."""
+    found = re.fullmatch(r"Cannot convert from type `(.*?)` to `(.*)`", text)
+    if found is None:
+        return f"{what}: {text}"
+    if found[1] == "ffi.BigInt":
+        return f"{what}: expected an int from -2**63 to 2**63-1, got one outside this range"
+    kind = re.sub(r"ffi\.(\w+)", lambda m: _WORDS.get(m[1], m[0]), found[2]).replace("->", "-")
+    for _ in range(kind.count("<")):
+        kind = re.sub(r"([\w.]+)<([^<>]*)>", lambda m: f"{m[2]} | None" if m[1] == "Optional" else f"{m[1]}[{m[2]}]", kind)
+    return f"{what}: expected {kind.replace(' - ', ' -> ')}, got {type(x).__name__}"
 
 
 def register(key):
