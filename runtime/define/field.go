@@ -68,6 +68,13 @@ func (f *recordField) keep(p unsafe.Pointer) {
 
 // equal reports whether the values at a and b are equal for certain.
 func (f *recordField) equal(a, b unsafe.Pointer) bool {
+	switch {
+	case f.plain():
+		size := defined.SizeOf(f.Accept.Kind)
+		return string(unsafe.Slice((*byte)(a), size)) == string(unsafe.Slice((*byte)(b), size))
+	case f.goType.Kind() == reflect.String:
+		return *(*string)(a) == *(*string)(b)
+	}
 	x, y := reflect.NewAt(f.goType, a).Elem(), reflect.NewAt(f.goType, b).Elem()
 	if f.valueType != f.goType && !x.IsNil() && !y.IsNil() {
 		x, y = x.Elem(), y.Elem()
@@ -87,7 +94,10 @@ func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointe
 		reflect.NewAt(f.goType, p).Elem().SetZero()
 		return nil
 	}
-	return failure.Annotate("field "+f.Name, f.codec.Decode(v, from, p))
+	if err := f.codec.Decode(v, from, p); err != nil {
+		return failure.Annotate("field "+f.Name, err)
+	}
+	return nil
 }
 
 // reading returns who owns the objects in a value of the field alone: the caller, if
@@ -127,7 +137,10 @@ func (f *recordField) encode(p unsafe.Pointer, outer *codec.Nest) (abi.Any, erro
 			codec.Release(v)
 		}
 	}
-	return v, failure.Annotate("field "+f.Name, err)
+	if err != nil {
+		return v, failure.Annotate("field "+f.Name, err)
+	}
+	return v, nil
 }
 
 // admit checks what the setter would, of a value that a codec made.

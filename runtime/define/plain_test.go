@@ -79,4 +79,21 @@ func TestPlainFields(t *testing.T) {
 		}
 		fn.Release()
 	}
+	type label struct {
+		X    float64 `ffi:"x"`
+		Text string  `ffi:"text"`
+	}
+	l, err := define.Object[label]("gotest.Label").New(label{1, "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	update := func() {
+		if err := l.Update(func(l *label) error { l.X++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := testing.AllocsPerRun(100, update); n > 4 {
+		t.Errorf("Update made %v allocations, want at most 4: the struct before and after, and with -race two slices", n)
+	}
 }
