@@ -170,6 +170,8 @@ func classes() []*face.Class {
 	self := &face.Type{Kind: face.KindClass, Class: counter}
 	counter.Fields = append(counter.Fields, face.Field{Name: "all", Type: typ(face.KindSequence, self), NoInit: true})
 	method := func(name string, f face.Function) *face.Function { f.Name, f.GoName = name, name; return &f }
+	edge := &face.Type{Kind: face.KindRecord, Record: &face.Record{Name: "Edge", Fields: []face.Field{{Name: "width", Type: float32Type}}}}
+	scene := &face.Type{Kind: face.KindRecord, Record: &face.Record{Name: "Scene", Fields: []face.Field{{Name: "center", Type: self}, {Name: "edge", Type: edge}}}}
 	counter.Methods = []*face.Function{
 		method("add", face.Function{Params: []face.Param{{Name: "x", Type: int64Type, Default: text(face.KindInt, "1")}}, Results: []face.Result{{Type: int64Type}}}),
 		method("get", face.Function{Params: []face.Param{{Name: "key", Type: stringType}}, Results: []face.Result{{Type: stringType}}}),
@@ -182,6 +184,10 @@ func classes() []*face.Class {
 		method("string", face.Function{Results: []face.Result{{Type: stringType}}}),
 		method("values", face.Function{Results: []face.Result{{Type: typ(face.KindIterator, self)}}}),
 		method("wait", face.Function{Context: true, Results: []face.Result{{Type: int64Type}}}),
+		method("draw", face.Function{Params: []face.Param{ // structs without a class in them, and with one
+			{Name: "edge", Type: typ(face.KindOptional, edge), Default: &face.Value{}},
+			{Name: "scene", Type: typ(face.KindOptional, scene), Default: &face.Value{}}, {Name: "n", Type: int64Type, Default: text(face.KindInt, "3")},
+		}}),
 	}
 	counter.Properties = []*face.Function{method("twice", face.Function{Results: []face.Result{{Type: int64Type}}})}
 	m := counter.Methods
