@@ -30,6 +30,8 @@ type recordField struct {
 	convert    reflect.Value
 	hasDefault bool
 	optional   bool
+	comparable bool // values of valueType
+	nests      bool // it holds an object that may contain itself
 }
 
 // String returns the key of the type and the name of the field.
@@ -54,32 +56,106 @@ func optionalValue(t reflect.Type) reflect.Type {
 	return t.Elem()
 }
 
-// keep lets the struct at p keep the value behind a pointer, which somebody may change.
-func (f *recordField) keep(p unsafe.Pointer) {
-	if f.valueType == f.goType || !f.valueType.Comparable() {
-		return
+// comparable reports whether equal values of t have the same content, so that none was changed. A pointer inside t shows
+// nothing of what is behind it, unless that is an object.
+func comparable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct:
+		if t == reflect.TypeFor[tvmffi.Any]() {
+			return true
+		}
+		for i := range t.NumField() {
+			if inner := t.Field(i).Type; inner.Kind() == reflect.Interface || !comparable(inner) {
+				return codec.Of(t).Wire != nil // a time
+			}
+		}
+		return true
+	case reflect.Array:
+		return comparable(t.Elem())
+	case reflect.Pointer:
+		return optionalValue(t) == t
 	}
-	if at := reflect.NewAt(f.goType, f.in(p)).Elem(); !at.IsNil() {
-		kept := reflect.New(f.valueType)
-		kept.Elem().Set(at.Elem())
-		at.Set(kept.Convert(f.goType))
-	}
+	return t.Comparable()
 }
 
-// equal reports whether the values at a and b are equal for certain.
-func (f *recordField) equal(a, b unsafe.Pointer) bool {
+// keep lets the struct at p, which has the fields of the object, keep what is behind pointers, which somebody may change.
+func (f *recordField) keep(handle uintptr, p unsafe.Pointer) error {
+	switch {
+	case f.comparable && f.valueType != f.goType:
+		if at := reflect.NewAt(f.goType, f.in(p)).Elem(); !at.IsNil() {
+			kept := reflect.New(f.valueType)
+			kept.Elem().Set(at.Elem())
+			at.Set(kept.Convert(f.goType))
+		}
+	case !f.comparable && f.valueType.Kind() == reflect.Struct:
+		return f.load(handle, objects.ReadCollected().Converting(), f.in(p))
+	}
+	return nil
+}
+
+// compare compares the values at a and b. They may be neither equal nor different for certain.
+func (f *recordField) compare(a, b unsafe.Pointer) (equal, different bool) {
 	switch {
 	case f.plain():
 		size := defined.SizeOf(f.Accept.Kind)
-		return string(unsafe.Slice((*byte)(a), size)) == string(unsafe.Slice((*byte)(b), size))
+		equal = string(unsafe.Slice((*byte)(a), size)) == string(unsafe.Slice((*byte)(b), size))
+		return equal, !equal
 	case f.goType.Kind() == reflect.String:
-		return *(*string)(a) == *(*string)(b)
+		equal = *(*string)(a) == *(*string)(b)
+		return equal, !equal
 	}
 	x, y := reflect.NewAt(f.goType, a).Elem(), reflect.NewAt(f.goType, b).Elem()
-	if f.valueType != f.goType && !x.IsNil() && !y.IsNil() {
+	if f.valueType != f.goType {
+		if x.IsNil() || y.IsNil() {
+			equal = x.IsNil() && y.IsNil()
+			return equal, !equal
+		}
 		x, y = x.Elem(), y.Elem()
 	}
-	return x.Comparable() && y.Comparable() && x.Equal(y)
+	switch {
+	case f.comparable && x.Comparable() && y.Comparable():
+		equal = same(x, y)
+		return equal, !equal
+	case x.Kind() == reflect.Struct:
+		return same(x, y), false
+	}
+	return false, false
+}
+
+// same reports whether the content of two values is the same for certain. A NaN is the same as another.
+func same(x, y reflect.Value) bool {
+	switch x.Kind() {
+	case reflect.Float32, reflect.Float64:
+		a, b := x.Float(), y.Float()
+		return a == b || a != a && b != b
+	case reflect.Struct:
+		for i := range x.NumField() {
+			if !same(x.Field(i), y.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice, reflect.Array:
+		if x.Len() != y.Len() || x.Kind() == reflect.Slice && x.IsNil() != y.IsNil() {
+			return false
+		}
+		for i := range x.Len() {
+			if !same(x.Index(i), y.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Pointer:
+		if x.Pointer() == y.Pointer() || x.IsNil() || y.IsNil() || optionalValue(x.Type()) == x.Type() {
+			return x.Pointer() == y.Pointer()
+		}
+		return same(x.Elem(), y.Elem())
+	case reflect.Interface:
+		return x.IsNil() == y.IsNil() && (x.IsNil() || x.Elem().Type() == y.Elem().Type() && same(x.Elem(), y.Elem()))
+	case reflect.Map, reflect.Func:
+		return x.IsNil() && y.IsNil()
+	}
+	return x.Comparable() && x.Equal(y)
 }
 
 // load reads the field of an object into the Go value at p.
@@ -93,6 +169,12 @@ func (f *recordField) load(handle uintptr, from objects.Reading, p unsafe.Pointe
 	if v.TypeIndex == abi.TypeNone {
 		reflect.NewAt(f.goType, p).Elem().SetZero()
 		return nil
+	}
+	if f.nests {
+		var err error
+		if from, err = codec.Descend(from); err != nil {
+			return err
+		}
 	}
 	if err := f.codec.Decode(v, from, p); err != nil {
 		return failure.Annotate("field "+f.Name, err)

@@ -203,7 +203,9 @@ func (d *definition) update(o *objects.Object, f func(p reflect.Value) error) er
 	}
 	before.Elem().Set(p.Elem())
 	for _, field := range d.layout.fields {
-		field.keep(before.UnsafePointer())
+		if err := field.keep(handle, before.UnsafePointer()); err != nil {
+			return err
+		}
 	}
 	if err := f(p); err != nil {
 		return err
@@ -212,11 +214,12 @@ func (d *definition) update(o *objects.Object, f func(p reflect.Value) error) er
 	var values []abi.Any
 	for _, field := range d.layout.fields {
 		now := field.in(p.UnsafePointer())
-		if field.equal(now, field.in(before.UnsafePointer())) {
+		equal, different := field.compare(now, field.in(before.UnsafePointer()))
+		if equal {
 			continue
 		}
 		if field.Flags&abi.FieldWritable == 0 {
-			if field.valueType.Comparable() {
+			if different {
 				err = failure.Errorf(failure.KindAttr, "field %s is read-only", field)
 				break
 			}

@@ -137,7 +137,6 @@ func (d *definition) makeAt(p unsafe.Pointer, outer *codec.Nest) (uintptr, error
 // too, as by Unmarshal.
 func (d *definition) codec() *codec.Codec {
 	entries := sync.OnceValue(func() *codec.Codec { return codec.StructCodec(d.record, codec.TaggedFields(d.record)) })
-	nests := sync.OnceValue(func() bool { return codec.Recursive(d.record) })
 	encode := func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
 		handle, err := d.makeAt(p, outer.Apart())
 		if err != nil {
@@ -150,14 +149,9 @@ func (d *definition) codec() *codec.Codec {
 		Schema: d.key,
 		Plain:  &d.plain,
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) { return encode(p, nil) },
-		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
+		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if d.plain.Copy(v, p) {
 				return nil
-			}
-			if nests() {
-				if from, err = codec.Descend(from); err != nil {
-					return err
-				}
 			}
 			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {
 				return entries().Decode(v, from, p)

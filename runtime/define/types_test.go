@@ -3,6 +3,7 @@ package define_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -215,6 +216,53 @@ func TestDefineOptionalValues(t *testing.T) {
 	runtimetest.MustCall(t, "define.set", o, "next", o)
 	runtimetest.WantError(t, o.Update(func(*Holder) error { return nil }), tvmffi.ErrValue, "the value contains itself, or is nested deeper than 1000 levels")
 	runtimetest.MustCall(t, "define.set", o, "next", nil)
+}
+
+// TestDefineChanges: Update stores what was changed behind several pointers, and leaves alone what nobody changed.
+func TestDefineChanges(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	type Inner struct {
+		P   *int64 `ffi:"p"`
+		Any any    `ffi:"any"`
+	}
+	type Chain struct {
+		V     int64    `ffi:"v"`
+		Next  *Chain   `ffi:"next"`
+		Kids  []Chain  `ffi:"kids,optional"`
+		In    *Inner   `ffi:"in"`
+		None  *float64 `ffi:"none,readonly"`
+		Fixed *Inner   `ffi:"fixed,readonly"`
+	}
+	chains := define.Object[Chain]("gotest.Chain")
+	seven, nan := int64(7), math.NaN()
+	o, err := chains.New(Chain{
+		Next: &Chain{Next: &Chain{V: 1}}, Kids: []Chain{{}}, In: &Inner{P: &seven}, None: &nan, Fixed: &Inner{Any: nan},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Release()
+	if err := o.Update(func(c *Chain) error { c.Next.Next.V, *c.In.P, c.Kids[0].V = 2, 8, 3; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if c := o.Value(); c.Next.Next.V != 2 || *c.In.P != 8 || c.Kids[0].V != 3 || !math.IsNaN(*c.None) {
+		t.Errorf("the last is %d, the pointer in a struct is %d, the element of the slice is %d, want 2, 8 and 3", c.Next.Next.V, *c.In.P, c.Kids[0].V)
+	}
+	runtimetest.WantError(t, o.Update(func(c *Chain) error { c.Fixed = nil; return nil }), tvmffi.ErrAttribute, "gotest.Chain.fixed is read-only")
+	runtimetest.WantError(t, o.Update(func(c *Chain) error { *c.None = 1; return nil }), tvmffi.ErrAttribute, "gotest.Chain.none is read-only")
+	// A slice and the object in it are one level.
+	deep := Chain{}
+	for range 990 {
+		deep = Chain{Kids: []Chain{deep}}
+	}
+	d, err := chains.New(deep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Release()
+	if err := d.Update(func(*Chain) error { return nil }); err != nil {
+		t.Error(err)
+	}
 }
 
 // Tree and Leaf refer to each other.

@@ -968,6 +968,19 @@ def gauges(g):
             e = failure(g.Gauge, **{"limits": last.limits, field: value})
             assert type(e) is TypeError and str(e) == f"Gauge({field}=...): expected {want}" and e.__cause__ is None, (field, e)
     assert first.limits["high"] == 5 and first.next.same_as(last) and first.marks is None  # nothing was set
+    worded = importlib.import_module("golib._tvmffi").worded
+    for kind, want in [
+        ("Optional<(int) -> Optional<str>>", "((int) -> str | None) | None"),
+        ("ffi.Array<Tuple<ffi.Bytes, ffi.Function>>", "list[tuple[bytes, function]]"),
+        ("Optional<ffi.Map<str, golib.Point>>", "dict[str, golib.Point] | None"),
+    ]:
+        assert worded("x", f"Cannot convert from type `ffi.BigInt` to `{kind}`", 2**70) == f"x: expected {want}, got int"
+    try:
+        {}["k"]
+    except KeyError as context:
+        assert not (e := failure(g.Gauge, 3)).__suppress_context__ and e.__context__ is context
+    e = failure(setattr, first, "title", "\ud800")
+    assert type(e) is UnicodeEncodeError and pickle.loads(pickle.dumps(e)).reason == e.reason
     first.limits = {"low": "cold", "high": 1}
     e = failure(first.highest)
     assert type(e) is TypeError and str(e) == "Gauge.highest(self=...): golib.Gauge: field limits: field low: expected float, got ffi.SmallStr", e

@@ -81,7 +81,9 @@ func (w *writer) members(c *face.Class) *class {
 	}
 	k.constructor = w.constructorOf(c)
 	if f := k.constructor; f != nil && f.single() {
-		if t := f.ordered()[0].Type.Bare(); t.Kind == face.KindClass && t.Class == c { // that would be a copy constructor
+		t := f.ordered()[0].Type
+		// That would be a copy constructor, or one that the others have to look at before the record is complete.
+		if t.Bare().Kind == face.KindClass && t.Bare().Class == c || len(f.params) == 1 && w.needs(t) {
 			k.maker = s.Claim("make")
 		}
 	}
@@ -144,13 +146,14 @@ func (f *function) single() bool {
 func (w *writer) constructorParams(k *class, defaults bool) string {
 	var list []string
 	all := k.constructor.ordered()
-	from := w.withDefaults(all)
+	defaults = w.defaults(all, defaults, false)
 	for i, p := range all {
+		first := i == 0 && w.stage == defining && k.maker == "" // the definition of a constructor cannot make it one without arguments
 		if p.Variadic {
 			list = append(list, "const detail::Sequence<"+w.value(p.Type)+">& "+p.name+map[bool]string{true: " = {}"}[defaults])
 			continue
 		}
-		list = append(list, w.declared(p, defaults && i >= from))
+		list = append(list, w.declared(p, defaults && !first))
 	}
 	return strings.Join(list, ", ")
 }

@@ -68,8 +68,8 @@ type writer struct {
 	recordFields map[*face.Record][]string
 	// order holds the records, those that others contain first.
 	order face.Records
-	// declaring is set while the classes are declared: records with classes in them come later.
-	declaring bool
+	// stage is what is written of the classes: records with classes in them come between declaring and defining them.
+	stage stage
 	// entries are the C symbols, without the prefix __tvm_ffi_, in the order of the table
 	// of a library that is loaded at run time.
 	entries   []string
@@ -118,6 +118,13 @@ func namespace(library string) string {
 
 func (w *writer) p(format string, args ...any) { fmt.Fprintf(&w.out, format, args...) }
 
+type stage int
+
+const (
+	declaring stage = 1 + iota
+	defining
+)
+
 // header writes the whole header.
 func (w *writer) header() ([]byte, error) {
 	w.top()
@@ -136,11 +143,11 @@ func (w *writer) header() ([]byte, error) {
 			w.record(r)
 		}
 	}
-	w.declaring = true
+	w.stage = declaring
 	for _, k := range w.classes {
 		w.class(k)
 	}
-	w.declaring = false
+	w.stage = 0
 	for _, r := range w.order.List {
 		if late(r) {
 			w.record(r)
@@ -156,9 +163,11 @@ func (w *writer) header() ([]byte, error) {
 	for _, f := range w.functions {
 		w.freeFunction(f)
 	}
+	w.stage = defining
 	for _, k := range w.classes {
 		w.definitions(k)
 	}
+	w.stage = 0
 	w.loadFunction()
 	w.close()
 	w.walks()

@@ -90,24 +90,28 @@ func (w *writer) declared(p param, defaults bool) string {
 	return text
 }
 
-// withDefaults returns the first of the parameters from which on defaults can be written: the type of a default has to be
-// complete.
-func (w *writer) withDefaults(params []param) int {
-	for i := len(params) - 1; i >= 0 && w.declaring; i-- {
-		if params[i].Default != nil && w.late(params[i].Type) {
-			return i + 1
-		}
+// defaults reports whether parameters have their defaults here, where those of other functions are wanted. The type of a
+// default has to be complete, so a member that needs a late record has them in its definition. C++ has none there for
+// templates.
+func (w *writer) defaults(params []param, wanted, template bool) bool {
+	if w.stage == 0 || !slices.ContainsFunc(params, func(p param) bool { return p.Default != nil && w.needs(p.Type) }) {
+		return wanted
 	}
-	return 0
+	return w.stage == defining && !template
+}
+
+// needs reports whether a default of type t needs a late record.
+func (w *writer) needs(t *face.Type) bool {
+	return t.Kind == face.KindOptional && t.Elems[0].Record != nil && w.late(t.Elems[0]) || slices.ContainsFunc(t.Elems, w.needs)
 }
 
 // signature is the list of parameters of f, without a variadic one.
 func (w *writer) signature(f *function, defaults bool) []string {
 	var list []string
-	from := w.withDefaults(f.params)
-	for i, p := range f.params {
+	defaults = w.defaults(f.params, defaults, f.variadic() != nil)
+	for _, p := range f.params {
 		if !p.Variadic {
-			list = append(list, w.declared(p, defaults && i >= from))
+			list = append(list, w.declared(p, defaults))
 		}
 	}
 	return list

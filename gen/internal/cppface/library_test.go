@@ -197,5 +197,6 @@ func classes() []*face.Class {
 	opaque.Constructor = method("NewOpaque", face.Function{Params: []face.Param{{Name: "from", Type: &face.Type{Kind: face.KindClass, Class: opaque}}, {Name: "n", Type: int64Type, Default: text(face.KindInt, "3")}}})
 	foreign := &face.Class{Name: "Foreign", Key: "kinds.Foreign", ParentKey: "testing.Base", Fields: []face.Field{{Name: "x", Type: int64Type}}}
 	none := &face.Class{Name: "None", Key: "kinds.None", Opaque: true}
-	return []*face.Class{counter, child, opaque, foreign, none}
+	stage := &face.Class{Name: "Stage", Key: "kinds.Stage", Fields: []face.Field{{Name: "scene", Type: typ(face.KindOptional, scene), Default: &face.Value{}, HasDefault: true}}}
+	return []*face.Class{counter, child, opaque, foreign, none, stage}
 }

@@ -192,7 +192,11 @@ func (b *builder) fields(t types.Type, c *Class) []Field {
 		if !tagged || err != nil || tag.Name == "" {
 			continue
 		}
-		fields = append(fields, b.field(f, tag, reflect.StructTag(s.Tag(i)).Get("doc")))
+		d := b.field(f, tag, reflect.StructTag(s.Tag(i)).Get("doc"))
+		if c != nil && d.Type.Kind == KindOptional && !d.HasDefault { // as define registers it
+			d.Default, d.HasDefault = &Value{Kind: KindNone}, true
+		}
+		fields = append(fields, d)
 	}
 	return fields
 }

@@ -218,7 +218,7 @@ func (b *builder) field(f *types.Var, tag fieldtag.Tag, doc string) Field {
 	switch {
 	case tag.HasDefault:
 		d.Default, d.HasDefault = defaultOf(tag.Default, d.Type), true
-	case tag.Optional || d.Type.Kind == KindOptional: // as define registers it
+	case tag.Optional:
 		d.Default, d.HasDefault = &Value{Kind: KindNone}, true
 		if d.Type.Kind != KindOptional {
 			d.Type = optional(d.Type)

@@ -207,11 +207,13 @@ def reraise(name=""):
     x = raised(e)
     if x is e and isinstance(x, TypeError) and _UNKNOWN in str(x):
         x.args = (_named(str(x), sys._getframe(1).f_locals),)
-    field = x is e and re.match(r"[\w.]+\.__ffi_init__\(\) field '(\w+)':\s+", str(x))
+    caller = sys._getframe(1)
+    field = x is e and caller.f_code.co_name == "__init__" and re.match(r"[\w.]+\.__ffi_init__\(\) field '(\w+)':\s+", str(x))
     if field:
-        arguments = sys._getframe(1).f_locals
-        value = arguments.get(field[1], arguments.get(field[1] + "_"))
-        x.args, x.__cause__ = (worded(f"{name}({field[1]}=...)", str(x)[field.end() :], value),), None
+        parameter = field[1] + "_" if field[1] + "_" in caller.f_locals else field[1]
+        x.args, x.__cause__ = (worded(f"{name}({parameter}=...)", str(x)[field.end() :], caller.f_locals.get(parameter)),), None
+        x.__suppress_context__ = False
+    caller = None
     same, context = x is e, x.__context__
     e = None
     try:

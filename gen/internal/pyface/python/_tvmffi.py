@@ -213,11 +213,17 @@ def _setter(what, fset):
         x = given(what, value)
         try:
             fset(self, x)
+        except UnicodeError:  # which is made of other arguments
+            raise
         except (TypeError, ValueError, OverflowError) as e:
             e.args = (worded(what, str(e), value),)
             raise
 
     return set_field
+
+
+def _optional(kind):
+    return f"({kind}) | None" if " - " in kind else kind if kind.endswith("None") else kind + " | None"
 
 
 _WORDS = {
@@ -230,11 +236,11 @@ def worded(what, text, x):
     found = re.fullmatch(r"Cannot convert from type `(.*?)` to `(.*)`", text)
     if found is None:
         return f"{what}: {text}"
-    if found[1] == "ffi.BigInt":
+    if found[1] == "ffi.BigInt" and re.fullmatch(r"(Optional<)?(int|float|bool)>?", found[2]):
         return f"{what}: expected an int from -2**63 to 2**63-1, got one outside this range"
-    kind = re.sub(r"ffi\.(\w+)", lambda m: _WORDS.get(m[1], m[0]), found[2]).replace("->", "-")
+    kind = re.sub(r"ffi\.(\w+)", lambda m: _WORDS.get(m[1], m[0]), found[2]).replace("->", "-").replace("Tuple<", "tuple<")
     for _ in range(kind.count("<")):
-        kind = re.sub(r"([\w.]+)<([^<>]*)>", lambda m: f"{m[2]} | None" if m[1] == "Optional" else f"{m[1]}[{m[2]}]", kind)
+        kind = re.sub(r"([\w.]+)<([^<>]*)>", lambda m: _optional(m[2]) if m[1] == "Optional" else f"{m[1]}[{m[2]}]", kind)
     return f"{what}: expected {kind.replace(' - ', ' -> ')}, got {type(x).__name__}"
 
 
