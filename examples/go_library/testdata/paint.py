@@ -52,6 +52,18 @@ modes, m, _ = paint.modes("spray")
 assert modes[0] is m is Mode.SPRAY and paint.modes(Mode.SPRAY)[1] is Mode.SPRAY
 assert pickle.loads(pickle.dumps(m)) is m and "like blood" in Color.__doc__
 
+spray = paint.palette(Color.RED, lambda c: Mode.SPRAY if c == 1 else "brush")
+assert spray(1, None) == [Color.RED, Color.BLUE] and spray(Color.BLUE, 2) == [2, 1, 2] and paint.palette(2, lambda c: "brush")(1, None) == [1]
+for e, kind, want in (
+    (failure(paint.palette, 1, lambda c: "dip"), ValueError, "the result of the callback: 'dip' is not a value of Mode: use "),
+    (failure(paint.palette, 1, lambda c: None), TypeError, "the result of the callback: expected Mode, got None"),
+    (failure(paint.palette, 1, None), TypeError, "palette(choose=...): "),
+    (failure(spray, 7, None), ValueError, "argument 1: 7 is not a value of Color: use RED, BLUE"),
+    (failure(spray, 1, 0), ValueError, "argument 2: 0 is not a value of Color: "),
+    (failure(spray, 1), TypeError, "2"),
+):
+    assert type(e) is kind and want in str(e), repr(e)
+
 # Records are dicts, also inside one another.
 coats = paint.strip(Coat(color=Color.RED, under=[{"color": 2, "class": "matt"}], **{"class": "plain"}))
 assert [dict(c) for c in coats] == coats and type(coats[0]) is dict

@@ -16,10 +16,11 @@ var native = []face.Kind{face.KindComplex, face.KindDuration, face.KindTime, fac
 // converted reports whether a value of type t is one of a native kind, or may hold one.
 func converted(t *face.Type) bool { return holds(t, native, nil) }
 
-// checked reports whether code of Python converts or checks an argument of type t: it is converted, or an enum.
+// checked reports whether code of Python converts or checks an argument of type t: it is converted, or an enum, or a
+// callback that returns one.
 func checked(t *face.Type) bool {
-	if t.Bare().Kind == face.KindCallable {
-		return converted(t)
+	if f := t.Bare(); f.Kind == face.KindCallable {
+		return converted(t) || checked(f.Elems[0])
 	}
 	return holds(t, append([]face.Kind{face.KindEnum}, native...), nil)
 }
@@ -45,7 +46,7 @@ func (w *writer) converter(t *face.Type) string {
 		return private + ".to_array"
 	case to == "":
 		return ""
-	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t):
+	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t) && !slices.ContainsFunc(t.Elems[1:], checked):
 		return private + ".checked"
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "to", w.converter)

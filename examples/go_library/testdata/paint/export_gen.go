@@ -117,6 +117,31 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "palette",
+			Doc:    "Palette changes the color by the mode that choose returns for it, and returns a func that mixes colors of that mode.",
+			Params: []string{"c", "choose"},
+			Func:   Palette,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[Color](a, 0)
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(Color) (Mode, error) {
+					return func(y0 Color) (Mode, error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						bindrt.Put(&c.Call, 0, y0)
+						return bindrt.Do[Mode](&c.Call)
+					}
+				})
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := Palette(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
 			Name:     "sealed",
 			Doc:      "Sealed returns a finish with Clear.",
 			Params:   []string{"f"},

@@ -134,6 +134,26 @@ func Timedelta(timedelta time.Duration) func(times int64) time.Duration {
 	return func(times int64) time.Duration { return timedelta * time.Duration(times) }
 }
 
+// Palette changes the color by the mode that choose returns for it, and returns a func that mixes colors of that mode.
+//
+//tvmffi:export
+func Palette(c Color, choose func(Color) (Mode, error)) (func(c Color, rest *Color) ([]Color, error), error) {
+	mode, err := choose(c)
+	if err != nil {
+		return nil, err
+	}
+	return func(c Color, rest *Color) ([]Color, error) {
+		all := []Color{c}
+		if mode == ModeSpray {
+			all = append(all, Mix(c))
+		}
+		if rest != nil {
+			all = append(all, *rest)
+		}
+		return all, nil
+	}, nil
+}
+
 // DryError says which paint is dry.
 //
 //tvmffi:error

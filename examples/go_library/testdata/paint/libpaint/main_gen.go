@@ -26,6 +26,6 @@ func tvmffi_end_paint() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"lambda", "layers", "list", "mix", "modes", "sealed", "strip", "timedelta", "_error_cause", "_error_fields", "_error_new", "_async"}
+var names = []string{"lambda", "layers", "list", "mix", "modes", "palette", "sealed", "strip", "timedelta", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}
