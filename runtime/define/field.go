@@ -30,7 +30,8 @@ type recordField struct {
 	convert    reflect.Value
 	hasDefault bool
 	optional   bool
-	comparable bool // values of valueType
+	exact      bool // as of valueType
+	twice      bool // Update reads it twice, because pointers lead to what it may change
 	nests      bool // it holds an object that may contain itself
 }
 
@@ -56,41 +57,26 @@ func optionalValue(t reflect.Type) reflect.Type {
 	return t.Elem()
 }
 
-// comparable reports whether equal values of t have the same content, so that none was changed. A pointer inside t shows
+// exact reports whether equal values of t have the same content, so that none was changed. A pointer inside t shows
 // nothing of what is behind it, unless that is an object.
-func comparable(t reflect.Type) bool {
+func exact(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct:
 		if t == reflect.TypeFor[tvmffi.Any]() {
 			return true
 		}
 		for i := range t.NumField() {
-			if inner := t.Field(i).Type; inner.Kind() == reflect.Interface || !comparable(inner) {
+			if inner := t.Field(i).Type; inner.Kind() == reflect.Interface || !exact(inner) {
 				return codec.Of(t).Wire != nil // a time
 			}
 		}
 		return true
 	case reflect.Array:
-		return comparable(t.Elem())
+		return exact(t.Elem())
 	case reflect.Pointer:
 		return optionalValue(t) == t
 	}
 	return t.Comparable()
-}
-
-// keep lets the struct at p, which has the fields of the object, keep what is behind pointers, which somebody may change.
-func (f *recordField) keep(handle uintptr, p unsafe.Pointer) error {
-	switch {
-	case f.comparable && f.valueType != f.goType:
-		if at := reflect.NewAt(f.goType, f.in(p)).Elem(); !at.IsNil() {
-			kept := reflect.New(f.valueType)
-			kept.Elem().Set(at.Elem())
-			at.Set(kept.Convert(f.goType))
-		}
-	case !f.comparable && f.valueType.Kind() == reflect.Struct:
-		return f.load(handle, objects.ReadCollected().Converting(), f.in(p))
-	}
-	return nil
 }
 
 // compare compares the values at a and b. They may be neither equal nor different for certain.
@@ -105,21 +91,10 @@ func (f *recordField) compare(a, b unsafe.Pointer) (equal, different bool) {
 		return equal, !equal
 	}
 	x, y := reflect.NewAt(f.goType, a).Elem(), reflect.NewAt(f.goType, b).Elem()
-	if f.valueType != f.goType {
-		if x.IsNil() || y.IsNil() {
-			equal = x.IsNil() && y.IsNil()
-			return equal, !equal
-		}
-		x, y = x.Elem(), y.Elem()
-	}
-	switch {
-	case f.comparable && x.Comparable() && y.Comparable():
-		equal = same(x, y)
-		return equal, !equal
-	case x.Kind() == reflect.Struct:
-		return same(x, y), false
-	}
-	return false, false
+	certain := f.exact && x.Comparable() && y.Comparable()
+	equal = (certain || f.twice) && same(x, y)
+	nils := f.valueType != f.goType && x.IsNil() != y.IsNil()
+	return equal, !equal && (certain || nils)
 }
 
 // same reports whether the content of two values is the same for certain. A NaN is the same as another.

@@ -157,7 +157,8 @@ func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*record
 		r.Flags |= abi.FieldKwOnly
 	}
 	r.codec, r.valueType = codec.Of(f.Type), optionalValue(f.Type)
-	r.comparable = comparable(r.valueType)
+	r.exact = exact(r.valueType)
+	r.twice = r.exact && r.valueType != f.Type || !r.exact && r.valueType.Kind() == reflect.Struct
 	r.nests = findRecord(r.valueType) != nil && codec.Recursive(r.valueType) // containers count by themselves
 	e := codec.SchemaOf(f.Type)
 	if r.optional && e.Name != "Optional" && e.Name != "Any" {

@@ -203,8 +203,10 @@ func (d *definition) update(o *objects.Object, f func(p reflect.Value) error) er
 	}
 	before.Elem().Set(p.Elem())
 	for _, field := range d.layout.fields {
-		if err := field.keep(handle, before.UnsafePointer()); err != nil {
-			return err
+		if field.twice {
+			if err := field.load(handle, objects.ReadCollected().Converting(), field.in(before.UnsafePointer())); err != nil {
+				return err
+			}
 		}
 	}
 	if err := f(p); err != nil {

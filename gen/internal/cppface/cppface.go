@@ -68,7 +68,8 @@ type writer struct {
 	recordFields map[*face.Record][]string
 	// order holds the records, those that others contain first.
 	order face.Records
-	// stage is what is written of the classes: records with classes in them come between declaring and defining them.
+	late  map[*face.Record]bool // lateRecords
+	// stage is what is written of the classes: late records come between declaring and defining them.
 	stage stage
 	// entries are the C symbols, without the prefix __tvm_ffi_, in the order of the table
 	// of a library that is loaded at run time.
@@ -87,6 +88,7 @@ func newWriter(l *face.Library, c Config) *writer {
 	w.scope = newScope(w.ns, "detail", "ffi", "std", "tvm", "load", "loaded")
 	w.names = w.scope.Types(l)
 	w.order = l.Records()
+	w.late = lateRecords(w.order.List)
 	for _, r := range w.order.List {
 		s := newScope(w.names[r])
 		for _, f := range r.Fields {
@@ -137,22 +139,13 @@ func (w *writer) header() ([]byte, error) {
 	w.close()
 	w.traits()
 	w.open()
-	late := func(r *face.Record) bool { return w.late(&face.Type{Kind: face.KindRecord, Record: r}) }
-	for _, r := range w.order.List {
-		if !late(r) {
-			w.record(r)
-		}
-	}
+	w.records(false)
 	w.stage = declaring
 	for _, k := range w.classes {
 		w.class(k)
 	}
 	w.stage = 0
-	for _, r := range w.order.List {
-		if late(r) {
-			w.record(r)
-		}
-	}
+	w.records(true)
 	for _, e := range w.lib.Errors {
 		w.errorClass(e)
 	}

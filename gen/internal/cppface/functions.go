@@ -102,7 +102,7 @@ func (w *writer) defaults(params []param, wanted, template bool) bool {
 
 // needs reports whether a default of type t needs a late record.
 func (w *writer) needs(t *face.Type) bool {
-	return t.Kind == face.KindOptional && t.Elems[0].Record != nil && w.late(t.Elems[0]) || slices.ContainsFunc(t.Elems, w.needs)
+	return t.Kind == face.KindOptional && w.late[t.Elems[0].Record] || slices.ContainsFunc(t.Elems, w.needs)
 }
 
 // signature is the list of parameters of f, without a variadic one.

@@ -34,23 +34,32 @@ func (w *writer) incomplete(t *face.Type, r *face.Record) bool {
 	return w.order.Hold(t, r) || slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return w.incomplete(e, r) })
 }
 
-// late reports whether t holds a record with a class in it. Such a record follows the classes, which have to be
-// complete there; the others come first, for the defaults of parameters of the classes.
-func (w *writer) late(t *face.Type) bool {
-	seen := map[*face.Record]bool{}
+// lateRecords returns the records with a class in them. They follow the classes, which have to be complete there; the others
+// come first, for the defaults of parameters of the classes.
+func lateRecords(records []*face.Record) map[*face.Record]bool {
+	late := map[*face.Record]bool{}
 	var holds func(t *face.Type) bool
 	holds = func(t *face.Type) bool {
-		if t.Class != nil || slices.ContainsFunc(t.Elems, holds) {
-			return true
-		}
-		if t.Record == nil || seen[t.Record] {
-			return false
-		}
-		seen[t.Record] = true
-		return slices.ContainsFunc(t.Record.Fields, func(f face.Field) bool { return holds(f.Type) })
+		return t.Class != nil || late[t.Record] || slices.ContainsFunc(t.Elems, holds)
 	}
-	record := t.Record != nil && holds(t)
-	return record || slices.ContainsFunc(t.Elems, w.late)
+	for found := true; found; { // records may contain one another
+		found = false
+		for _, r := range records {
+			if !late[r] && slices.ContainsFunc(r.Fields, func(f face.Field) bool { return holds(f.Type) }) {
+				late[r], found = true, true
+			}
+		}
+	}
+	return late
+}
+
+// records writes the late records, or all others.
+func (w *writer) records(late bool) {
+	for _, r := range w.order.List {
+		if w.late[r] == late {
+			w.record(r)
+		}
+	}
 }
 
 // record writes a struct that crosses as a map.

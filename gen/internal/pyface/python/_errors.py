@@ -204,10 +204,9 @@ def reraise(name=""):
         for parameter, x in sys._getframe(1).f_locals.items():
             refused(f"{name}({parameter}=...)", x)
         raise
-    x = raised(e)
+    x, caller = raised(e), sys._getframe(1)
     if x is e and isinstance(x, TypeError) and _UNKNOWN in str(x):
-        x.args = (_named(str(x), sys._getframe(1).f_locals),)
-    caller = sys._getframe(1)
+        x.args = (_named(str(x), caller.f_locals),)
     field = x is e and caller.f_code.co_name == "__init__" and re.match(r"[\w.]+\.__ffi_init__\(\) field '(\w+)':\s+", str(x))
     if field:
         parameter = field[1] + "_" if field[1] + "_" in caller.f_locals else field[1]
