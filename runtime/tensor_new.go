@@ -47,7 +47,8 @@ func elementType[T Element]() DataType {
 // write through the slice changes the tensor, and the other way round. The product of shape
 // must be len(data); without a shape the tensor has one dimension. The tensor keeps data
 // alive until the last reference to it ends, in Go and in native code. The caller owns the
-// reference. The error is of kind ErrValue if shape does not fit data.
+// reference. The error is of kind ErrValue if shape does not fit data. data must be memory of Go: nothing keeps that of
+// another tensor, which [Slice] returns. [Tensor.Slice] makes a tensor of a part of another one.
 //
 // The memory of a slice is aligned to the size of its elements, and often to no more. A kernel
 // that relies on more crashes the program. Kernels that TVM compiles for the CPU rely on 64

@@ -89,6 +89,7 @@ func tracedEntry(f *ccall.CallbackFrame) {
 // end ends a callback that returned err and may have borrowed objects.
 func (a *Args) end(err error) {
 	rc := int64(0)
+	err = a.settled(err)
 	if err != nil {
 		rc = a.raise(failure.Passed(err, a.origin(), a.frame.Outermost()))
 	}
@@ -120,10 +121,11 @@ func (a *Args) unwind(p any) {
 	if p == nil {
 		Goexit()
 	}
+	err := a.settled(a.Recovered(p))
 	if a.frame.Side != 0 {
 		a.endBorrowed()
 	}
-	a.frame.RC = failure.Raise(a.Recovered(p))
+	a.frame.RC = failure.Raise(err)
 }
 
 // Recovered returns an error for a panic of the Go func that was called.
@@ -154,6 +156,10 @@ type borrowed struct {
 	err   error
 	// with keeps the arguments of With.
 	with []abi.Any
+	// loans are settled by settle. owners keep them.
+	loans  []Loan
+	settle Settler
+	owners []*objects.Object
 }
 
 // movedArgument is an argument that came as an RValueRef.
@@ -202,6 +208,7 @@ func (a *Args) endBorrowed() {
 	a.frame.Side = 0
 	b.loan.End()
 	b.moved, b.err, b.with = b.moved[:0], nil, nil
+	b.loans, b.settle, b.owners = b.loans[:0], nil, nil
 	if sides.spare.CompareAndSwap(nil, b) {
 		return
 	}

@@ -41,8 +41,11 @@ type flatError struct {
 	cause, value             uintptr
 }
 
-// Flattens reports whether the caller takes a result in flat form.
-func (a *Args) Flattens() bool {
+// Flattens reports whether the result may be in flat form: the caller takes it, and nobody settles loans, which are found in
+// objects.
+func (a *Args) Flattens() bool { return a.takesFlat() && len(a.Loans()) == 0 }
+
+func (a *Args) takesFlat() bool {
 	t := capi.PointerTo[abi.Any](a.frame.Res).TypeIndex
 	return t == FlatRoom || t == FlatAnyRoom
 }
@@ -83,7 +86,7 @@ func (a *Args) ReturnText(s string) {
 // spares two crossings, and otherwise the error of this thread.
 func (a *Args) raise(err error) int64 {
 	r := capi.PointerTo[abi.Any](a.frame.Res)
-	if r.TypeIndex != Room && !a.Flattens() {
+	if r.TypeIndex != Room && !a.takesFlat() {
 		return failure.Raise(err)
 	}
 	p, failed := failure.PartsOf(err)

@@ -74,6 +74,7 @@ func (t *Task) Run(ctx context.Context) error { return t.run(ctx) }
 // End ends the arguments after Run, which returned err. It returns the result, which is
 // owned, or the error, with its backtrace.
 func (t *Task) End(err error) (abi.Any, error) {
+	err = t.args.settled(err)
 	result := t.result
 	if err != nil {
 		err = failure.Passed(err, t.args.origin(), false)

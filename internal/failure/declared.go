@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 )
@@ -20,6 +21,8 @@ type Declared struct {
 	// Decode makes a value of the type from the fields that an error carries: a borrowed
 	// Map, or 0 if it carries none.
 	Decode func(fields uintptr) (error, error)
+	// Detach copies what the fields of an error of the type have in memory that is lent.
+	Detach func(err error, lent func(unsafe.Pointer) bool)
 }
 
 // declarations finds declared types. A table is replaced and never changed.

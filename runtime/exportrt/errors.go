@@ -64,6 +64,20 @@ func ErrorOf[T any](kind, base string, toError func(T) error) ErrorType {
 		}
 		return bindrt.Return(a, fields)
 	}
+	e.declared.Detach = func(err error, lent func(unsafe.Pointer) bool) {
+		v := reflect.ValueOf(err)
+		switch {
+		case v.Kind() != reflect.Pointer:
+			if t.Size() <= unsafe.Sizeof(uintptr(0)) { // too small for a slice, and perhaps a pointer itself
+				return
+			}
+			// The second word of the interface points to the value, which no variable has.
+			v = reflect.NewAt(t, (*[2]unsafe.Pointer)(unsafe.Pointer(&err))[1])
+		case v.IsNil():
+			return
+		}
+		detachFields(v.Elem(), lent)
+	}
 	e.declared.Decode = func(context uintptr) (error, error) {
 		if context == 0 {
 			return toError(*new(T)), nil // the kind came, but no fields
@@ -192,6 +206,69 @@ func fieldValues(v reflect.Value) (map[string]tvmffi.Any, error) {
 		runtime.KeepAlive(view.Keep)
 	}
 	return values, nil
+}
+
+// detachFields copies the fields of v, an error, that refer to memory of which lent knows the address. An error with such a
+// field was made in this call, so that nobody else reads it at this time.
+func detachFields(v reflect.Value, lent func(unsafe.Pointer) bool) {
+	for _, f := range errorFields(v) {
+		if r := (&references{lent, map[unsafe.Pointer]bool{}}); !r.in(f.value) {
+			continue
+		}
+		// The address is in Go memory that v keeps alive. A field that cannot be encoded does not cross.
+		view, err := codec.Of(f.value.Type()).Encode(unsafe.Pointer(f.value.UnsafeAddr()))
+		if err == nil {
+			_ = codec.Of(f.value.Type()).Decode(view.Value, objects.ReadOwned(), unsafe.Pointer(f.value.UnsafeAddr()))
+			codec.ReleaseTemp(view)
+			runtime.KeepAlive(view.Keep)
+		}
+	}
+}
+
+// references looks for slices over memory of which lent knows the address.
+type references struct {
+	lent func(unsafe.Pointer) bool
+	seen map[unsafe.Pointer]bool // what pointers and maps point to
+}
+
+// in reports whether v has one.
+func (r *references) in(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Interface:
+		return !v.IsNil() && r.in(v.Elem())
+	case reflect.Pointer, reflect.Map:
+		if r.seen[v.UnsafePointer()] || v.IsNil() {
+			return false
+		}
+		r.seen[v.UnsafePointer()] = true
+		if v.Kind() == reflect.Pointer {
+			return r.in(v.Elem())
+		}
+		for at := v.MapRange(); at.Next(); {
+			if r.in(at.Key()) || r.in(at.Value()) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if r.in(v.Field(i)) {
+				return true
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice && v.Len() > 0 && r.lent(v.UnsafePointer()) {
+			return true
+		}
+		switch v.Type().Elem().Kind() {
+		case reflect.Interface, reflect.Pointer, reflect.Map, reflect.Struct, reflect.Slice, reflect.Array:
+			for i := range v.Len() {
+				if r.in(v.Index(i)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // errorTypes returns the error types of l and of the packages that it includes, by kind.

@@ -2,19 +2,44 @@ package exportrt
 
 import (
 	"reflect"
+	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
-// Lend returns a result that is a tensor of one dimension over the memory of data. It copies
-// nothing. The tensor keeps data alive, and the Go heap moves nothing, so the memory is
-// valid until the last reference to the tensor ends.
-func Lend[T tvmffi.Element](data []T) tvmffi.Moved {
+// Lend returns a result that is a tensor of one dimension over the memory of data.
+//
+// Memory of Go is not copied: the tensor keeps it alive, and the Go heap moves nothing. Memory of an argument that Borrowed
+// has read belongs to the caller. If the argument is a Tensor, the result is that tensor or a view of it, which keeps its
+// memory. Nobody can keep the memory of a DLTensor*, so the result is a copy.
+func Lend[T tvmffi.Element](a *bindrt.Args, data []T) tvmffi.Moved {
+	if len(data) > 0 {
+		at := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+		size := uintptr(len(data)) * unsafe.Sizeof(data[0])
+		for _, l := range a.Loans() {
+			switch {
+			case at < l.Address || at+size > l.End:
+			case l.Handle == 0:
+				return lend(append([]T(nil), data...))
+			default:
+				return part(l.Handle, at, int64(len(data)))
+			}
+		}
+	}
+	return lend(data)
+}
+
+func lend[T tvmffi.Element](data []T) tvmffi.Moved {
 	t, err := tvmffi.FromSlice(data, int64(len(data)))
 	if err != nil { // the library is loaded, and the shape fits
 		panic(err)
@@ -22,10 +47,25 @@ func Lend[T tvmffi.Element](data []T) tvmffi.Moved {
 	return tvmffi.Move(t)
 }
 
+// part returns n elements, from an address on, of a Tensor of one dimension.
+func part(handle, at uintptr, n int64) tvmffi.Moved {
+	c := *capi.PointerTo[abi.DLTensor](handle + abi.ObjectSize)
+	if at == c.Data+uintptr(c.ByteOffset) && n == values.Product(values.ShapeOf(&c)) {
+		objects.IncRef(handle)
+	} else {
+		var err error
+		// Many kernels ignore the offset, so it is in the address.
+		if handle, err = values.ViewTensor(handle, abi.DLTensor{Data: at, Device: c.Device, DType: c.DType}, []int64{n}, []int64{1}); err != nil {
+			panic(err)
+		}
+	}
+	return tvmffi.Move(codec.Wrap[*tvmffi.Tensor](objects.Own(handle)))
+}
+
 // Borrowed returns argument i, a tensor of one dimension on the host with elements of the
 // type T, as a slice over its memory. The caller of the function keeps the memory until the
-// function returns, and so the slice must not be used after that. Numbers in an Array or a List,
-// and those of a tensor with gaps between them, are copied.
+// function returns. After that the slice must not be used, except by what the function returns: settle keeps the memory for
+// that. Numbers in an Array or a List are copied, and those of a tensor that has gaps between them or is not aligned.
 func Borrowed[T tvmffi.Element](a *bindrt.Args, i int) []T {
 	v := a.Any(i)
 	if v == nil {
@@ -62,18 +102,117 @@ func borrowed[T tvmffi.Element](a *bindrt.Args, i int) ([]T, error) {
 	case !t.Device().IsHost():
 		return nil, wrong(failure.KindValue, t.String(), ": copy it to the host first")
 	}
-	var data []T
-	var err error
-	if t.Contiguous() {
-		data, err = tvmffi.Slice[T](t)
-	} else {
-		data = make([]T, t.Len())
-		err = tvmffi.CopyTo(t, data)
+	var zero T
+	if !t.Contiguous() || t.DataPointer().Address%unsafe.Alignof(zero) != 0 {
+		data := make([]T, t.Len())
+		if err := tvmffi.CopyTo(t, data); err != nil {
+			return nil, failure.Errorf(failure.KindValue, "%w", err)
+		}
+		return data, nil
 	}
+	data, err := tvmffi.Slice[T](t)
 	if err != nil {
 		return nil, failure.Errorf(failure.KindValue, "%w", err)
 	}
+	if len(data) > 0 {
+		at := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+		l := callbacks.Loan{Address: at, End: at + uintptr(len(data))*unsafe.Sizeof(zero), Argument: i}
+		if v.TypeIndex == abi.TypeTensor {
+			l.Handle = uintptr(v.Bits)
+		}
+		a.Lent(l, settle)
+	}
 	return data, nil
+}
+
+// settle is the [callbacks.Settler] of Borrowed.
+//
+// A Function reads the memory when it is called, and the func that it calls may have the slice: it keeps the tensors. So does a
+// tensor that the func made of the slice. Neither can keep a DLTensor*, so a Function is an error then, and the tensor gets a
+// copy. The fields of an error are read when somebody asks for them, so those in the memory are copied.
+func settle(a *bindrt.Args, loans []callbacks.Loan, err error) error {
+	if err != nil {
+		if d, found := failure.DeclaredIn(err); d != nil {
+			d.Detach(found, func(p unsafe.Pointer) bool {
+				return slices.ContainsFunc(loans, func(l callbacks.Loan) bool { return uintptr(p) >= l.Address && uintptr(p) < l.End })
+			})
+		}
+		return err
+	}
+	r := a.Result()
+	s := settling{a: a, loans: loans}
+	if err = s.value(*r); err != nil {
+		codec.Release(*r)
+		*r = abi.Any{}
+	}
+	return err
+}
+
+// settling goes through a result.
+type settling struct {
+	a     *bindrt.Args
+	loans []callbacks.Loan
+	seen  map[uint64]bool // containers
+}
+
+func (s *settling) value(v abi.Any) (err error) {
+	switch {
+	case !codec.HasParts(v):
+	case v.TypeIndex == abi.TypeTensor:
+		s.tensor(uintptr(v.Bits))
+	case v.TypeIndex == abi.TypeFunction:
+		return s.function(uintptr(v.Bits))
+	case codec.MayNest(v) && !s.seen[v.Bits]:
+		if s.seen == nil {
+			s.seen = map[uint64]bool{}
+		}
+		s.seen[v.Bits] = true
+		codec.Parts(v, func(p codec.Part) bool {
+			if err = s.value(p.Key); err == nil {
+				err = s.value(p.Value)
+			}
+			return err == nil
+		})
+	}
+	return err
+}
+
+// function keeps the tensors for a Function that Go has just made. Another one does not know the arguments.
+func (s *settling) function(handle uintptr) error {
+	if !objects.IsNode(handle) || objects.Shared(handle) {
+		return nil
+	}
+	for _, l := range s.loans {
+		if l.Handle == 0 {
+			return s.a.InArgument(l.Argument, failure.Errorf(failure.KindType, "a DLTensor is borrowed until the call returns, but the function that it returns may use it later: "+
+				"pass a Tensor, such as tvm_ffi.from_dlpack(x) in Python or ffi::Tensor in C++"))
+		}
+	}
+	objects.KeepWithNode(handle, s.a.Owners())
+	return nil
+}
+
+// tensor keeps the memory of a tensor that Go has made of a slice of an argument.
+func (s *settling) tensor(handle uintptr) {
+	if !objects.IsNode(handle) {
+		return
+	}
+	c := capi.PointerTo[abi.DLTensor](handle + abi.ObjectSize)
+	for _, l := range s.loans {
+		switch {
+		case c.Data < l.Address || c.Data >= l.End:
+		case l.Handle != 0:
+			objects.KeepWithNode(handle, s.a.Owners())
+			return
+		default:
+			room := make([]uint64, (l.End-l.Address+7)/8) // aligned for each type of elements
+			codec.Heap(room)
+			copied := unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), l.End-l.Address)
+			copy(copied, unsafe.Slice(capi.PointerTo[byte](l.Address), len(copied)))
+			objects.MoveNodeTo(handle, unsafe.Pointer(&copied[c.Data-l.Address]))
+			return
+		}
+	}
 }
 
 // elements names the data type of the elements of a []T.

@@ -51,10 +51,12 @@ type sequence[T any] struct {
 	err    error // set before values is closed
 	// released is closed when native code has released the function.
 	released chan struct{}
+	// owners keep the memory of arguments that run may read, until its goroutine ends.
+	owners []*objects.Object
 }
 
 func newSequence[T any](a *bindrt.Args, run func(yield func(T) bool)) tvmffi.Moved {
-	s := &sequence[T]{run: run, in: a.GoName(), want: make(chan struct{}), values: make(chan T), released: make(chan struct{})}
+	s := &sequence[T]{run: run, in: a.GoName(), want: make(chan struct{}), values: make(chan T), released: make(chan struct{}), owners: a.Owners()}
 	about := &callbacks.About{Name: "next", Ended: sync.OnceFunc(func() { close(s.released) })}
 	handle := callbacks.NewDescribed(s.next, 0, about)
 	return tvmffi.Move(codec.Wrap[*tvmffi.Function](objects.Own(handle)))

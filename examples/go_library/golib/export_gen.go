@@ -676,7 +676,7 @@ var tvmffiExports = exportrt.Exports{
 				if err := a.Check(1); err != nil {
 					return err
 				}
-				return bindrt.Return(a, exportrt.Lend(Ramp(int(x0))))
+				return bindrt.Return(a, exportrt.Lend(a, Ramp(int(x0))))
 			},
 		},
 		{
@@ -882,7 +882,7 @@ var tvmffiExports = exportrt.Exports{
 				if err != nil {
 					return err
 				}
-				return bindrt.Return(a, tvmffi.Tuple2[tvmffi.Moved, int]{A: exportrt.Lend(r0), B: r1})
+				return bindrt.Return(a, tvmffi.Tuple2[tvmffi.Moved, int]{A: exportrt.Lend(a, r0), B: r1})
 			},
 		},
 		{

@@ -367,7 +367,7 @@ func (e *exporter) give(r source.Param, value jen.Code) jen.Code {
 func (e *exporter) packed(r source.Param, value jen.Code) (packed, typ jen.Code) {
 	switch {
 	case r.Lent:
-		return exportrt("Lend").Call(value), runtime("Moved")
+		return exportrt("Lend").Call(jen.Id(e.a), value), runtime("Moved")
 	case source.IsSequence(r.Type):
 		name := "Sequence"
 		if len(source.Yields(r.Type)) == 2 {

@@ -152,6 +152,19 @@ func (r *reader) lend(f *Function, d directive) {
 	if !found {
 		r.fail(d.pos, "lend has no effect: %s has no parameter or result such as []float32, a slice of ints or floats", f.GoName)
 	}
+	made := slices.IndexFunc(f.Results, func(p Param) bool { return r.makesOpaque(p.Type) })
+	lent := slices.IndexFunc(f.Params, func(p Param) bool { return p.Lent })
+	if d.verb != verbMethod && made >= 0 && lent >= 0 {
+		p := f.Params[lent]
+		r.fail(d.pos, "lend of %s: the object that it returns could keep %s, which is memory of the caller, after the call: remove lend, or take %[2]s as a *tvmffi.Tensor and read it by tvmffi.Slice",
+			f.GoName, nameOr(p.Name, lent))
+	}
+}
+
+// makesOpaque reports whether t is a pointer to the struct of an opaque class.
+func (r *reader) makesOpaque(t types.Type) bool {
+	p, ok := types.Unalias(t).(*types.Pointer)
+	return ok && r.opaque(p.Elem())
 }
 
 // lendable reports whether t is a slice that can be the memory of a tensor.

@@ -57,6 +57,24 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "cells",
+			Doc:    "Cells returns x as tensors: of one element each, and all.",
+			Params: []string{"x"},
+			Func:   (func(*tvmffi.Tensor) ([]*tvmffi.Tensor, map[string]any, error))(nil),
+			Origin: Cells,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float64](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r0, r1, err := Cells(x0)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, tvmffi.Tuple2[[]*tvmffi.Tensor, map[string]any]{A: r0, B: r1})
+			},
+		},
+		{
 			Name:   "drop",
 			Doc:    "Drop forgets an account.",
 			Params: []string{"name"},
@@ -99,6 +117,57 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "first",
+			Doc:    "First returns the first number of a tensor.",
+			Params: []string{"t"},
+			Func:   First,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[*tvmffi.Tensor](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r, err := First(x0)
+				if err != nil {
+					return err
+				}
+				return a.ReturnFloat(r)
+			},
+		},
+		{
+			Name:   "halves",
+			Doc:    "Halves returns both halves of x.",
+			Params: []string{"x"},
+			Func:   (func(*tvmffi.Tensor) (*tvmffi.Tensor, *tvmffi.Tensor))(nil),
+			Origin: Halves,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float64](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r0, r1 := Halves(x0)
+				return bindrt.Return(a, tvmffi.Tuple2[tvmffi.Moved, tvmffi.Moved]{A: exportrt.Lend(a, r0), B: exportrt.Lend(a, r1)})
+			},
+		},
+		{
+			Name:   "joined",
+			Doc:    "Joined returns the longer one of x and y, or both in memory of Go.",
+			Params: []string{"x", "y", "both"},
+			Func:   (func(*tvmffi.Tensor, *tvmffi.Tensor, bool) *tvmffi.Tensor)(nil),
+			Origin: Joined,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float64](a, 0)
+				x1 := exportrt.Borrowed[float64](a, 1)
+				x2, ok := a.Bool(2)
+				if !ok {
+					x2 = bindrt.Arg[bool](a, 2)
+				}
+				if err := a.Check(3); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Lend(a, Joined(x0, x1, x2)))
+			},
+		},
+		{
 			Name:   "keep",
 			Doc:    "Keep keeps an account in Go, under a name.",
 			Params: []string{"name", "a"},
@@ -127,6 +196,19 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "kinds",
+			Doc:    "Kinds names the types of Go in x.",
+			Params: []string{"x"},
+			Func:   Kinds,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Kinds(x0))
+			},
+		},
+		{
 			Name: "live",
 			Doc:  "Live counts the accounts that have not ended.",
 			Func: Live,
@@ -135,6 +217,75 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return a.ReturnInt(Live())
+			},
+		},
+		{
+			Name:   "made",
+			Doc:    "Made returns the first number of the tensor that make returns.",
+			Params: []string{"make"},
+			Func:   Made,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func() (*tvmffi.Tensor, error) {
+					return func() (*tvmffi.Tensor, error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 0)
+						return bindrt.Do[*tvmffi.Tensor](&c.Call)
+					}
+				})
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r, err := Made(x0)
+				if err != nil {
+					return err
+				}
+				return a.ReturnFloat(r)
+			},
+		},
+		{
+			Name:   "positive",
+			Doc:    "Positive fails if a number of x is below zero.",
+			Params: []string{"x"},
+			Func:   (func(*tvmffi.Tensor) error)(nil),
+			Origin: Positive,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float64](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return Positive(x0)
+			},
+		},
+		{
+			Name:   "reader",
+			Doc:    "Reader returns a func that reads x.",
+			Params: []string{"x"},
+			Func:   (func(*tvmffi.Tensor) func(int64) float64)(nil),
+			Origin: Reader,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float64](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Reader(x0))
+			},
+		},
+		{
+			Name:   "scaled",
+			Doc:    "Scaled multiplies x in place, and returns it.",
+			Params: []string{"x", "by"},
+			Func:   (func(*tvmffi.Tensor, float64) *tvmffi.Tensor)(nil),
+			Origin: Scaled,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float64](a, 0)
+				x1, ok := a.Float(1)
+				if !ok {
+					x1 = bindrt.Arg[float64](a, 1)
+				}
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Lend(a, Scaled(x0, x1)))
 			},
 		},
 		{
@@ -177,6 +328,29 @@ var tvmffiExports = exportrt.Exports{
 				return bindrt.Return(a, r)
 			},
 		},
+		{
+			Name:   "windows",
+			Doc:    "Windows returns the parts of x with n numbers, one after another.",
+			Params: []string{"x", "n"},
+			Func:   (func(*tvmffi.Tensor, int) func() *tvmffi.Tuple1[[]float64])(nil),
+			Origin: Windows,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float64](a, 0)
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = bindrt.Arg[int64](a, 1)
+				}
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Sequence(a, Windows(x0, int(x1))))
+			},
+		},
+	},
+	Errors: []exportrt.ErrorType{
+		exportrt.ErrorOf("classes.RangeError", "ValueError", func(err RangeError) error {
+			return &err
+		}),
 	},
 }
 

@@ -137,6 +137,9 @@ func NoEnd(a string) {}
 //tvmffi:export lend // want `lend has no effect: LendsNothing has no parameter or result such as []float32, a slice of ints or floats`
 func LendsNothing(a string) []string { return nil }
 
+//tvmffi:export lend // want `lend of LendsObject: the object that it returns could keep x, which is memory of the caller, after the call: remove lend, or take x as a *tvmffi.Tensor and read it by tvmffi.Slice`
+func LendsObject(x []float64) *Index { return nil }
+
 //tvmffi:export
 func Sequence(s iter.Seq[int64]) {} // want `parameter s of Sequence: type iter.Seq[int64] can only be a result of a func or a method: use a slice, or a func`
 
