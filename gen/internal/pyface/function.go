@@ -286,10 +286,24 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 	if d.convert != "" {
 		call = d.convert + "(" + call + ")"
 	}
+	if lent := lentNames(params); lent != "" && slices.ContainsFunc(f.Results, func(r face.Result) bool { return r.Type.Lent }) {
+		call = private + ".shared(" + call + lent + ")"
+	}
 	if len(f.Results) > 0 {
 		call = "return " + call
 	}
 	w.try(indent, label, call)
+}
+
+// lentNames lists the parameters that are lent, each behind a comma.
+func lentNames(params []parameter) string {
+	names := ""
+	for _, p := range params {
+		if p.Type.Lent {
+			names += ", " + p.name
+		}
+	}
+	return names
 }
 
 // try writes a call that may fail.

@@ -357,7 +357,7 @@ def given(what, x, depth=0, kinds=""):
         return bool(x)
     if isinstance(x, CONTAINERS):
         x = _bounded(what, x)
-    return _listed(what, x, depth, kinds)
+    return _tensors(what, _listed(what, x, depth, kinds))
 
 
 def _is_bool(what, cls):
@@ -378,7 +378,61 @@ def _is_bool(what, cls):
 def _kind(cls):
     if hasattr(cls, "filled") and hasattr(cls, "compressed"):
         return "masked"
-    return cls.__name__.rstrip("_") if cls.__module__ == "numpy" else ""
+    if cls.__module__ == "numpy":
+        return cls.__name__.rstrip("_")
+    if hasattr(cls, "__dlpack__") and not issubclass(cls, Object):
+        # tvm_ffi refuses read-only arrays of NumPy, and tensors of PyTorch and CuPy may always be written.
+        known = hasattr(cls, "__array_ufunc__") and hasattr(cls, "setflags") or hasattr(cls, "__torch_function__") or cls.__module__.split(".")[0] == "cupy"
+        return "" if known else "dlpack"
+    return ""
+
+
+def _tensors(what, x):
+    """Returns x with a Tensor in place of each array of which only a struct of DLPack says whether it may be written."""
+    if not isinstance(x, CONTAINERS):
+        return _tensor(what, x) if _kind(type(x)) == "dlpack" else x
+    level, seen = [x], set()
+    while level:
+        elements = [e for c in level for e in ((*c, *c.values()) if isinstance(c, dict) else c)]
+        classes = set(map(type, elements)) - PLAIN
+        if any(_kind(cls) == "dlpack" for cls in classes):
+            return _with_tensors(what, x)
+        level = [e for e in elements if isinstance(e, CONTAINERS) and id(e) not in seen] if classes else []
+        seen.update(map(id, level))
+    return x
+
+
+def _with_tensors(what, x):
+    if isinstance(x, dict):
+        return {k: _with_tensors((what, k), element) for k, element in x.items()}
+    if isinstance(x, CONTAINERS):
+        return (tuple if isinstance(x, tuple) else list)(_with_tensors((what, i), element) for i, element in enumerate(x))
+    return _tensor(what, x) if _kind(type(x)) == "dlpack" else x
+
+
+def _tensor(what, x):
+    """Returns a Tensor over the memory of x. It raises a BufferError if Go must not write to that, or if x does not say so."""
+    import ctypes
+
+    def capsule(**options):
+        try:
+            return x.__dlpack__(**options)
+        except Exception as e:  # of other packages
+            dtype = getattr(x, "dtype", None)  # columns of Arrow have none
+            raise _wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
+
+    try:
+        struct = capsule(max_version=(1, 0))
+    except TypeError:
+        struct = capsule()  # x is older than the option, or this fails too
+    copy = f"pass a copy, such as numpy.array(x), in place of this {type(x).__name__}"
+    try:
+        at = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))(struct, b"dltensor_versioned")
+    except (AttributeError, ValueError):  # of a capsule without a version, and without ctypes.pythonapi
+        raise BufferError(f"{_place(what)}: the array does not say whether it may be written, and Go could write to it: {copy}") from None
+    if ctypes.c_uint64.from_address(at + 24).value & 1:  # the flags of a DLManagedTensorVersioned
+        raise BufferError(f"{_place(what)}: the array is read-only, and Go could write to it: {copy}")
+    return tvm_ffi.from_dlpack(struct)
 
 
 def _with_bools(x):
@@ -472,15 +526,37 @@ def refused(what, x):
 
 
 def lent(x):
-    """Returns x, or a copy that Go may write to."""
+    """Returns what stands for x in a call that lends it: x, a Tensor over its memory, or a copy that Go may write to."""
     if isinstance(x, (str, bytes, Object)):
         return x
     try:
-        if not hasattr(x, "__dlpack__"):
-            return lent(x.__array__()) if hasattr(x, "__array__") else _elements("", x)
-        return x.copy() if memoryview(x).readonly else x
-    except Exception:  # of other packages, such as tensors that have no buffer
+        if hasattr(x, "__torch_function__"):
+            return tvm_ffi.from_dlpack(x)  # a result can keep it
+        if _kind(type(x)) == "dlpack":
+            try:
+                return _tensor("", x)
+            except BufferError:
+                return x.__array__().copy()
+        if hasattr(x, "__dlpack__"):
+            return x.copy() if memoryview(x).readonly else x
+        return x.__array__().copy() if hasattr(x, "__array__") else _elements("", x)
+    except Exception:  # of other packages
         return x
+
+
+def shared(result, *arguments):
+    """Returns result with arguments, or parts of them, in place of the arrays over their memory.
+
+    Python then has one array for it: x = scale(x) in a loop would make a chain of arrays, each of which keeps the one before.
+    """
+    if isinstance(result, tuple):
+        return getattr(type(result), "_make", tuple)(shared(r, *arguments) for r in result)
+    for x in arguments:
+        if hasattr(x, "__array_interface__") and hasattr(result, "__array_interface__") and x.ndim == 1 and x.dtype == result.dtype and result.size:
+            i, rest = divmod(result.__array_interface__["data"][0] - x.__array_interface__["data"][0], x.itemsize)
+            if rest == 0 and 0 <= i and i + result.size <= x.size and x.flags.c_contiguous:
+                return x if result.size == x.size else x[i : i + result.size]
+    return result
 
 
 # Conversions of results. None stands for a value that stays as it is. C makes lists, tuples and dicts before the
