@@ -351,7 +351,7 @@ def given(what, x, depth=0, kinds=""):
     kinds are those of arrays of NumPy that stand for a list, beside numbers and texts. It raises a ValueError for a
     container that cannot be passed to Go, such as one that contains itself.
     """
-    if is_plain(x):
+    if is_plain(x) or depth < 1 and _kind(type(x)) == "ndarray":
         return x
     if _is_bool(what, type(x)):
         return bool(x)
@@ -527,12 +527,15 @@ def refused(what, x):
 
 def lent(x):
     """Returns what stands for x in a call that lends it: x, a Tensor over its memory, or a copy that Go may write to."""
+    kind = _kind(type(x))
+    if kind == "ndarray":
+        return x if x.flags.writeable else x.copy()
     if isinstance(x, (str, bytes, Object)):
         return x
     try:
         if hasattr(x, "__torch_function__"):
             return tvm_ffi.from_dlpack(x)  # a result can keep it
-        if _kind(type(x)) == "dlpack":
+        if kind == "dlpack":
             try:
                 return _tensor("", x)
             except BufferError:
@@ -551,11 +554,15 @@ def shared(result, *arguments):
     """
     if isinstance(result, tuple):
         return getattr(type(result), "_make", tuple)(shared(r, *arguments) for r in result)
+    cls = type(result)
+    if not hasattr(cls, "setflags"):  # without NumPy
+        return result
     for x in arguments:
-        if hasattr(x, "__array_interface__") and hasattr(result, "__array_interface__") and x.ndim == 1 and x.dtype == result.dtype and result.size:
-            i, rest = divmod(result.__array_interface__["data"][0] - x.__array_interface__["data"][0], x.itemsize)
-            if rest == 0 and 0 <= i and i + result.size <= x.size and x.flags.c_contiguous:
-                return x if result.size == x.size else x[i : i + result.size]
+        if isinstance(x, cls) and x.dtype == result.dtype and x.ndim == 1 and x.flags.c_contiguous and sys.modules["numpy"].may_share_memory(x, result):
+            if x.size == result.size:
+                return x
+            i = (result.__array_interface__["data"][0] - x.__array_interface__["data"][0]) // x.itemsize
+            return x[i : i + result.size]
     return result
 
 
