@@ -68,6 +68,8 @@ def results():
     low, high = m.halves(x)
     assert low.base is high.base is x and type(m.halves(x)) is m.HalvesResult
     assert m.joined(x[1:], x, False) is x
+    y = x[1:3]
+    assert m.joined(x[:2], y, False).tolist() == [0, 8] and m.joined(x[:1], y, False) is y
     # What is copied comes back as the copy.
     fixed = np.arange(4.0)
     fixed.flags.writeable = False
@@ -110,6 +112,10 @@ def read_only():
     a = Array([1, 2, 3])
     fails(BufferError, "first(t=...): the array is read-only, and Go could write to it: pass a copy, such as numpy.array(x), in place of this Array", m.first, a)
     fails(BufferError, 'kinds(x[1]["k"][0]=...): the array is read-only', m.kinds, [1, {"k": (a,)}])
+    firsts, may = m.firsts(), np.arange(3.0)
+    assert firsts(may, []) == firsts(may, [may]) == 0
+    for args in (a, []), (may, [a]), (may, (may, a)):
+        fails(BufferError, "an argument: the array is read-only", firsts, *args)
     fails(BufferError, "the result of the callback: the array is read-only", m.made, lambda: a)
     old = Array([1, 2, 3], 0, True)
     fails(BufferError, "first(t=...): the array does not say whether it may be written, and Go could write to it: pass a copy", m.first, old)

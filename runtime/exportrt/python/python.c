@@ -565,8 +565,34 @@ static object* flat_result(function* f, const any* r, const any* room) {
   return o;
 }
 
-// unmade raises a TypeError for o, or for an element of a container, if it is an object without a handle, and a ValueError
-// if the container is too deep for tvm_ffi, which goes into it on the C stack, or too large.
+// look is a function of Python that raises a BufferError for an array that Go must not write to. It returns True if all
+// values of the class pass.
+static object* look;
+
+static int unwritable(object* o) {
+  static object* passes; // the last such class
+  object* t = o->type;
+  if (t == passes || t == py.PyFloat_Type || t == py.PyLong_Type || t == py.PyUnicode_Type || t == py.PyBool_Type || t == py.PyBytes_Type || o == py._Py_NoneStruct || look == NULL) return 0;
+  object* all = py.PyObject_CallFunctionObjArgs(look, o, NULL);
+  if (all == NULL) return 1;
+  if (all == py._Py_TrueStruct) {
+    object* old = passes;
+    py.Py_IncRef(passes = t);
+    if (old != NULL) py.Py_DecRef(old);
+  }
+  py.Py_DecRef(all);
+  return 0;
+}
+
+static object* function_look(object* self, object* o) {
+  (void)self;
+  py.Py_IncRef(look = o); // as long as the process, like the library
+  py.Py_IncRef(py._Py_NoneStruct);
+  return py._Py_NoneStruct;
+}
+
+// unmade raises a TypeError for o, or for an element of a container, if it is an object without a handle, a BufferError if it is
+// an array that Go must not write to, and a ValueError if the container is too deep for tvm_ffi, which goes into it on the C stack, or too large.
 static int unmade(object* o, struct limits* most) {
   if (py.PyType_IsSubtype(o->type, object_class)) {
     if (handle(o) != NULL) return 0;
@@ -574,7 +600,7 @@ static int unmade(object* o, struct limits* most) {
     return 1;
   }
   int list = py.PyType_IsSubtype(o->type, py.PyList_Type), dict = !list && py.PyType_IsSubtype(o->type, py.PyDict_Type);
-  if (!list && !dict && !py.PyType_IsSubtype(o->type, py.PyTuple_Type)) return 0;
+  if (!list && !dict && !py.PyType_IsSubtype(o->type, py.PyTuple_Type)) return unwritable(o);
   ssize n = dict ? py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
   int found = 0;
   if (most->depth == 0) {
@@ -1033,6 +1059,7 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
       {"__reduce_ex__", function_reduce, 1, NULL},
       {"left", function_left, 4 | 0x20, NULL}, // METH_NOARGS, METH_STATIC
       {"plain", function_plain, 8 | 0x20, NULL}, // METH_O, METH_STATIC
+      {"look", function_look, 8 | 0x20, NULL},
       {0},
   };
   static property properties[] = {

@@ -134,6 +134,17 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name: "firsts",
+			Doc:  "Firsts returns First, for any values.",
+			Func: Firsts,
+			Call: func(a *bindrt.Args) error {
+				if err := a.Check(0); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Firsts())
+			},
+		},
+		{
 			Name:   "halves",
 			Doc:    "Halves returns both halves of x.",
 			Params: []string{"x"},

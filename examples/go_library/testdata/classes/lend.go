@@ -112,6 +112,13 @@ func Made(make func() (*tvmffi.Tensor, error)) (float64, error) {
 	return First(t)
 }
 
+// Firsts returns First, for any values.
+//
+//tvmffi:export
+func Firsts() func(t *tvmffi.Tensor, more []*tvmffi.Tensor) (float64, error) {
+	return func(t *tvmffi.Tensor, _ []*tvmffi.Tensor) (float64, error) { return First(t) }
+}
+
 // Kinds names the types of Go in x.
 //
 //tvmffi:export

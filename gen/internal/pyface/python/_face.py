@@ -95,6 +95,7 @@ def _checked(f, params="", other=None):
 
 if _class is not None:
     _tvmffi.checked, _tvmffi.is_plain = _checked, _class.plain
+    _class.look(_tvmffi.looked)
     _errors.made = _checked(lambda x: x)
 
 

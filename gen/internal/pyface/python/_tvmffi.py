@@ -506,6 +506,14 @@ def _place(what):
     return what.replace("=...", path + "=...") if "=..." in what else what + path
 
 
+def looked(x):
+    """Looks at an argument of a function that Go has returned as _tensor does. It returns True if no value of the class needs that."""
+    if _kind(type(x)) != "dlpack":
+        return True
+    _tensor("an argument", x)
+    return False
+
+
 def _wrong(what, dtype):
     return TypeError(f"{_place(what)}: expected numbers of a type that this machine has, got an array of {dtype}: call .astype(...)")
 
@@ -559,10 +567,11 @@ def shared(result, *arguments):
         return result
     for x in arguments:
         if isinstance(x, cls) and x.dtype == result.dtype and x.ndim == 1 and x.flags.c_contiguous and sys.modules["numpy"].may_share_memory(x, result):
-            if x.size == result.size:
+            if x.size == result.size and len(arguments) == 1:  # arguments may overlap
                 return x
             i = (result.__array_interface__["data"][0] - x.__array_interface__["data"][0]) // x.itemsize
-            return x[i : i + result.size]
+            if 0 <= i <= x.size - result.size:
+                return x if x.size == result.size else x[i : i + result.size]
     return result
 
 

@@ -26,6 +26,6 @@ func tvmffi_end_classes() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"all", "cells", "drop", "enums", "first", "halves", "joined", "keep", "kept", "kinds", "live", "made", "positive", "reader", "scaled", "total", "visit", "windows", "_error_cause", "_error_fields", "_error_new", "_async"}
+var names = []string{"all", "cells", "drop", "enums", "first", "firsts", "halves", "joined", "keep", "kept", "kinds", "live", "made", "positive", "reader", "scaled", "total", "visit", "windows", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}
