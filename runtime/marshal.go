@@ -22,8 +22,8 @@ import (
 //
 // x is the struct or a pointer to it. Structs inside it become Maps too, also those that
 // slices, maps and pointers hold. Fields without a tag are ignored. The fields of an
-// embedded struct count as fields of the struct around it. An optional field is left out
-// if it is zero. The error is of kind ErrType and names the path to the value, such as
+// embedded struct count as fields of the struct around it. An optional field without a default
+// is left out if it is zero. The error is of kind ErrType and names the path to the value, such as
 // Config.layers[1].name.
 //
 // A struct with tags can also be an argument of [Function.Call], an element of a
@@ -50,8 +50,9 @@ func MarshalMap(x any) (*Map[string, Any], error) {
 }
 
 // UnmarshalMap stores the entries of from in the tagged fields of the struct to which into
-// points. from is a Map or a Dict with string keys, or an object with fields. An entry that
-// is missing is an error, unless the field is optional: then None is a missing entry, too. An
+// points. from is a Map or a Dict with string keys, or an object with fields. A field whose entry
+// is missing gets the default of its tag, such as ffi:"age,default=7". Without a default that is
+// an error, unless the field is optional: then None is a missing entry, too. An
 // entry without a field is ignored. A field that is an object gets a reference of its own. The
 // error names the path to the value, such as Config.layers[1].name: expected ffi.String, got
 // int. After an error some fields may be set.

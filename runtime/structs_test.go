@@ -3,7 +3,9 @@ package tvmffi_test
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -163,4 +165,50 @@ func TestMarshalErrors(t *testing.T) {
 	a.Release()
 	_, err = tvmffi.As[layer](runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(1)))
 	runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.Map, ffi.Dict or an object for tvmffi_test.layer, got int")
+}
+
+// TestUnmarshalDefaults reads a Map without the entries of fields that have a default.
+func TestUnmarshalDefaults(t *testing.T) {
+	runtimetest.Balanced(t)
+	type defaults struct {
+		Age   int8            `ffi:"age,default=7"`
+		Note  *string         `ffi:"note,default=a, b"`
+		Wait  time.Duration   `ffi:"wait,default=1.5s"`
+		DType tvmffi.DataType `ffi:"dtype,default=float32"`
+		Some  int64           `ffi:"some,optional,default=3"`
+	}
+	empty := runtimetest.Must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]any{})))
+	var got, other defaults
+	for _, into := range []*defaults{&got, &other} {
+		if err := tvmffi.UnmarshalMap(empty, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := (defaults{7, new("a, b"), 1500 * time.Millisecond, tvmffi.Float32, 3}); !reflect.DeepEqual(got, want) || got.Note == other.Note {
+		t.Errorf("the defaults are %+v, want %+v", got, want)
+	}
+	m := runtimetest.Must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.MarshalMap(defaults{}))
+	if err := tvmffi.UnmarshalMap(m, &got); err != nil || !reflect.DeepEqual(got, defaults{}) {
+		t.Errorf("zeros came back as %+v, %v: what is zero is not the default", got, err)
+	}
+	m.Release()
+	for text, into := range map[string]any{
+		`field Age: the default "x" is not a valid int64`: &struct {
+			Age int64 `ffi:"age,default=x"`
+		}{},
+		"list: a tag cannot hold a default of the Go type []int64": &struct {
+			List []int64 `ffi:"list,default=x"`
+		}{},
+		"dtype: unknown dtype `floot32`": &struct {
+			DType tvmffi.DataType `ffi:"dtype,default=floot32"`
+		}{},
+		`unknown option "optinal"`: &struct {
+			Age int64 `ffi:"age,optinal"`
+		}{},
+	} {
+		if err := tvmffi.UnmarshalMap(empty, into); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %s", err, text)
+		}
+	}
+	empty.Release()
 }

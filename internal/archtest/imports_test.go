@@ -41,7 +41,7 @@ var rooms = []room{
 	{dir: "internal/fields", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/defined", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/objects", "internal/registry"}, other: []string{purego}},
 	{dir: "internal/calls", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
-	{dir: "internal/codec", own: []string{"internal/abi", "internal/callbacks", "internal/calls", "internal/capi", "internal/failure", "internal/fields", "internal/maptable", "internal/objects", "internal/registry", "internal/values", "schema"}},
+	{dir: "internal/codec", own: []string{"internal/abi", "internal/callbacks", "internal/calls", "internal/capi", "internal/failure", "internal/fields", "internal/fieldtag", "internal/maptable", "internal/nearest", "internal/objects", "internal/registry", "internal/values", "schema"}},
 	{dir: "internal/nearest"},
 	{dir: "internal/docstring"},
 	{dir: "internal/find", own: []string{"internal/elfheader", "internal/nearest"}},

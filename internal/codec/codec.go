@@ -53,6 +53,8 @@ type Codec struct {
 	// Decode reads v, which is borrowed, into the value at p. from says who owns the
 	// objects in it.
 	Decode func(v abi.Any, from objects.Reading, p unsafe.Pointer) error
+	// parse reads a text that stands for a value, nil for types whose values have none.
+	parse func(text string, p unsafe.Pointer) error
 }
 
 // codecs holds the codecs that were made.
@@ -117,7 +119,7 @@ func Take[T any](v abi.Any) (T, error) {
 
 // Scalar makes the codec of a type whose values fit the payload of a value.
 func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value func(uint64) T, parse func(text string) (T, error)) *Codec {
-	return &Codec{
+	c := &Codec{
 		Name: name,
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			return values.AnyView{Value: abi.Any{TypeIndex: index, Bits: bits(*(*T)(p))}}, nil
@@ -136,6 +138,13 @@ func Scalar[T any](name string, index abi.TypeIndex, bits func(T) uint64, value 
 			return nil
 		},
 	}
+	if parse != nil {
+		c.parse = func(text string, p unsafe.Pointer) (err error) {
+			*(*T)(p), err = parse(text)
+			return err
+		}
+	}
+	return c
 }
 
 // basicCodec builds the codec of a type that stands for a value of the library

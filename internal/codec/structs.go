@@ -3,7 +3,6 @@ package codec
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"unsafe"
 
@@ -12,16 +11,31 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
+	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // taggedField is a field of a struct with tags.
 type taggedField struct {
-	name     string
-	kind     reflect.Type
-	offset   uintptr
-	optional bool
+	fieldtag.Tag
+	kind   reflect.Type
+	offset uintptr
+	flaw   error // in the tag
+}
+
+// at returns the field of the struct at p.
+func (f *taggedField) at(p unsafe.Pointer) reflect.Value {
+	return reflect.NewAt(f.kind, unsafe.Add(p, f.offset)).Elem()
+}
+
+// setDefault sets the field of the struct at p to its default.
+func (f *taggedField) setDefault(p unsafe.Pointer) error {
+	ok, err := SetDefault(f.Default, f.at(p))
+	if err == nil && !ok {
+		return failure.Errorf(failure.KindType, "a tag cannot hold a default of the Go type %s: remove default=", f.kind)
+	}
+	return err
 }
 
 // TaggedFields returns the fields of a struct type that have tags.
@@ -29,7 +43,7 @@ func TaggedFields(t reflect.Type) []taggedField {
 	var fields []taggedField
 	for i := range t.NumField() {
 		f := t.Field(i)
-		tag, tagged := f.Tag.Lookup("ffi")
+		text, tagged := f.Tag.Lookup("ffi")
 		if !tagged && f.Anonymous && f.Type.Kind() == reflect.Struct {
 			for _, inner := range TaggedFields(f.Type) {
 				inner.offset += f.Offset
@@ -37,22 +51,54 @@ func TaggedFields(t reflect.Type) []taggedField {
 			}
 			continue
 		}
-		name, options, _ := strings.Cut(tag, ",")
-		if !tagged || name == "-" || name == "" || !f.IsExported() {
-			continue
+		tag, err := fieldtag.Parse(text)
+		if tagged && err == nil && tag.HasDefault {
+			_, err = fieldtag.SetDefault(tag.Default, pointed(reflect.New(f.Type).Elem()))
 		}
-		fields = append(fields, taggedField{name, f.Type, f.Offset, slices.Contains(strings.Split(options, ","), "optional")})
+		if err != nil {
+			tag.Name = f.Name
+		}
+		if tagged && f.IsExported() && tag.Name != "" {
+			fields = append(fields, taggedField{tag, f.Type, f.Offset, err})
+		}
 	}
 	return fields
+}
+
+// pointed returns the value that a default in a tag sets: v, or a new one of the type to which v, a pointer, points.
+func pointed(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Pointer && ClassOf(v.Type()) == nil {
+		return reflect.New(v.Type().Elem()).Elem()
+	}
+	return v
+}
+
+// SetDefault sets a field to the default in its tag. It reports false if a tag cannot have one of that type.
+func SetDefault(text string, field reflect.Value) (ok bool, err error) {
+	target := pointed(field)
+	if ok, err = fieldtag.SetDefault(text, target); !ok {
+		c := Of(target.Type())
+		if c.parse == nil {
+			return false, nil
+		}
+		err = c.parse(text, target.Addr().UnsafePointer())
+	}
+	if err == nil && target != field {
+		field.Set(target.Addr())
+	}
+	return true, err
 }
 
 // StructCodec makes the codec of a struct with tags: a Map by the names of its fields.
 func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 	nests := sync.OnceValue(func() bool { return Recursive(t) })
 	for i, f := range fields {
+		if f.flaw != nil {
+			return NoCodec(t, "field "+f.Name+": "+f.flaw.Error())
+		}
 		for _, g := range fields[:i] {
-			if f.name == g.name {
-				return NoCodec(t, "two of its fields are named "+f.name)
+			if f.Name == g.Name {
+				return NoCodec(t, "two of its fields are named "+f.Name)
 			}
 		}
 	}
@@ -70,17 +116,23 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 				return err
 			}
 			for _, f := range fields {
-				x, ok := part(f.name)
-				if !ok || f.optional && x.TypeIndex == abi.TypeNone {
-					if f.optional {
+				x, ok := part(f.Name)
+				if !ok && f.HasDefault {
+					if err := f.setDefault(p); err != nil {
+						return failure.Annotate("field "+f.Name, err)
+					}
+					continue
+				}
+				if !ok || f.Optional && x.TypeIndex == abi.TypeNone {
+					if f.Optional {
 						continue
 					}
-					return failure.Errorf(failure.KindKey, "%s has no %s: give the field of %s the tag option optional if it may be missing", capi.KeyOf(v.TypeIndex), f.name, t)
+					return failure.Errorf(failure.KindKey, "%s has no %s: give the field of %s the tag option optional if it may be missing", capi.KeyOf(v.TypeIndex), f.Name, t)
 				}
 				err := Of(f.kind).Decode(x, from.Collected(), unsafe.Add(p, f.offset))
 				Release(x)
 				if err != nil {
-					return failure.Annotate("field "+f.name, err)
+					return failure.Annotate("field "+f.Name, err)
 				}
 			}
 			return nil
@@ -88,7 +140,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 		absent := func(f taggedField) bool {
-			return f.optional && reflect.NewAt(f.kind, unsafe.Add(p, f.offset)).Elem().IsZero()
+			return f.Optional && !f.HasDefault && f.at(p).IsZero()
 		}
 		present := fields
 		if slices.ContainsFunc(fields, absent) {
@@ -96,11 +148,11 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 		}
 		return PackedIn(outer, &Maps.Create, 2*len(present), func(args *calls.Pack) error {
 			for _, f := range present {
-				if err := args.String(f.name); err != nil {
+				if err := args.String(f.Name); err != nil {
 					return err
 				}
 				if err := Pack(args, Of(f.kind), unsafe.Add(p, f.offset), outer); err != nil {
-					return failure.Annotate("field "+f.name, err)
+					return failure.Annotate("field "+f.Name, err)
 				}
 			}
 			return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -16,23 +15,10 @@ import (
 // parseDefault reads the default in a tag.
 func (f *recordField) parseDefault(text string) error {
 	v := reflect.New(f.goType).Elem()
-	target := v
-	if f.goType.Kind() == reflect.Pointer && codec.ClassOf(f.goType) == nil {
-		target = reflect.New(f.goType.Elem()).Elem()
-	}
-	if target.Type() == reflect.TypeFor[tvmffi.DataType]() {
-		x, err := tvmffi.ParseDataType(text)
-		if err != nil {
-			return failure.Errorf(failure.KindValue, "the default %q: %v", text, failure.Message(err))
-		}
-		target.Set(reflect.ValueOf(x))
-	} else if ok, err := fieldtag.SetDefault(text, target); err != nil {
-		return failure.Errorf(failure.KindValue, "%v", err)
+	if ok, err := codec.SetDefault(text, v); err != nil {
+		return failure.Errorf(failure.KindValue, "%s", failure.Message(err))
 	} else if !ok {
 		return failure.Errorf(failure.KindType, "a tag cannot hold a default of the Go type %s: use the option Default or DefaultFunc", f.goType)
-	}
-	if target != v {
-		v.Set(target.Addr())
 	}
 	f.hasDefault, f.value = true, v
 	return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
-	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -68,10 +67,6 @@ func Pointer[T any](value T) *T { return &value }
 // Parsed returns a default that Go cannot write as a constant: a data type, or a float such
 // as NaN. The generator has checked the text.
 func Parsed[T any](text string) (value T) {
-	if d, ok := any(&value).(*tvmffi.DataType); ok {
-		*d, _ = tvmffi.ParseDataType(text)
-		return value
-	}
-	_, _ = fieldtag.SetDefault(text, reflect.ValueOf(&value).Elem())
+	_, _ = codec.SetDefault(text, reflect.ValueOf(&value).Elem())
 	return value
 }

@@ -150,7 +150,7 @@ func setFields(name string, v reflect.Value, given map[string]tvmffi.Any) error 
 				return callbacks.ArgumentError(name, f.tag.Name, err)
 			}
 		case f.tag.HasDefault:
-			if _, err := fieldtag.SetDefault(f.tag.Default, f.value); err != nil {
+			if _, err := codec.SetDefault(f.tag.Default, f.value); err != nil {
 				return failure.Errorf(failure.KindType, "%s(%s=...): %w", name, f.tag.Name, err)
 			}
 		case !f.tag.Optional:

@@ -22,6 +22,11 @@ var IndexType = define.Opaque[Index]("golib.Index",
 	define.Doc("Index finds texts by their words. Other languages see its methods, not its fields. Any\nnumber of threads may use one."),
 	define.Deferred(&membersIndex))
 
+// ClubType is the type golib.Club: objects of it are *define.Instance[Club].
+var ClubType = define.Object[Club]("golib.Club",
+	define.Doc("Club has fields that are records."),
+	define.Deferred(&membersClub))
+
 // PointType is the type golib.Point: objects of it are *define.Instance[Point].
 var PointType = define.Object[Point]("golib.Point",
 	define.Doc("Point is a point of the plane. Other languages construct, read and change it\nlike a C++ class, without entering Go; only its methods run in Go."),
@@ -45,7 +50,7 @@ var EventType = define.Object[Event]("golib.Event",
 var tvmffiExports = exportrt.Exports{
 	Name:   "golib",
 	Prefix: "golib.",
-	Types:  []exportrt.Type{IndexType, PointType, CircleType, GaugeType, EventType},
+	Types:  []exportrt.Type{IndexType, ClubType, PointType, CircleType, GaugeType, EventType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "add",
@@ -480,6 +485,72 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "host",
+			Doc:    "Host returns a function that greets a person.",
+			Params: []string{"word"},
+			Func:   Host,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Host(x0))
+			},
+		},
+		{
+			Name:   "interview",
+			Doc:    "Interview describes the persons that find returns for names.",
+			Params: []string{"names", "find"},
+			Func:   Interview,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[]string](a, 0)
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(string) (Person, error) {
+					return func(y0 string) (Person, error) {
+						var c bindrt.Call4
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						c.String(0, y0)
+						return bindrt.Do[Person](&c.Call)
+					}
+				})
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := Interview(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:   "introduce",
+			Doc:    "Introduce describes a person, and the friend, whose friend comes next.",
+			Params: []string{"p"},
+			Func:   Introduce,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[Person](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Introduce(x0))
+			},
+		},
+		{
+			Name:     "introduce_all",
+			Doc:      "IntroduceAll describes persons, each in a group of its own.",
+			Params:   []string{"groups", "others"},
+			Variadic: true,
+			Func:     IntroduceAll,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[map[string][]Person](a, 0)
+				x1 := exportrt.Rest[Person](a, 1)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, IntroduceAll(x0, x1...))
+			},
+		},
+		{
 			Name:   "is_missing",
 			Doc:    "IsMissing reports whether a function of the host fails with the error of Find(\"missing\").",
 			Params: []string{"f"},
@@ -513,6 +584,20 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:   "longest",
+			Doc:    "Longest returns the longest of durations, and of those in pairs with a weight.",
+			Params: []string{"plain", "named"},
+			Func:   Longest,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[]time.Duration](a, 0)
+				x1 := bindrt.Arg[map[string]time.Duration](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Longest(x0, x1))
 			},
 		},
 		{
@@ -919,6 +1004,20 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "summary",
+			Doc:    "Summary returns the sums of a task, and the owner.",
+			Params: []string{"t"},
+			Func:   Summary,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[Task](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r0, r1, r2 := Summary(x0)
+				return bindrt.Return(a, tvmffi.Tuple3[time.Duration, float64, string]{A: r0, B: r1, C: r2})
+			},
+		},
+		{
 			Name:   "swap",
 			Doc:    "Swap returns a pair with its elements swapped.",
 			Params: []string{"pair"},
@@ -1064,6 +1163,9 @@ var tvmffiExports = exportrt.Exports{
 		exportrt.ErrorOf("golib.Limit", "ValueError", func(err LimitError) error {
 			return err
 		}),
+		exportrt.ErrorOf("golib.StrangerError", "", func(err StrangerError) error {
+			return &err
+		}),
 		exportrt.ErrorOf("golib.LateError", "", func(err LateError) error {
 			return &err
 		}),
@@ -1081,7 +1183,7 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersIndex, membersPoint, membersCircle, membersGauge, membersEvent []define.TypeOption
+var membersIndex, membersClub, membersPoint, membersCircle, membersGauge, membersEvent []define.TypeOption
 
 func init() {
 	membersIndex = []define.TypeOption{
@@ -1176,6 +1278,19 @@ func init() {
 					return err
 				}
 				return a.ReturnInt(int64(self.Words()))
+			},
+		})),
+	}
+	membersClub = []define.TypeOption{
+		define.Method("roll", Club.Roll, tvmffi.Doc("Roll describes the head and the members."), exportrt.Method(exportrt.Function{
+			Name:   "Club.roll",
+			Origin: Club.Roll,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Club](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, self.Roll())
 			},
 		})),
 	}

@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import datetime
 import functools
 import gc
 import importlib
@@ -893,6 +894,19 @@ def nested(g):
         frames = len(traceback.extract_tb(e.__traceback__))
         assert frames < 200, (levels, frames)
     assert call(200) == 0
+
+
+def records(g):
+    """Structs with tags are dicts, whose keys with defaults may be missing."""
+    assert g.introduce({"name": "ann"}) == "ann 7"
+    assert g.introduce({"name": "ann", "age": 8, "friend": {"name": "bob", "friend": None}}) == "ann 8 and bob 7"
+    assert g.introduce_all({"a": [{"name": "ann"}]}, {"name": "bob"}) == "a: ann 7; bob 7"
+    assert g.interview(["ann"], lambda name: {"name": name}) == "ann 7"
+    assert g.host("hi")({"name": "ann"}) == "hi, ann 7"
+    assert g.Club({"name": "ann"}, [{"name": "bob"}]).roll() == "head: ann 7; bob 7"
+    assert str(g.StrangerError(who={"name": "ann"})) == "nobody knows ann 7"
+    assert g.summary({"name": "x"}) == (datetime.timedelta(seconds=1.5), 0, "")
+    assert g.Person.__required_keys__ == {"name"} and g.Person.__optional_keys__ == {"age", "scores", "friend"}
 
 
 def tensors(g):

@@ -90,8 +90,8 @@ func (w *writer) typedDicts() {
 		for _, f := range r.Fields {
 			lines = append(lines, described(f.Name, f.Doc)...)
 			awkward = awkward || inClass(f.Name) != f.Name
-			// A default is for constructors of classes: records need their fields, unless these are optional.
-			if f.Default != nil && f.Default.Kind == face.KindNone {
+			// What Go makes has the fields with defaults, too, but for those that are optional.
+			if f.HasDefault && (isGiven[r] || f.Default != nil && f.Default.Kind == face.KindNone) {
 				optional.fields = append(optional.fields, f)
 			} else {
 				required.fields = append(required.fields, f)

@@ -104,7 +104,9 @@ func (w *writer) conversions(of *face.Record, fields []face.Field, names []strin
 	w.p("                _ => ::std::mem::drop(x.any()?),\n            }\n            %s(())\n        })?;\n        %[1]s(Self {\n", okValue)
 	for i, f := range fields {
 		expr := fmt.Sprintf("library::field(field%d, %s)?", i, w.mapper(f.Type))
-		if w.fieldType(of, f.Type) != w.value(f.Type) {
+		if d := known(f.Default); d != nil && d.Kind != face.KindNone {
+			expr = fmt.Sprintf("field%d.unwrap_or(%s)", i, w.literal(d, f.Type))
+		} else if w.fieldType(of, f.Type) != w.value(f.Type) {
 			expr += ".map(::std::boxed::Box::new)"
 		}
 		w.p("            %s: %s,\n", names[i], expr)

@@ -41,6 +41,7 @@ static void functions() {
   CHECK(golib::greet(std::string_view("Gopher", 2)) == "hello, Go");
   CHECK(golib::small(-1, 2, true) == 1);
   CHECK(golib::within(99, {1.5f, 20.5f}) == 20.5f);
+  CHECK(golib::introduce({"ann"}) == "ann 7");
   CHECK(golib::describe(ffi::StringToDLDataType("float32"), DLDevice{kDLCPU, 0}) == "float32 on cpu:0");
   CHECK(golib::volume({2, 3, 7}) == 42);
   CHECK(golib::swap({1, "one"}) == std::tuple(std::string("one"), int64_t{1}));

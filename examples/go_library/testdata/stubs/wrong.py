@@ -13,6 +13,7 @@ golib.sum([1.0])  # wrong
 golib.apply(lambda v: "x", 3)  # wrong
 golib.within(3.0, {"low": 1})  # wrong
 golib.within(3.0, {"low": 1, "high": 1, "no": 2})  # wrong
+golib.introduce({"age": 8})  # wrong
 golib.swap((1, 2))  # wrong
 golib.nothing()  # wrong
 s: str = golib.add(1, 2)  # wrong

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use golib::tvm_ffi::error::{KEY_ERROR, OVERFLOW_ERROR, VALUE_ERROR};
 use golib::tvm_ffi::{Any, AnyView, DLDataType, DLDevice, DLDeviceType, Error, Function, ObjectRefCast, ObjectRefCore, Tensor};
-use golib::{library, Circle, CircleOptions, Event, EventOptions, EventUntilOptions, Gauge, GaugeHighestOptions, GaugeOptions, LateError, Limits, Point, PointOptions, Slot, TicksOptions, WindowOptions};
+use golib::{library, Circle, CircleOptions, Event, EventOptions, EventUntilOptions, Gauge, GaugeHighestOptions, GaugeOptions, LateError, Limits, Person, Point, PointOptions, Slot, TicksOptions, WindowOptions};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -103,6 +103,7 @@ fn values() {
     let rows = golib::sorted([("r", vec![vec![3.0, 1.0, 2.0]])]).unwrap();
     assert_eq!(rows["r"], [[1.0, 2.0, 3.0]]);
     assert_eq!(golib::within(50.0, &Limits::new(0.0, 40.0)).unwrap(), 40.0);
+    assert_eq!(golib::introduce(&Person::new("ann".into())).unwrap(), "ann 7");
     assert_eq!(golib::within(50.0, &Limits { note: Some("warm".into()), ..Limits::new(0.0, 60.0) }).unwrap(), 50.0);
     let cpu = DLDevice { device_type: DLDeviceType::kDLCPU, device_id: 0 };
     assert_eq!(golib::describe(DLDataType { code: 2, bits: 32, lanes: 1 }, cpu).unwrap(), "float32 on cpu:0");
