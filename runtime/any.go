@@ -169,7 +169,8 @@ func held[T any](a Any) (x T, ok bool) {
 // parameters: bool to int, int and bool to float, int to bool, string to DataType and
 // Device. They apply inside slices, arrays, maps, tuples, structs and pointers too; an
 // error names the path to the value that cannot be converted. Convert does not convert
-// the contents of an object, such as an Array[float64] or a Variant.
+// the contents of an object, such as an Array[float64] or a Variant. An entry of a Map that
+// a struct has no field for is an error, as it is in an argument.
 func Convert[T any](a Any) (T, error) { return read[T](a, objects.ReadOwned().Converting()) }
 
 // read returns the value of a as a T. from says who owns its objects.

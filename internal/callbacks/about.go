@@ -150,7 +150,12 @@ func Plain(message string) string {
 // an array of NumPy, or a set, a range or a generator of Python.
 func instead(want, got string) string {
 	want = strings.TrimPrefix(want, "Optional<")
-	if strings.HasPrefix(want, "ffi.Map") && got == "ffi.Array" {
+	switch {
+	case strings.HasPrefix(want, record) && got == "ffi.OpaquePyObject":
+		return ": pass a dict, such as vars(x)"
+	case strings.HasPrefix(want, record):
+		return ""
+	case strings.HasPrefix(want, "ffi.Map") && got == "ffi.Array":
 		return ": pass a dict, such as dict(x) in Python for a DataFrame or a list of pairs"
 	}
 	if !strings.HasPrefix(want, "ffi.Array") {
@@ -164,6 +169,9 @@ func instead(want, got string) string {
 	}
 	return ""
 }
+
+// record begins the name of what a struct with tags is read from.
+const record = "ffi.Map, ffi.Dict or an object for "
 
 // gotNames are the names of values that differ from the names of their types.
 var gotNames = map[string]string{
@@ -191,6 +199,9 @@ func plainType(name string) string {
 	}
 	if inner, ok := strings.CutPrefix(name, "ffi.Array of "); ok {
 		return "a sequence of " + inner
+	}
+	if inner, ok := strings.CutPrefix(name, record); ok {
+		return "a map (" + inner + " in Go)"
 	}
 	if inner, ok := strings.CutPrefix(name, "ffi.Map for "); ok {
 		return "a map (" + inner + " in Go)"

@@ -317,14 +317,14 @@ func (s *Signature) PackResults(out []reflect.Value) reflect.Value {
 }
 
 // UnpackResults reads the owned result v of a function into the results of a func. Objects
-// in it get references of their own.
+// in it get references of their own. A function of another language may return ints for floats.
 func (s *Signature) UnpackResults(v abi.Any, out []reflect.Value) error {
 	t := s.Several
 	if t == nil {
 		t = out[0].Type()
 	}
 	p := reflect.New(t)
-	if err := s.Result.Decode(v, objects.ReadOwned(), p.UnsafePointer()); err != nil {
+	if err := s.Result.Decode(v, objects.ReadOwned().Converting(), p.UnsafePointer()); err != nil {
 		return err
 	}
 	if s.Several == nil {

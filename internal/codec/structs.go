@@ -1,8 +1,10 @@
 package codec
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -12,25 +14,31 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
+	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // taggedField is a field of a struct with tags.
 type taggedField struct {
-	fieldtag.Tag
+	*readTag
 	kind   reflect.Type
 	offset uintptr
-	flaw   error // in the tag
+}
+
+// readTag is the tag of a field, or says what is wrong with it.
+type readTag struct {
+	fieldtag.Tag
+	flaw error
 }
 
 // at returns the field of the struct at p.
-func (f *taggedField) at(p unsafe.Pointer) reflect.Value {
+func (f taggedField) at(p unsafe.Pointer) reflect.Value {
 	return reflect.NewAt(f.kind, unsafe.Add(p, f.offset)).Elem()
 }
 
 // setDefault sets the field of the struct at p to its default.
-func (f *taggedField) setDefault(p unsafe.Pointer) error {
+func (f taggedField) setDefault(p unsafe.Pointer) error {
 	ok, err := SetDefault(f.Default, f.at(p))
 	if err == nil && !ok {
 		return failure.Errorf(failure.KindType, "a tag cannot hold a default of the Go type %s: remove default=", f.kind)
@@ -59,7 +67,7 @@ func TaggedFields(t reflect.Type) []taggedField {
 			tag.Name = f.Name
 		}
 		if tagged && f.IsExported() && tag.Name != "" {
-			fields = append(fields, taggedField{tag, f.Type, f.Offset, err})
+			fields = append(fields, taggedField{&readTag{tag, err}, f.Type, f.Offset})
 		}
 	}
 	return fields
@@ -111,12 +119,17 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 				}
 			}
 			defer Catch(&err)
-			part, err := partsOf(v, t)
+			r, err := recordOf(v, t)
 			if err != nil {
 				return err
 			}
-			for _, f := range fields {
-				x, ok := part(f.Name)
+			found := 0
+			for i := range fields {
+				f := &fields[i]
+				x, ok := r.part(f.Name)
+				if ok {
+					found++
+				}
 				if !ok && f.HasDefault {
 					if err := f.setDefault(p); err != nil {
 						return failure.Annotate("field "+f.Name, err)
@@ -127,13 +140,16 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 					if f.Optional {
 						continue
 					}
-					return failure.Errorf(failure.KindKey, "%s has no %s: give the field of %s the tag option optional if it may be missing", capi.KeyOf(v.TypeIndex), f.Name, t)
+					return r.missing(f.Name, t, fields, from.Loose)
 				}
 				err := Of(f.kind).Decode(x, from.Collected(), unsafe.Add(p, f.offset))
 				Release(x)
 				if err != nil {
 					return failure.Annotate("field "+f.Name, err)
 				}
+			}
+			if from.Loose && r.kind != nil && r.kind.Len(r.of) > found {
+				return r.unknown(t, fields)
 			}
 			return nil
 		},
@@ -160,24 +176,78 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 	})
 }
 
-// partsOf returns a function that reads an entry of a Map or Dict, or a field of
-// another object, as an owned value.
-func partsOf(v abi.Any, t reflect.Type) (func(name string) (abi.Any, bool), error) {
+// missing returns the error for a value without a field that has no default. A parameter tells its caller, all others
+// the author of the struct.
+func (r *record) missing(name string, t reflect.Type, fields []taggedField, parameter bool) error {
 	switch {
-	case v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict:
-		kind := &Maps
-		if v.TypeIndex == abi.TypeDict {
-			kind = &Dicts
-		}
-		return func(name string) (abi.Any, bool) { return kind.entry(objects.Static(uintptr(v.Bits)), name) }, nil
-	case v.TypeIndex.IsObject() && capi.InfoOf(v.TypeIndex) != nil:
-		return func(name string) (abi.Any, bool) {
-			f := fields.Of(v.TypeIndex, name)
-			if f == nil {
-				return abi.Any{}, false
-			}
-			return f.Get(objects.Static(uintptr(v.Bits))), true
-		}, nil
+	case !parameter:
+		return failure.Errorf(failure.KindKey, "%s has no %s: give the field of %s the tag option optional if it may be missing", capi.KeyOf(r.index), name, t)
+	case r.kind == nil:
+		return failure.Errorf(failure.KindType, "%s has no %s: %s", capi.KeyOf(r.index), name, fieldsText(t, fields))
 	}
-	return nil, WrongType("ffi.Map, ffi.Dict or an object for "+t.String(), v)
+	if err := r.unknown(t, fields); err != nil { // perhaps it is that one
+		return err
+	}
+	return failure.Errorf(failure.KindType, "the field %s is missing: %s", name, fieldsText(t, fields))
+}
+
+// unknown returns the error for an entry of a Map or a Dict that is not one of the fields, or nil.
+func (r *record) unknown(t reflect.Type, fields []taggedField) (err error) {
+	r.kind.Read(r.of, func(e *abi.MapEntry, _ int) bool {
+		name, ok := capi.StringOf(e.Key)
+		switch {
+		case !ok || e.Key.TypeIndex == abi.TypeSmallBytes || e.Key.TypeIndex == abi.TypeBytes:
+			err = failure.Errorf(failure.KindType, "a key: %s", failure.Message(WrongType("ffi.String", e.Key)))
+		case !slices.ContainsFunc(fields, func(f taggedField) bool { return f.Name == name }):
+			hint := nearest.Question(name, fieldNames(fields))
+			err = failure.Errorf(failure.KindType, "there is no field %q%s", name, cmp.Or(hint, ": "+fieldsText(t, fields)))
+		}
+		return err == nil
+	})
+	return err
+}
+
+func fieldNames(fields []taggedField) (names []string) {
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// fieldsText lists the fields of a struct, for errors.
+func fieldsText(t reflect.Type, fields []taggedField) string {
+	return cmp.Or(t.Name(), t.String()) + " has " + strings.Join(fieldNames(fields), ", ")
+}
+
+// record reads the fields of a struct from a value.
+type record struct {
+	of    *objects.Object
+	kind  *MapKind // nil for an object with fields
+	index abi.TypeIndex
+}
+
+// recordOf returns the record in v, which is borrowed. An Array, and an object that only Python knows, have no fields.
+func recordOf(v abi.Any, t reflect.Type) (r record, err error) {
+	switch {
+	case v.TypeIndex == abi.TypeMap:
+		r.kind = &Maps
+	case v.TypeIndex == abi.TypeDict:
+		r.kind = &Dicts
+	case !v.TypeIndex.IsObject() || len(FieldsOf(v.TypeIndex)) == 0:
+		return r, WrongType("ffi.Map, ffi.Dict or an object for "+t.String(), v)
+	}
+	r.of, r.index = objects.Static(uintptr(v.Bits)), v.TypeIndex
+	return r, nil
+}
+
+// part returns an entry of a Map or a Dict, or a field of another object, as an owned value.
+func (r *record) part(name string) (abi.Any, bool) {
+	if r.kind != nil {
+		return r.kind.entry(r.of, name)
+	}
+	f := fields.Of(r.index, name)
+	if f == nil {
+		return abi.Any{}, false
+	}
+	return f.Get(r.of), true
 }

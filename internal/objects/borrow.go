@@ -38,7 +38,8 @@ type Reading struct {
 	// Depth is the depth of the value inside a value whose type contains itself.
 	Depth int
 	// Loose turns on the conversions that the library makes for a parameter: bool to
-	// int, int and bool to float, int to bool, string to a data type and a device.
+	// int, int and bool to float, int to bool, string to a data type and a device. What it
+	// converts is made for its type: each entry of a Map has to be a field of the struct.
 	Loose bool
 	// Plain says that an Array or a Map becomes a Go slice or map where any value is wanted.
 	Plain bool

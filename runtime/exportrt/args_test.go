@@ -214,3 +214,59 @@ func BenchmarkArguments(b *testing.B) {
 		})
 	}
 }
+
+// person is a record.
+type person struct {
+	Name   string   `ffi:"name"`
+	Age    int64    `ffi:"age,default=7"`
+	Scores []int64  `ffi:"scores,optional"`
+	Friend *person  `ffi:"friend,optional"`
+	Tags   []person `ffi:"tags,optional"`
+}
+
+// TestArg_record: an entry without a field is an error where a parameter is, which names the nearest field.
+func TestArg_record(t *testing.T) {
+	runtimetest.Balanced(t)
+	var got []person
+	f := exported(t, "record", func([]person) {}, func(a *bindrt.Args) error {
+		got = bindrt.Arg[[]person](a, 0)
+		return a.Check(1)
+	})
+	dict := runtimetest.Must[*tvmffi.Dict[string, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, any]{Key: "name", Value: "d"})))
+	v, err := f.Call([]any{map[string]any{"name": "a", "friend": map[string]any{"name": "b", "age": 8}, "scores": nil}, dict})
+	if want := []person{{Name: "a", Age: 7, Friend: &person{Name: "b", Age: 8}}, {Name: "d", Age: 7}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	v.Release()
+	box := runtimetest.MakeBox(t, 3)
+	nothing := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1))
+	for _, c := range []struct {
+		x    any
+		want string
+	}{
+		{map[string]any{"name": "a", "scroes": 1}, `TypeError: record: argument 0[0]: there is no field "scroes"; did you mean scores?`},
+		{map[string]any{"nmae": "a"}, `there is no field "nmae"; did you mean name?`},
+		{map[string]any{"name": "a", "weight": 1}, `there is no field "weight": person has name, age, scores, friend, tags`},
+		{map[string]any{"age": 1}, `TypeError: record: argument 0[0]: the field name is missing: person has name, age, scores, friend, tags`},
+		{map[string]any{"name": "a", "friend": map[string]any{"name": "b", "agee": 1}}, `argument 0[0].friend: there is no field "agee"; did you mean age?`},
+		{map[string]any{"name": "a", "tags": []any{map[string]any{}}}, "argument 0[0].tags[0]: the field name is missing"},
+		{map[any]any{"name": "a", int64(1): 1}, "argument 0[0]: a key: expected a string, got int"},
+		{nothing, "argument 0[0]: expected a map (exportrt_test.person in Go), got Array"},
+		{"a", "argument 0[0]: expected a map (exportrt_test.person in Go), got string"},
+		{box, "TypeError: record: argument 0[0]: calls.Box has no name: person has name, age"},
+	} {
+		_, err := f.Call([]any{c.x})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %s", c.x, err, c.want)
+		}
+	}
+	// What a foreign library returns may have more entries.
+	m := runtimetest.Must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.MapOf(map[string]any{"name": "a", "more": 1})))
+	var p person
+	if err := tvmffi.UnmarshalMap(m, &p); err != nil || p.Name != "a" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, x := range []interface{ Release() }{m, dict, box, nothing} {
+		x.Release()
+	}
+}

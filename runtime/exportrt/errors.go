@@ -183,7 +183,7 @@ func setField(field reflect.Value, value tvmffi.Any) error {
 		return err
 	}
 	// The field is part of a variable, so it is in Go memory that lives on.
-	err = codec.Of(field.Type()).Decode(view.Value, objects.ReadOwned(), unsafe.Pointer(field.UnsafeAddr()))
+	err = codec.Of(field.Type()).Decode(view.Value, objects.ReadOwned().Converting(), unsafe.Pointer(field.UnsafeAddr()))
 	codec.ReleaseTemp(view)
 	runtime.KeepAlive(value)
 	return err

@@ -906,6 +906,29 @@ def records(g):
     assert g.Club({"name": "ann"}, [{"name": "bob"}]).roll() == "head: ann 7; bob 7"
     assert str(g.StrangerError(who={"name": "ann"})) == "nobody knows ann 7"
     assert g.summary({"name": "x"}) == (datetime.timedelta(seconds=1.5), 0, "")
+    # A key that no field has is an error, wherever Go reads a record.
+    wrong, near = {"name": "ann", "scroes": [1]}, 'there is no field "scroes"; did you mean scores?'
+    for f, args, place in (
+        (g.introduce, [wrong], "introduce(p=...)"),
+        (g.introduce, [{"name": "bob", "friend": wrong}], "introduce(p.friend=...)"),
+        (g.introduce_all, [{"a": [{"name": "bob"}, wrong]}], 'introduce_all(groups["a"][1]=...)'),
+        (g.introduce_all, [{}, wrong], "introduce_all(others[0]=...)"),
+        (g.interview, [["ann"], lambda name: wrong], "the called function: result"),
+        (g.host("hi"), [wrong], "argument 0"),
+        (g.summary, [{"name": "x", "owner": wrong}], "summary(t.owner=...)"),
+        (g.Club(wrong, []).roll, [], "field head"),
+        (lambda who: g.StrangerError(who=who), [wrong], "StrangerError(who=...)"),
+    ):
+        e = failure(f, *args)
+        assert type(e) is TypeError and f"{place}: {near}" in str(e), repr(e)
+    e = failure(g.introduce, {"naem": "ann"})
+    assert str(e) == 'introduce(p=...): there is no field "naem"; did you mean name?', e
+    e = failure(g.introduce, {"age": 1})
+    assert str(e) == "introduce(p=...): the field name is missing: Person has name, age, scores, friend", e
+    e = failure(g.introduce, ["ann"])
+    assert str(e) == "introduce(p=...): expected a map (golib.Person in Go), got Array", e
+    e = failure(g.introduce, {"name": "ann", "age": None})
+    assert str(e) == "introduce(p.age=...): expected an int, got None", e
     assert g.Person.__required_keys__ == {"name"} and g.Person.__optional_keys__ == {"age", "scores", "friend"}
 
 

@@ -42,6 +42,10 @@ static void functions() {
   CHECK(golib::small(-1, 2, true) == 1);
   CHECK(golib::within(99, {1.5f, 20.5f}) == 20.5f);
   CHECK(golib::introduce({"ann"}) == "ann 7");
+  const auto introduce = ffi::Function::GetGlobalRequired("golib.introduce");
+  CHECK(introduce(ffi::Map<ffi::String, ffi::Any>{{"name", "ann"}}).cast<std::string>() == "ann 7");
+  const auto wrong = failure([&] { introduce(ffi::Map<ffi::String, ffi::Any>{{"name", "ann"}, {"aeg", 8}}); });
+  CHECK(has(wrong.message(), "introduce(p=...): there is no field \"aeg\"; did you mean age?"));
   CHECK(golib::describe(ffi::StringToDLDataType("float32"), DLDevice{kDLCPU, 0}) == "float32 on cpu:0");
   CHECK(golib::volume({2, 3, 7}) == 42);
   CHECK(golib::swap({1, "one"}) == std::tuple(std::string("one"), int64_t{1}));
