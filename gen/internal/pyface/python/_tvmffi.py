@@ -9,7 +9,15 @@ import sys
 import types
 from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum, IntFlag
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
+
+if sys.version_info >= (3, 12):
+    from typing import TypedDict
+else:
+    try:
+        from typing_extensions import TypedDict  # which pydantic wants; tvm_ffi installs it
+    except ImportError:
+        from typing import TypedDict
 
 inf, nan = float("inf"), float("nan")
 property = property
