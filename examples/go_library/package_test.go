@@ -18,7 +18,7 @@ func TestPackage(t *testing.T) {
 	dir := pythonPackage(t, "golib")
 	python := nativetest.Python(t)
 	for _, tests := range []string{
-		"functions,docs,results,forms,iterators,arguments,scalars,containers,nested,records,tensors,classes,gauges,errors,declared,derived,opaque,unmade,asynchronous,again",
+		"functions,docs,results,forms,iterators,arguments,scalars,containers,nested,records,shapes,tensors,classes,gauges,errors,declared,derived,opaque,unmade,asynchronous,again",
 		"quick", "loading", "clash", "early", // these are about a process in which nothing has happened
 	} {
 		t.Run(tests, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPackage(t *testing.T) {
 	// The code in C has to know the form of values of each Python.
 	for version, python := range nativetest.Pythons(t) {
 		t.Run("plain "+version, func(t *testing.T) {
-			run(t, nil, python, filepath.Join("testdata", "package.py"), "plain,records,arrays,callbacks,constructors,weak,native", dir)
+			run(t, nil, python, filepath.Join("testdata", "package.py"), "plain,records,shapes,arrays,callbacks,constructors,weak,native", dir)
 		})
 	}
 }

@@ -588,7 +588,7 @@ var tvmffiExports = exportrt.Exports{
 		},
 		{
 			Name:   "longest",
-			Doc:    "Longest returns the longest of durations, and of those in pairs with a weight.",
+			Doc:    "Longest returns the longest of durations.",
 			Params: []string{"plain", "named"},
 			Func:   Longest,
 			Call: func(a *bindrt.Args) error {
@@ -1111,6 +1111,17 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return a.ReturnInt(Volume(x0))
+			},
+		},
+		{
+			Name: "waiter",
+			Doc:  "Waiter returns a function that adds durations.",
+			Func: Waiter,
+			Call: func(a *bindrt.Args) error {
+				if err := a.Check(0); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Waiter())
 			},
 		},
 		{

@@ -14,6 +14,7 @@ type Person struct {
 	Age    int64     `ffi:"age,default=7"`
 	Scores []float64 `ffi:"scores,optional"`
 	Friend *Person   `ffi:"friend,optional"`
+	Note   any       `ffi:"note,optional"`
 }
 
 // Introduce describes a person, and the friend, whose friend comes next.
@@ -23,6 +24,9 @@ func Introduce(p Person) string {
 	text := fmt.Sprint(p.Name, " ", p.Age)
 	if len(p.Scores) > 0 {
 		text += fmt.Sprint(" ", p.Scores)
+	}
+	if p.Note != nil {
+		text += fmt.Sprintf(" (%T)", p.Note)
 	}
 	if p.Friend != nil {
 		text += " and " + Introduce(*p.Friend)
@@ -94,7 +98,7 @@ func Summary(t Task) (wait time.Duration, cost float64, owner string) {
 	return wait, cost, owner
 }
 
-// Longest returns the longest of durations, and of those in pairs with a weight.
+// Longest returns the longest of durations.
 //
 //tvmffi:export
 func Longest(plain []time.Duration, named map[string]time.Duration) time.Duration {
@@ -106,6 +110,21 @@ func Longest(plain []time.Duration, named map[string]time.Duration) time.Duratio
 		longest = max(longest, d)
 	}
 	return longest
+}
+
+// Waiter returns a function that adds durations.
+//
+//tvmffi:export
+func Waiter() func(time.Duration, []time.Duration, map[string]time.Duration) (time.Duration, error) {
+	return func(sum time.Duration, plain []time.Duration, named map[string]time.Duration) (time.Duration, error) {
+		for _, d := range plain {
+			sum += d
+		}
+		for _, d := range named {
+			sum += d
+		}
+		return sum, nil
+	}
 }
 
 // Club has fields that are records.

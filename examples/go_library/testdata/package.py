@@ -809,7 +809,7 @@ def native(g):
         (failure(g.polynomial, 1, 1e300), TypeError, "(1e+300+0i) does not fit complex64"),
         (failure(g.rotation(1), "x"), TypeError, "argument 1: expected a complex number, got str"),
         (failure(g.rotation(1)), TypeError, "it takes 1 argument, but got 0"),
-        (failure(g.overlap, slot, {**slot, "length": 3}), TypeError, 'overlap(b["length"]=...): expected a timedelta, got int'),
+        (failure(g.overlap, slot, {**slot, "length": 3}), TypeError, 'overlap(b.length=...): expected a timedelta, got int'),
         (failure(g.Event, noon, "x"), TypeError, "Event(length=...): expected a timedelta, got str"),
         (failure(setattr, e, "tags", 3), TypeError, "Event.tags: expected a set, got int"),
         (failure(g.LateError, by=3), TypeError, "LateError(by=...): expected a timedelta, got int"),
@@ -924,13 +924,137 @@ def records(g):
     e = failure(g.introduce, {"naem": "ann"})
     assert str(e) == 'introduce(p=...): there is no field "naem"; did you mean name?', e
     e = failure(g.introduce, {"age": 1})
-    assert str(e) == "introduce(p=...): the field name is missing: Person has name, age, scores, friend", e
+    assert str(e) == "introduce(p=...): the field name is missing: Person has name, age, scores, friend, note", e
     e = failure(g.introduce, ["ann"])
     assert str(e) == "introduce(p=...): expected a map (golib.Person in Go), got Array", e
     e = failure(g.introduce, {"name": "ann", "age": None})
     assert str(e) == "introduce(p.age=...): expected an int, got None", e
     assert sys.version_info >= (3, 12) or type(g.Person).__module__ == "typing_extensions"  # which pydantic wants
-    assert g.Person.__required_keys__ == {"name"} and g.Person.__optional_keys__ == {"age", "scores", "friend"}
+    assert g.Person.__required_keys__ == {"name"} and g.Person.__optional_keys__ == {"age", "scores", "friend", "note"}
+
+
+def shapes(g):
+    """Objects whose class names their fields are records, and arrays are lists in them."""
+    import dataclasses
+
+    import numpy
+
+    @dataclasses.dataclass
+    class Data:
+        name: object
+        age: int = 9
+        scores: object = None
+        friend: object = None
+        made: dataclasses.InitVar[int] = 0
+
+    class Named(typing.NamedTuple):
+        name: object
+        scores: object = None
+        friend: object = None
+
+    class Attrs:  # as attrs makes it
+        __attrs_attrs__ = (types.SimpleNamespace(name="name"), types.SimpleNamespace(name="age"))
+
+        def __init__(self, name):
+            self.name, self.age = name, 3
+
+    class Model:  # as pydantic makes it
+        model_fields = {"name": None}
+        model_extra = None
+
+        def __init__(self, name, **extra):
+            self.name, self.model_extra = name, extra
+
+        def model_dump(self):
+            raise AssertionError("models inside would be dicts, too, but not in lists")
+
+    forms = {
+        Data: "x 9", Named: "x 7", Attrs: "x 3", Model: "x 7", lambda name: {"name": name}: "x 7",
+        lambda name: types.MappingProxyType({"name": name}): "x 7", lambda name: collections.UserDict(name=name): "x 7",
+    }  # fmt: skip
+    for make, want in forms.items():
+        x, bob = make("x"), Data("bob", 1, numpy.ones(2), make("x"))
+        assert g.introduce(x) == g.introduce(p=x) == want
+        assert g.introduce(bob) == g.introduce(vars(bob)) == "bob 1 [1 1] and " + want
+        assert g.introduce_all({"a": [x, bob]}, x, bob) == f"a: {want}; a: bob 1 [1 1] and {want}; {want}; bob 1 [1 1] and {want}"
+        assert g.introduce_all({"a": (x,)}, Named("z", numpy.arange(2))) == f"a: {want}; z 7 [0 1]"
+        assert g.interview(["a", "b"], lambda name: x if name == "a" else bob) == f"{want}; bob 1 [1 1] and {want}"
+        assert g.host("hi")(x) == "hi, " + want
+        assert g.Club(x, [bob]).roll() == f"head: {want}; bob 1 [1 1] and {want}"
+        club = g.Club({"name": "a"}, [])
+        club.head, club.members = x, (x, bob)
+        assert club.roll() == f"head: {want}; {want}; bob 1 [1 1] and {want}"
+        e = g.StrangerError(who=bob)
+        assert e.args == (f"nobody knows bob 1 [1 1] and {want}",) and e.who["scores"] == [1, 1], e.args
+        assert g.summary({"name": "t", "owner": x, "costs": numpy.arange(3)}) == (datetime.timedelta(seconds=1.5), 3, want)
+    assert g.introduce({"name": "x", "age": numpy.int64(4), "scores": [numpy.float32(1), numpy.True_]}) == "x 4 [1 1]"
+    assert g.introduce(Named("x", [numpy.True_])) == g.introduce(Data("x", 7, (1,))) == "x 7 [1]"
+    assert g.within(numpy.float64(3), {"low": numpy.float32(4), "high": 5, "note": None}) == 4
+    # Durations of NumPy, of any unit, alone and in containers.
+    second, waits = numpy.timedelta64(1, "s"), numpy.array([1, 2], "m8[s]")
+    for many in (waits, list(waits), tuple(waits), collections.deque(waits), waits.astype(object)):
+        assert g.longest(many, {}) == g.longest([], {"a": many[0], "b": many[1]}) == datetime.timedelta(seconds=2), many
+        for make in dict, lambda **x: collections.namedtuple("Task", x)(**x):
+            assert g.summary(make(name="x", wait=second, waits=many)) == (datetime.timedelta(seconds=4), 0, "")
+    assert str(g.LateError(due=datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc), by=second, tags=())) == "1s after 2000-01-01 00:00:00"
+    assert g.waiter()(second, [second], {"x": second}) == datetime.timedelta(seconds=3)
+    slot = {"from": datetime.datetime.now(datetime.timezone.utc), "length": second, "tags": ()}
+    assert g.overlap(slot, dict(slot, length=datetime.timedelta(days=1)))["length"] == datetime.timedelta(seconds=1)
+
+    class Other:
+        __slots__ = ("name",)
+
+    places = (
+        (g.introduce, lambda x: [x], "introduce(p=...)"),
+        (g.introduce, lambda x: [{"name": "x", "friend": x}], "introduce(p.friend=...)"),
+        (g.introduce_all, lambda x: [{"a": [{"name": "b"}, Data("c", 1, None, x)]}], 'introduce_all(groups["a"][1].friend=...)'),
+        (g.introduce_all, lambda x: [{}, {"name": "b"}, x], "introduce_all(others[1]=...)"),
+        (g.interview, lambda x: [["a"], lambda _: x], "the result of the callback"),
+        (g.host("hi"), lambda x: [x], "argument 1"),
+        (g.Club, lambda x: [{"name": "a"}, [x]], "Club(members[0]=...)"),
+        (functools.partial(setattr, g.Club({"name": "a"}, []), "head"), lambda x: [x], "Club.head"),
+        (lambda who: g.StrangerError(who=who), lambda x: [x], "StrangerError(who=...)"),
+        (g.summary, lambda x: [{"name": "t", "owner": x}], "summary(t.owner=...)"),
+    )
+    for f, args, place in places:
+        for x, want in (
+            (types.SimpleNamespace(name="x"), "expected a dict for Person, got SimpleNamespace: pass vars(x)"),
+            (Other(), "expected a dict for Person, got Other"), (Data, "expected a dict for Person, got type"),
+        ):  # fmt: skip
+            e = failure(f, *args(x))
+            assert type(e) is TypeError and str(e) == f"{place}: {want}", repr(e)
+    # A field of any type takes what an argument takes.
+    plain, fixed = numpy.ones(2), numpy.ones(2)
+    fixed.flags.writeable = False
+
+    class Note(typing.NamedTuple):
+        name: str
+        note: object
+
+    for make in Note, lambda name, note: {"name": name, "note": note}:
+        assert g.introduce(make("x", plain)) == "x 7 (*tvmffi.Tensor)" and g.introduce(make("x", [numpy.True_])) == "x 7 ([]interface {})"
+        e = failure(g.introduce, make("x", fixed))
+        assert type(e) is BufferError and "introduce(p" in str(e) and "the array is read-only, and Go could write to it" in str(e), repr(e)
+        e = failure(g.introduce, make("x", [second]))
+        assert str(e).startswith("introduce(p.note=...): expected a timedelta or a number, got a timedelta64"), e
+    for x, want in (
+        (Model("x", aeg=3), 'introduce(p=...): there is no field "aeg"; did you mean age?'),
+        (Data("x", 1, numpy.ones((2, 2))), "introduce(p.scores[0]=...): expected a float, got Array"),
+        (Data("x", 1, numpy.ma.masked_array([1.0], [True])), "introduce(p.scores=...): expected an array without a mask"),
+        (Data("x", second), "introduce(p.age=...): expected a timedelta or a number, got a timedelta64"),
+        (Data("x", 1, [second]), "introduce(p.scores=...): expected a timedelta or a number, got a timedelta64"),
+        (Data("x", "y"), "introduce(p.age=...): expected an int, got string"),
+    ):
+        e = failure(g.introduce, x)
+        assert type(e) is TypeError and want in str(e), e
+    for args in ([1.5, [second], {}], [1.5, [], {second: second}], [[second], [], {}]):
+        assert type(failure(g.waiter(), *args)) is TypeError
+    for x in {"name": "x", "costs": [second]}, {"name": second, "waits": [second]}:
+        e = failure(g.summary, x)
+        assert type(e) is TypeError and "got a timedelta64" in str(e), e
+    loop = Data("x")
+    loop.friend = loop
+    assert type(failure(g.introduce, loop)) in (ValueError, RecursionError)
 
 
 def tensors(g):

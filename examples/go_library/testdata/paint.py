@@ -34,7 +34,7 @@ for e, kind, want in (
     (failure(paint.mix, 1.0), TypeError, "mix(c=...): expected Color, got float"),
     (failure(paint.modes, "dip"), ValueError, "modes(m=...): 'dip' is not a value of Mode: use "),
     (failure(paint.modes, 3), TypeError, "modes(m=...): expected Mode, got int"),
-    (failure(paint.strip, {"color": 1, "under": [{"color": 3}]}), ValueError, 'strip(c["under"][0]["color"]=...): 3 is not a value of Color: '),
+    (failure(paint.strip, {"color": 1, "under": [{"color": 3}]}), ValueError, 'strip(c.under[0].color=...): 3 is not a value of Color: '),
     (failure(paint.sealed, 8), ValueError, "sealed(f=...): 8 is not a value of Finish: use MATT, GLOSS, CLEAR"),
     (failure(paint.sealed, Finish(8)), ValueError, "is not a value of Finish: "),
     (failure(Drop, 1, 3), ValueError, "Drop(color=...): 3 is not a value of Color: "),

@@ -21,8 +21,10 @@ type classWriter struct {
 	// members are the names of the methods and properties in Python.
 	members map[string]string
 	// made has what is written before the class for *face.Function and *face.Field.
-	made  map[any]made
-	after []string // statements behind the class
+	made map[any]made
+	// shaped are arguments of register for fields that hold records.
+	shaped string
+	after  []string // statements behind the class
 }
 
 // made is the variable of a function of the library, or those that read and write a field, and the converter of a result.
@@ -43,7 +45,7 @@ func (w *writer) class(class *face.Class) {
 		base = private + ".parent(" + quote(c.ParentKey) + ")"
 		slots += ", " + base
 	}
-	w.pyf("\n\n@%s.register(%s)\nclass %s(%s):\n", private, quote(c.Key), c.name, base)
+	w.pyf("\n\n@%s.register(%s%s)\nclass %s(%s):\n", private, quote(c.Key), c.shaped, c.name, base)
 	w.pyif("\nclass %s(%s):\n", c.name, stubBase)
 	params := c.constructor()
 	doc := cmp.Or(w.text(c.Doc, c.Name, c.name), c.name+" is the Go type "+c.Name+".")
@@ -71,6 +73,8 @@ func (c *classWriter) prepare() {
 		if f := &c.Fields[i]; f.Type.Bare().Kind == face.KindEnum || converted(f.Type) {
 			c.from(f.Type)
 			c.made[f] = made{c.converter(f.Type), c.fresh(c.Name + "_" + f.Name), c.fresh(c.Name + "_set_" + f.Name)}
+		} else if from := c.from(f.Type); from != "" && plain(f.Name) == f.Name && inClass(f.Name) == f.Name {
+			c.shaped += fmt.Sprintf(", %s=(%s, %d%s)", f.Name, from, containers(f.Type), kindsOf(f.Type))
 		}
 	}
 }
@@ -154,7 +158,14 @@ func (c *classWriter) init(params []parameter) {
 	if c.Constructor != nil {
 		object = "-"
 	}
-	if args := forC(object, params, c.Constructor == nil); args != "" && (c.Constructor == nil || !c.Constructor.Context) {
+	var returned []string
+	if c.Constructor != nil {
+		returned = c.returned(params)
+	}
+	if args := forC(object, params, c.Constructor == nil); args != "" && len(returned) < 2 && (c.Constructor == nil || !c.Constructor.Context) {
+		if len(returned) > 0 {
+			args += ", returned=" + returned[0]
+		}
 		c.after = append(c.after, fmt.Sprintf("%s_face.constructor(%s, %s)\n", private, c.name, args))
 	}
 	call := "self.__ffi_init__("
@@ -185,7 +196,7 @@ func (c *classWriter) init(params []parameter) {
 	for _, p := range params {
 		c.argument("        ", c.name, p)
 		if c.Constructor != nil && guarded(p.Type) {
-			c.pyf("        %s = %s\n", p.name, guard(p))
+			c.pyf("        %s = %s\n", p.name, c.guard(p))
 		}
 	}
 	c.try("        ", c.name, call+strings.Join(args, ", ")+")")

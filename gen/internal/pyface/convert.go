@@ -25,6 +25,16 @@ func checked(t *face.Type) bool {
 	return holds(t, append([]face.Kind{face.KindEnum}, native...), nil)
 }
 
+// shaped reports whether an argument of type t that is not plain is converted: it is checked, or holds a record, for which
+// there are other objects than dicts. What callbacks return is not in an argument.
+func shaped(t *face.Type) bool { return checked(t) || hasRecord(t) }
+
+// hasRecord reports whether a value of type t is a record, or holds one that is converted.
+func hasRecord(t *face.Type) bool {
+	k := Kinds.Row(t.Kind)
+	return t.Record != nil || k.from != "" && t.Kind != face.KindCallable && slices.ContainsFunc(t.Elems, hasRecord)
+}
+
 // holds reports whether a value of type t is of one of the kinds, or holds one that is converted. outer are the records around t.
 func holds(t *face.Type, kinds []face.Kind, outer []*face.Record) bool {
 	if slices.Contains(kinds, t.Kind) {
@@ -46,26 +56,27 @@ func (w *writer) converter(t *face.Type) string {
 		return private + ".to_array"
 	case to == "":
 		return ""
-	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t) && !slices.ContainsFunc(t.Elems[1:], checked):
+	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t) && !slices.ContainsFunc(t.Elems[1:], shaped):
 		return private + ".checked"
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "to", w.converter)
 	case t.Enum != nil:
 		return w.pooled(to, w.names[t.Enum])
 	case t.Kind == face.KindCallable:
-		return w.pooled(to, append(w.each(t.Elems[:1], w.converter), w.each(t.Elems[1:], w.from)...)...)
+		return w.pooled(to, append(w.each(t.Elems[:1], w.converter), w.each(t.Elems[1:], w.fromPassed)...)...)
 	}
 	return w.conversion(t, to, w.converter)
 }
 
-// from returns a function that converts or checks an argument of type t, or "" if it stays as it is.
+// from returns a function that converts or checks an argument of type t, or "" if it stays as it is. It is called for plain
+// values, too, if the type is checked.
 func (w *writer) from(t *face.Type) string {
 	from := "_values." + Kinds.Row(t.Kind).from
 	switch {
-	case !checked(t):
+	case !shaped(t):
 		return ""
 	case t.Record != nil:
-		return w.recordConverter(t.Record, "from", w.from)
+		return w.recordConverter(t.Record, "from", w.fromField)
 	case t.Enum != nil:
 		return w.pooled(from, w.names[t.Enum])
 	case t.Kind == face.KindCallable:
@@ -73,6 +84,24 @@ func (w *writer) from(t *face.Type) string {
 		return w.pooled(from, append(result, w.each(t.Elems[1:], w.nativeConverter)...)...)
 	}
 	return w.conversion(t, from, w.from)
+}
+
+// fromField is from for a field of a record or an error, in which an array may stand for a list.
+func (w *writer) fromField(t *face.Type) string {
+	from := w.from(t)
+	if depth := containers(t); depth > 0 && t.Bare().Kind != face.KindRecord {
+		return w.pooled("_values.from_given", strconv.Itoa(depth), quote(arrayKinds(t)), cmp.Or(from, "None"))
+	}
+	return from
+}
+
+// fromPassed is from for an argument of a function that Go returns.
+func (w *writer) fromPassed(t *face.Type) string {
+	from := w.from(t)
+	if from == "" || checked(t) {
+		return from
+	}
+	return w.pooled("_values.from_shaped", from, strconv.Itoa(containers(t))+kindsOf(t))
 }
 
 // nativeConverter is converter for an argument of a callback, which stays as it is unless it is in converted.
@@ -143,12 +172,12 @@ func (w *writer) recordConverter(r *face.Record, way string, convert func(*face.
 	after := w.py.String()
 	w.py = before
 	switch table := "lambda: {" + strings.Join(fields, ", ") + "}"; {
-	case len(fields) == 0:
+	case len(fields) == 0 && way == "to":
 		w.converted[key] = w.pooled("to_dict", "None", "None")
 		return w.converted[key]
 	case way == "from":
 		w.values = true
-		w.pyf("\n%s = %s_values.from_record(%s)\n%s", name, private, table, after)
+		w.pyf("\n%s = %s_values.from_record(%s, %s)\n%s", name, private, quote(r.Name), table, after)
 	case flat(&face.Type{Kind: face.KindRecord, Record: r}, nil):
 		w.pyf("\n%s = %s.to_record(%s, True)\n%s", name, private, table, after)
 	default:

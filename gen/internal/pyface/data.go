@@ -151,8 +151,12 @@ func (w *writer) errors() {
 		var fields, lines, converts []string
 		for i, p := range params {
 			params[i].kwOnly = true
-			if checked(p.Type) {
-				converts = append(converts, fmt.Sprintf("%s: (%s, %s)", quote(p.name), w.from(p.Type), cmp.Or(w.converter(p.Type), "None")))
+			if shaped(p.Type) {
+				to := "None"
+				if checked(p.Type) {
+					to = cmp.Or(w.converter(p.Type), to)
+				}
+				converts = append(converts, fmt.Sprintf("%s: (%s, %s)", quote(p.name), w.fromField(p.Type), to))
 			}
 			fields = append(fields, quote(p.name))
 			lines = append(lines, p.name+" : "+w.out(p.Type))

@@ -70,7 +70,32 @@ func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
 	if convert != "" {
 		args += ", " + convert
 	}
+	if returned := w.returned(params); len(returned) == 1 {
+		args += ", returned=" + returned[0]
+	} else if len(returned) > 1 {
+		return ""
+	}
 	return args
+}
+
+// returned returns what converts the results of the callbacks among params: a depth and a function, once for each pair.
+func (w *writer) returned(params []parameter) (all []string) {
+	for _, p := range params {
+		if from := w.fromReturned(p.Type); from != "" {
+			all = append(all, fmt.Sprintf("(%d, %s)", returnedDepth(p.Type), from))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// fromReturned returns the function for the results of a callback of type t that are not plain, or "". One that is checked
+// converts them itself.
+func (w *writer) fromReturned(t *face.Type) string {
+	if t = t.Bare(); t.Kind != face.KindCallable || checked(t) {
+		return ""
+	}
+	return w.from(t.Elems[0])
 }
 
 // forC describes parameters for C, after the letter of an object, or returns "" if every call needs code of Python.
@@ -170,6 +195,10 @@ func (w *writer) argument(indent, label string, p parameter) {
 	}
 	what := quote(label + "(" + p.name + "=...)")
 	from := w.from(t)
+	if from != "" && !checked(t) {
+		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.shaped(%[4]s, %[2]s, %[5]s, %[6]d%[7]s)\n", indent, p.name, private, what, from, depth, kindsOf(t))
+		return
+	}
 	if from == "" {
 		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.given(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, what, x, number(depth))
 		return
@@ -189,16 +218,24 @@ func (w *writer) givenContainer(t *face.Type, what, x string) string {
 	if depth == 0 {
 		return x
 	}
-	kinds := ""
+	return fmt.Sprintf("%s.given(%s, %s, %d%s, typed=True)", private, what, x, depth, kindsOf(t))
+}
+
+// kindsOf writes arrayKinds behind other arguments if there is one.
+func kindsOf(t *face.Type) string {
 	if k := arrayKinds(t); k != "" {
-		kinds = ", " + quote(k)
+		return ", " + quote(k)
 	}
-	return fmt.Sprintf("%s.given(%s, %s, %d%s)", private, what, x, depth, kinds)
+	return ""
 }
 
 // guard returns the expression for an argument that may be a function of Python.
-func guard(p parameter) string {
-	return fmt.Sprintf("%s_errors.guard(%s%s)", private, p.name, number(returnedDepth(p.Type)))
+func (w *writer) guard(p parameter) string {
+	args := number(returnedDepth(p.Type))
+	if from := w.fromReturned(p.Type); from != "" {
+		args += ", " + from
+	}
+	return fmt.Sprintf("%s_errors.guard(%s%s)", private, p.name, args)
 }
 
 // guarded reports whether an argument of type t is a function that may raise exceptions of Python.
@@ -224,6 +261,7 @@ type def struct {
 func (w *writer) froms(params []parameter) {
 	for _, p := range params {
 		w.from(p.whole())
+		w.fromReturned(p.Type)
 	}
 }
 
@@ -269,7 +307,7 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 		case p.Variadic:
 			arg = "*" + arg
 		case guarded(p.Type):
-			w.pyf("%s%s = %s\n", indent, p.name, guard(p))
+			w.pyf("%s%s = %s\n", indent, p.name, w.guard(p))
 		case d.async && p.Type.Bare().Kind == face.KindTensor:
 			arg = private + ".owned(" + arg + ")"
 		}

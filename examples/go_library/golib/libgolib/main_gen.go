@@ -26,6 +26,6 @@ func tvmffi_end_golib() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"add", "adder", "append", "apply", "around", "attend", "caught", "common", "compose", "countdown", "describe", "distance", "div_mod", "doubled", "echo", "env", "explain", "extend", "fail", "fields", "find", "first", "gather", "greet", "host", "interview", "introduce", "introduce_all", "is_missing", "join", "longest", "merged", "origin", "overlap", "pairs", "parallel", "poll", "polynomial", "power", "ramp", "repeat", "reversed", "roots", "rotation", "scale", "schedule", "sleep", "small", "sorted", "spread", "squares", "stopped", "sum", "summary", "swap", "through", "ticks", "total", "type_key", "volume", "window", "within", "word_count", "_error_cause", "_error_fields", "_error_new", "_async"}
+var names = []string{"add", "adder", "append", "apply", "around", "attend", "caught", "common", "compose", "countdown", "describe", "distance", "div_mod", "doubled", "echo", "env", "explain", "extend", "fail", "fields", "find", "first", "gather", "greet", "host", "interview", "introduce", "introduce_all", "is_missing", "join", "longest", "merged", "origin", "overlap", "pairs", "parallel", "poll", "polynomial", "power", "ramp", "repeat", "reversed", "roots", "rotation", "scale", "schedule", "sleep", "small", "sorted", "spread", "squares", "stopped", "sum", "summary", "swap", "through", "ticks", "total", "type_key", "volume", "waiter", "window", "within", "word_count", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}

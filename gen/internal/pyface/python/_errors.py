@@ -8,7 +8,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import Function, core, given, lib, plain, refused, tvm_ffi, worded
+from ._tvmffi import Function, core, given, lib, plain, refused, shaped, tvm_ffi, worded
 
 
 def _optional(name):
@@ -78,8 +78,8 @@ def _given_fields(cls, fields):
     values = {}
     for name, x in fields.items():
         what = f"{cls.__name__}({name}=...)"
-        x = given(what, x, 15)
-        values[name] = cls._converts[name][0](what, x) if name in cls._converts else x
+        convert = cls._converts[name][0] if name in cls._converts else None
+        values[name] = convert(what, given(what, x, typed=True)) if convert else given(what, x, 15)
     return made(values)
 
 
@@ -103,6 +103,9 @@ def _restored(cls, args, fields):
 made = lambda x: x  # noqa: E731
 
 
+_RESULT = "the result of the callback"
+
+
 class Guard:
     """Calls a Python function for Go, and keeps the exceptions that it raised.
 
@@ -110,18 +113,23 @@ class Guard:
     back. With the original at hand, the caller gets that.
     """
 
-    __slots__ = ("function", "depth", "raised")
+    __slots__ = ("function", "depth", "convert", "raised")
 
-    def __init__(self, function, depth=0):
+    def __init__(self, function, depth=0, convert=None):
         self.function = function
         self.depth = depth  # of the containers in the type of its result
+        self.convert = convert  # of a result that is not plain, or None
         self.raised = None
 
     def __call__(self, *args):
         try:
-            result = given("the result of the callback", self.function(*args), self.depth)
+            result = self.function(*args)
+            if self.convert is None:
+                result = given(_RESULT, result, self.depth)
+            else:
+                result = shaped(_RESULT, result, self.convert, self.depth)
             if hasattr(result, "__dlpack__"):
-                refused("the result of the callback", result)
+                refused(_RESULT, result)
             return made(result)
         except BaseException as e:
             # Old releases of tvm_ffi ignore exceptions such as KeyboardInterrupt in a
@@ -138,9 +146,9 @@ class _Carrier(Exception):
     """Stands for another exception on its way into Go."""
 
 
-def guard(f, depth=0):
+def guard(f, depth=0, convert=None):
     """Returns f, with a guard if it is a function of Python."""
-    return Guard(f, depth) if callable(f) and not isinstance(f, Function) else f
+    return Guard(f, depth, convert) if callable(f) and not isinstance(f, Function) else f
 
 
 class _Raised:

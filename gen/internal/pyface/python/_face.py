@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import re
 import sys
 import types
@@ -32,12 +33,12 @@ def _tracebacks(frames):
     return tuple(all)
 
 
-def _ended(arrays=False):
+def _ended(arrays=False, returned=None):
     """Returns the Function that ends the calls of a callback where C cannot: it returns or raises what C has left.
 
-    The result may be a list of arrays if arrays is set.
+    The result may be a list of arrays if arrays is set. returned has the depth of its type, and what converts it.
     """
-    return tvm_ffi.convert(_errors.Guard(_class.left, 16 * arrays))
+    return tvm_ffi.convert(_errors.Guard(_class.left, *(returned if arrays and returned else (16 * arrays,))))
 
 
 def _frames(backtrace):
@@ -79,13 +80,14 @@ def _find():
 _symbols, _taken, _class = _find()
 
 
-def _made(f, callee, address, handle, params, required, convert, make=None):
+def _made(f, callee, address, handle, params, required, convert, make=None, returned=None):
     flat = 0
     if make is None:
         flat = 1 if getattr(convert, "flat", convert is None) else 2
         make = getattr(convert, "make", None) if flat == 1 else None
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
-    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, make, flat, _failed, _taken, _ended, types.MethodType)
+    ended = _ended if returned is None else functools.partial(_ended, returned=returned)
+    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, make, flat, _failed, _taken, ended, types.MethodType)
 
 
 def _checked(f, params="", other=None):
@@ -114,30 +116,30 @@ def _address(symbol):
     return ctypes.cast(getattr(_symbols, f"{LIBRARY}__tvm_ffi_{symbol}"), ctypes.c_void_p).value
 
 
-def function(symbol, params, required, convert=None):
+def function(symbol, params, required, convert=None, returned=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
     params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns a
     container, n for a list or an array, p for one that Python converts or checks, v for another value, and * if the
     last one takes any number of arguments. convert makes the result of what tvm_ffi returns; if it is flat, C makes it
-    alone.
+    alone. returned is for the results of the callbacks that return containers; see _ended.
     """
     if _class is None:
         return lambda f: f
-    return lambda f: _made(f, None, _address(symbol), 0, params, required, convert)
+    return lambda f: _made(f, None, _address(symbol), 0, params, required, convert, None, returned)
 
 
-def method(cls, name, callee, params, required, convert=None):
+def method(cls, name, callee, params, required, convert=None, returned=None):
     """Does the same for a method or a property of a class, which calls a Function."""
     if _class is not None:
         f = cls.__dict__[name]
-        g = _made(getattr(f, "fget", f), callee, 0, callee.__chandle__(), params, required, convert)
+        g = _made(getattr(f, "fget", f), callee, 0, callee.__chandle__(), params, required, convert, None, returned)
         setattr(cls, name, property(g, doc=f.__doc__) if isinstance(f, property) else g)
 
 
-def constructor(cls, params, required):
+def constructor(cls, params, required, returned=None):
     """Does the same for __init__. The letter of the object is -, or + where no code of Go runs."""
     info = cls.__tvm_ffi_type_info__
     inits = [m.func for m in info.methods if m.name == "__ffi_init__"] or [core._lookup_type_attr(info.type_index, "__ffi_init__")]
     if _class is not None and inits[0] is not None:
-        cls.__init__ = _made(cls.__init__, inits[0], 0, inits[0].__chandle__(), params, required, cls, core.CObject.__init_handle_by_constructor__)
+        cls.__init__ = _made(cls.__init__, inits[0], 0, inits[0].__chandle__(), params, required, cls, core.CObject.__init_handle_by_constructor__, returned)

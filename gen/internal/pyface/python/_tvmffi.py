@@ -216,9 +216,9 @@ class Derived(Meta):
         return self
 
 
-def _setter(what, fset):
+def _setter(what, fset, *converter):
     def set_field(self, value):
-        x = given(what, value)
+        x = shaped(what, value, *converter) if converter else given(what, value)
         try:
             fset(self, x)
         except UnicodeError:  # which is made of other arguments
@@ -252,14 +252,14 @@ def worded(what, text, x):
     return f"{what}: expected {kind.replace(' - ', ' -> ')}, got {type(x).__name__}"
 
 
-def register(key):
-    """Makes a class the one of the objects with that key."""
+def register(key, /, **converters):
+    """Makes a class the one of the objects with that key. converters are arguments of shaped for values of fields."""
 
     def registered(cls):
         connect(cls)
         for name, p in vars(cls).items():
             if isinstance(p, property) and not isinstance(p.fget, types.FunctionType):  # a field
-                property.__init__(p, checked(p.fget), p.fset and checked(p.fset, "", _setter(f"{cls.__name__}.{name}", p.fset)), None, p.__doc__)
+                property.__init__(p, checked(p.fget), p.fset and checked(p.fset, "", _setter(f"{cls.__name__}.{name}", p.fset, *converters.get(name, ()))), None, p.__doc__)
         if "__ffi_init__" in vars(cls):
             cls.__ffi_init__ = checked(cls.__ffi_init__, "-")
         return cls
@@ -353,22 +353,29 @@ _DEEPEST, _VISITS = 1000, 1 << 27
 is_plain = lambda x: False  # noqa: E731
 
 
-def given(what, x, depth=0, kinds=""):
+def given(what, x, depth=0, kinds="", typed=False):
     """Returns an argument as tvm_ffi takes it: in its type, depth containers are around each other.
 
-    kinds are those of arrays of NumPy that stand for a list, beside numbers and texts. It raises a ValueError for a
-    container that cannot be passed to Go, such as one that contains itself.
+    kinds are those of arrays of NumPy that stand for a list, beside numbers and texts. typed is set if a function of
+    _values goes through the elements of a container next, and gives those that it does not know itself. It raises a
+    ValueError for a container that cannot be passed to Go, such as one that contains itself.
     """
     if is_plain(x) or depth < 1 and _kind(type(x)) == "ndarray":
         return x
-    if _is_bool(what, type(x)):
+    if _is_bool(what, type(x), typed):
         return bool(x)
     if isinstance(x, CONTAINERS):
-        x = _bounded(what, x)
-    return _tensors(what, _listed(what, x, depth, kinds))
+        x = _bounded(what, x, typed)
+    x = _listed(what, x, depth, kinds)
+    return x if typed else _tensors(what, x)
 
 
-def _is_bool(what, cls):
+def shaped(what, x, convert, depth, kinds=""):
+    """Returns an argument that convert, a function of _values, converts unless it is plain."""
+    return x if is_plain(x) else convert(what, given(what, x, depth, kinds, True))
+
+
+def _is_bool(what, cls, typed=False):
     """Reports whether cls is the class of NumPy's bools, which tvm_ffi does not know.
 
     It raises a TypeError for the class of masked arrays, whose elements alone would reach Go, and for that of
@@ -376,9 +383,9 @@ def _is_bool(what, cls):
     """
     kind = _kind(cls)
     if kind == "masked":
-        raise TypeError(f"{what}: expected an array without a mask, got a {cls.__name__}: call .filled(value) or .compressed()")
-    if kind == "timedelta64":
-        raise TypeError(f"{what}: expected a timedelta or a number, got a timedelta64: call .astype('m8[us]').item(), or divide it by np.timedelta64(1, 's')")
+        raise TypeError(f"{_place(what)}: expected an array without a mask, got a {cls.__name__}: call .filled(value) or .compressed()")
+    if kind == "timedelta64" and not typed:
+        raise TypeError(f"{_place(what)}: expected a timedelta or a number, got a timedelta64: call .astype('m8[us]').item(), or divide it by np.timedelta64(1, 's')")
     return kind == "bool"
 
 
@@ -448,11 +455,11 @@ def _with_bools(x):
     if isinstance(x, dict):
         return {_with_bools(k): _with_bools(element) for k, element in x.items()}
     if isinstance(x, CONTAINERS):
-        return (tuple if isinstance(x, tuple) else list)(map(_with_bools, x))
+        return getattr(type(x), "_make", tuple if isinstance(x, tuple) else list)(map(_with_bools, x))
     return bool(x) if _kind(type(x)) == "bool" else x
 
 
-def _bounded(what, x):
+def _bounded(what, x, typed=False):
     """Returns a container as tvm_ffi takes it."""
     level = {id(x): (x, 1)}
     depth = visits = bools = 0
@@ -464,14 +471,14 @@ def _bounded(what, x):
             elements = (*container, *container.values()) if isinstance(container, dict) else container
             classes = set(map(type, elements)) - PLAIN
             for cls in classes:
-                bools += _is_bool(what, cls)
+                bools += _is_bool(what, cls, typed)
             for element in elements if classes else ():
                 if isinstance(element, CONTAINERS):
                     below[id(element)] = (element, below.get(id(element), (None, 0))[1] + times)
         if depth > _DEEPEST:
-            raise ValueError(f"{what}: the value contains itself, or is nested deeper than {_DEEPEST} levels")
+            raise ValueError(f"{_place(what)}: the value contains itself, or is nested deeper than {_DEEPEST} levels")
         if visits > _VISITS:
-            raise ValueError(f"{what}: the value has more than {_VISITS} elements, because it shares containers at {depth} levels")
+            raise ValueError(f"{_place(what)}: the value has more than {_VISITS} elements, because it shares containers at {depth} levels")
         level = below
     return _with_bools(x) if bools else x
 
@@ -486,7 +493,8 @@ def _listed(what, x, depth, kinds):
         return x
     if isinstance(x, dict):
         return {k: _listed((what, k), element, depth - 1, kinds) for k, element in x.items()}
-    return [_listed((what, i), element, depth - 1, kinds) for i, element in enumerate(x)]
+    make = getattr(type(x), "_make", list)  # a named tuple may be a record
+    return make([_listed((what, i), element, depth - 1, kinds) for i, element in enumerate(x)])
 
 
 def _elements(what, x, kinds=""):
@@ -501,16 +509,16 @@ def _elements(what, x, kinds=""):
     if dtype is not None and (dtype.kind not in "biufOUT" + kinds or dtype.kind == "f" and dtype.itemsize > 8):
         raise _wrong(what, dtype)
     if (dtype == object or array is x) and isinstance(result, CONTAINERS):
-        result = _bounded(_place(what), result)
+        result = _bounded(what, result, bool(kinds))
     return result
 
 
 def _place(what):
-    """Returns the text of what, which may be a pair of that and an index."""
+    """Returns the text of what, which may be a pair of that and an index, with something behind it for the name of a field."""
     path = ""
     while isinstance(what, tuple):
-        what, i = what
-        path = f'["{i}"]{path}' if isinstance(i, str) else f"[{i!r}]{path}"
+        what, i, *field = what
+        path = f".{i}{path}" if field else f'["{i}"]{path}' if isinstance(i, str) else f"[{i!r}]{path}"
     return what.replace("=...", path + "=...") if "=..." in what else what + path
 
 

@@ -7,13 +7,13 @@ One for results has the name to_... . None stands for a value that stays as it i
 from __future__ import annotations
 
 import operator
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from datetime import datetime, timedelta, timezone
 from enum import Enum, IntFlag
 from threading import get_ident
 
 from . import _tvmffi
-from ._tvmffi import Function, _place, elements, given, to_list
+from ._tvmffi import PLAIN, Function, Object, _place, elements, given, shaped, to_list
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LISTS = (list, tuple)
@@ -122,11 +122,14 @@ def from_list(convert):
     return lambda what, x: [convert((what, i), element) for i, element in enumerate(x)] if isinstance(x, _LISTS) else x
 
 
+# An element without a function of its own, in a container whose elements are converted, is given if it is not plain.
+
+
 def from_tuple(*converts):
     def to(what, x):
         if not isinstance(x, _LISTS) or len(x) != len(converts):
             return x
-        return [c((what, i), element) if c else element for i, (c, element) in enumerate(zip(converts, x))]
+        return [(c or given)((what, i), element) for i, (c, element) in enumerate(zip(converts, x))]
 
     return to
 
@@ -135,13 +138,28 @@ def from_dict(key, value):
     def to(what, x):
         if not isinstance(x, dict):
             return x
-        return {key(what, k) if key else k: value((what, k), element) if value else element for k, element in x.items()}
+        keys = [key(what, k) for k in x] if key else [k if type(k) in PLAIN else given(what, k) for k in x]
+        return dict(zip(keys, [(value or given)((what, k), element) for k, element in x.items()]))
 
     return to
 
 
-def from_record(converts):
-    """Returns a function for dicts. converts returns the conversions by name."""
+def from_given(depth, kinds, convert):
+    """Returns a function for an element with depth containers in its type. kinds are those of given."""
+    if convert is None:
+        return lambda what, x: given(what, x, depth, kinds)
+    return lambda what, x: convert(what, given(what, x, depth, kinds, True))
+
+
+def from_shaped(convert, depth, kinds=""):
+    """Returns a function for an element that convert leaves as it is if it is plain."""
+    to = lambda what, x: shaped(what, x, convert, depth, kinds)  # noqa: E731
+    to.plain = True
+    return to
+
+
+def from_record(name, converts):
+    """Returns a function for dicts, and for objects with the fields of one. converts returns the conversions by name."""
     by_name = None
 
     def to(what, x):
@@ -149,10 +167,41 @@ def from_record(converts):
         if by_name is None:
             by_name = converts()
         if not isinstance(x, dict):
-            return x
-        return {k: by_name[k]((what, k), element) if k in by_name else element for k, element in x.items()}
+            if isinstance(x, Object):
+                return x
+            x = _fields(what, name, x)
+        return {
+            k: by_name[k]((what, k, _FIELD), element) if k in by_name else element if type(element) in PLAIN else given((what, k, _FIELD), element)
+            for k, element in x.items()
+        }
 
     return to
+
+
+_FIELD = "field"  # in a place
+
+
+def _fields(what, name, x):
+    """Returns the fields of an object whose class names them. No class is imported for that."""
+    cls = type(x)
+    if isinstance(x, Mapping):
+        return dict(x)
+    if isinstance(x, tuple):
+        names = getattr(cls, "_fields", None)
+    elif isinstance(getattr(cls, "__dataclass_fields__", None), dict):
+        import dataclasses
+
+        names = [f.name for f in dataclasses.fields(cls)]
+    elif isinstance(getattr(cls, "__attrs_attrs__", None), tuple):
+        names = [a.name for a in cls.__attrs_attrs__]
+    elif hasattr(cls, "model_dump") and isinstance(getattr(cls, "model_fields", None), dict):  # of pydantic
+        return {**{n: getattr(x, n) for n in cls.model_fields}, **(getattr(x, "model_extra", None) or {})}
+    else:
+        names = None
+    if names is None:
+        hint = ": pass vars(x)" if getattr(x, "__dict__", None) and not isinstance(x, type) else ""
+        raise TypeError(f"{_wrong(what, 'a dict for ' + name, x)}{hint}")
+    return {n: getattr(x, n) for n in names}
 
 
 def from_function(depth, kinds, result, *params):
@@ -164,7 +213,7 @@ def from_function(depth, kinds, result, *params):
 
         def call(*args):
             x = f(*[to(a) if to else a for to, a in zip(params, args)])
-            return result(_RESULT, given(_RESULT, x, depth, kinds)) if result else x
+            return result(_RESULT, given(_RESULT, x, depth, kinds, True)) if result else x
 
         return call
 
@@ -176,6 +225,7 @@ _RESULT = "the result of the callback"
 
 def to_function(result, *params):
     """Returns a function for those that Go returns."""
+    plain = all(c is None or hasattr(c, "plain") for c in params)  # they leave what is plain as it is
 
     def convert(f):
         if f is None:
@@ -183,8 +233,10 @@ def to_function(result, *params):
         checked = _tvmffi.checked(f)
 
         def call(*args):
-            converts = params + (None,) * len(args)  # the library says what is wrong with their number
-            x = checked(*[c(f"argument {i + 1}", given(f"argument {i + 1}", a)) if c else a for i, (c, a) in enumerate(zip(converts, args))])
+            if not plain or not _tvmffi.is_plain(args):
+                converts = params + (None,) * len(args)  # the library says what is wrong with their number
+                args = [c(f"argument {i + 1}", given(f"argument {i + 1}", a, typed=True)) if c else a for i, (c, a) in enumerate(zip(converts, args))]
+            x = checked(*args)
             return result(x) if result else x
 
         return call
