@@ -1086,6 +1086,10 @@ def classes(g):
     q.x = 7
     assert p.x == 2 and type(q) is g.Point and copy.deepcopy(c).radius == 2
     assert pickle.loads(pickle.dumps(c)).radius == 2 and type(pickle.loads(pickle.dumps(c))) is g.Circle
+    make, args, state = c.__reduce__()
+    newer = {"handle": state["handle"].replace('"radius":', '"weight":1,"radius":')}
+    e = failure(make(*args).__setstate__, newer)
+    assert str(e) == "golib.Circle has no field weight, which the pickle has: another version of golib made it, so install that one", e
     assert g.Point.norm.__qualname__ == "Point.norm" and g.Point.__module__ == "golib"
     e = failure(setattr, p, "x", "no number")
     assert type(e) is TypeError and str(e) == "Point.x: expected float, got str", e

@@ -312,6 +312,7 @@ func (c *classWriter) special() {
 	}
 	self := c.ref("typing_extensions", "Self")
 	set("__reduce__", "reduce", "")
+	set("__setstate__", "restore", "")
 	set("__copy__", "copy", "(self) -> "+self)
 	set("__deepcopy__", "deepcopy", "(self, memo: "+c.ref("typing", "Any")+" = None) -> "+self)
 }

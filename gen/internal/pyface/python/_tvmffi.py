@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import sys
@@ -733,6 +734,36 @@ def unmade(cls):
 
 def reduce(self):
     return unmade, (type(self),), self.__getstate__()
+
+
+@functools.lru_cache(None)
+def _saved(key):
+    """Returns the names of the fields of a type of this package, or None."""
+    try:
+        info = core._lookup_or_register_type_info_from_type_key(key)
+    except Exception:  # tvm_ffi says so
+        return None
+    names = set()
+    known = getattr(info.type_cls, "__module__", None) == PACKAGE
+    while known and info is not None:
+        names.update(f.name for f in info.fields or ())
+        info = info.parent_type_info
+    return names if known else None
+
+
+_decode = json.JSONDecoder().raw_decode
+_object_in_json = re.compile(r'"type":"([^"]+)","data":(?={)')
+
+
+def restore(self, state):
+    """Is __setstate__. tvm_ffi would drop the fields that only a newer version of the library has."""
+    text = state["handle"] or ""
+    for found in _object_in_json.finditer(text):  # not in a text, which has a backslash before each quote
+        names = _saved(found[1])
+        fields = None if names is None else _decode(text, found.end())[0].keys()
+        if fields and not fields <= names:
+            raise TypeError(f"{found[1]} has no field {min(fields - names)}, which the pickle has: another version of {PACKAGE} made it, so install that one")
+    Object.__setstate__(self, state)
 
 
 def _same_family(a, b):
