@@ -26,6 +26,8 @@ type Codec struct {
 	Schema string
 	// Wire is the type as which the values cross, nil for those that cross as they are.
 	Wire reflect.Type
+	// takeWire sets the value at p to the one for which the value of the type Wire at w stands.
+	takeWire func(w, p unsafe.Pointer) error
 	// Parts are the types of the elements of a container.
 	Parts []reflect.Type
 	// Tuple and Variant mark the structs that stand for these.

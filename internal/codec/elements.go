@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -505,6 +506,8 @@ func readAll(all []abi.Any, convert bool, p any) int {
 		}
 	case *[]int64:
 		return readPayloads(*p, all, abi.TypeInt)
+	case *[]time.Duration:
+		return readPayloads(*p, all, abi.TypeInt)
 	case *[]float64:
 		i := readPayloads(*p, all, abi.TypeFloat)
 		for ; convert && i < len(all); i++ {
@@ -556,7 +559,7 @@ func readInts[N int | int32](dst []N, all []abi.Any) int {
 // readPayloads copies the payloads of the cells before the first of another type to dst,
 // which has room for all, and returns how many these are. It takes eight at a time, which
 // halves the work of one.
-func readPayloads[N int64 | float64](dst []N, all []abi.Any, index abi.TypeIndex) int {
+func readPayloads[N int64 | float64 | time.Duration](dst []N, all []abi.Any, index abi.TypeIndex) int {
 	i := 0
 	for ; i <= len(all)-8; i += 8 {
 		c, d := all[i:][:8], dst[i:][:8]

@@ -39,6 +39,9 @@ func sliceCodec(t reflect.Type) *Codec {
 	c := &Codec{
 		Name: name,
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+			if isColumn(v, t.Elem()) {
+				return decodeColumn(v, reflect.NewAt(t, p).Elem())
+			}
 			all, err := Sequence(v, name)
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -21,7 +22,7 @@ import (
 func wireCodec(wire reflect.Type, give func(p unsafe.Pointer) (w unsafe.Pointer), take func(w, p unsafe.Pointer) error) *Codec {
 	c := &Codec{
 		Name: Of(wire).Name,
-		Wire: wire,
+		Wire: wire, takeWire: take,
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			w := reflect.New(wire).UnsafePointer()
 			if err := Of(wire).Decode(v, from, w); err != nil {
@@ -54,13 +55,31 @@ func timeCodec() *Codec {
 		if x.Seconds < -most || x.Seconds > most || x.Nanoseconds < 0 || x.Nanoseconds >= 1e9 || x.East <= -day || x.East >= day {
 			return failure.Errorf(failure.KindValue, "%d seconds and %d nanoseconds since 1970, %d seconds east of UTC, are not a time", x.Seconds, x.Nanoseconds, x.East)
 		}
-		zone := time.UTC
-		if x.East != 0 {
-			zone = time.FixedZone("", int(x.East))
-		}
-		*(*time.Time)(p) = time.Unix(x.Seconds, x.Nanoseconds).In(zone)
+		*(*time.Time)(p) = time.Unix(x.Seconds, x.Nanoseconds).In(zoneOf(int(x.East)))
 		return nil
 	})
+}
+
+// zones has some of the zones that zoneOf has made, by their offset.
+var zones [64]atomic.Pointer[wireZone]
+
+type wireZone struct {
+	east int
+	zone *time.Location
+}
+
+// zoneOf returns the zone without a name that is so many seconds east of UTC. The times of a column share theirs.
+func zoneOf(east int) *time.Location {
+	if east == 0 {
+		return time.UTC
+	}
+	place := &zones[uint(east/(15*60))%uint(len(zones))]
+	z := place.Load()
+	if z == nil || z.east != east {
+		z = &wireZone{east, time.FixedZone("", east)}
+		place.Store(z)
+	}
+	return z.zone
 }
 
 // wireComplex is a complex number.
@@ -76,6 +95,10 @@ func complexCodec(t reflect.Type) *Codec {
 		return unsafe.Pointer(&wireComplex{real(x), imag(x)})
 	}, func(w, p unsafe.Pointer) error {
 		x := *(*wireComplex)(w)
+		if t.Kind() == reflect.Complex128 {
+			*(*complex128)(p) = complex(x.Real, x.Imag)
+			return nil
+		}
 		return setComplex(valueAt(t, p), complex(x.Real, x.Imag))
 	})
 	pair := c.Decode
