@@ -41,6 +41,12 @@ func TestPaint(t *testing.T) {
 	run(t, nil, nativetest.Python(t), filepath.Join("testdata", "paint.py"), dir)
 }
 
+// TestColumns gives the Python package arrays of NumPy.
+func TestColumns(t *testing.T) {
+	dir := pythonPackage(t, "testdata/columns")
+	run(t, nil, nativetest.Python(t), filepath.Join("testdata", "columns.py"), "durations,numbers,large", dir)
+}
+
 // BenchmarkPackage compares calls through the Python package with calls of the same functions
 // without it, in turn and in one process.
 func BenchmarkPackage(b *testing.B) {

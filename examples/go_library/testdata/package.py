@@ -340,7 +340,7 @@ def arrays(g):
     for x in Column(), np.arange(-1, 3, dtype="i1"), array.array("h", [-1, 0, 1, 2]), bytearray(b"\2"), np.array([2, 255], "u1").view(bool):
         assert g.spread([[1]], x) == (3, 3), x
     for shape in (1 << 60,), (2, 1 << 60), (2, 1 << 50):  # more numbers than memory, all of them the same
-        assert isinstance(failure(g.spread, np.broadcast_to(np.int8(1), shape), ()), (TypeError, BufferError)), shape
+        assert "the value has more than 134217728 elements" in str(failure(g.spread, np.broadcast_to(np.int8(1), shape), ())), shape
 
     class Stopped:
         def __array__(self):
@@ -798,7 +798,7 @@ def native(g):
         (failure(g.window, last, hour), OverflowError, "is outside the years 1 to 9999 that datetime has"),
         (failure(g.schedule, noon, lambda t: 3, 2), TypeError, "the result of the callback: expected a datetime, got int"),
         (failure(g.schedule, noon, lambda t: 1 // 0, 2), ZeroDivisionError, ""),
-        (failure(g.window, noon, np.timedelta64("NaT")), TypeError, "window(length=...): expected a timedelta, got None"),
+        (failure(g.window, noon, np.timedelta64("NaT")), TypeError, "window(length=...): expected a timedelta, got NaT"),
         (failure(g.common, "ab", {"a"}), TypeError, "common(a=...): expected a set, got str"),
         (failure(g.common, np.array(["a"]), {"a"}), TypeError, "common(a=...): expected a set, got ndarray: pass set(x)"),
         (failure(g.common, {np.timedelta64(1, "s")}, {"a"}), TypeError, "common(a=...): expected a timedelta or a number, got a timedelta64: "),
@@ -1385,7 +1385,7 @@ def again(g):
 def quick(g):
     """The package imports nothing that tvm_ffi has not imported."""
     new = sorted(set(sys.modules) - before)
-    assert new == ["golib", "golib._errors", "golib._face", "golib._tvmffi", "golib._values"], new
+    assert new == ["golib", "golib._columns", "golib._errors", "golib._face", "golib._tvmffi", "golib._values"], new
 
 
 def broken(change, want):

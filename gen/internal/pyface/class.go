@@ -74,7 +74,7 @@ func (c *classWriter) prepare() {
 			c.from(f.Type)
 			c.made[f] = made{c.converter(f.Type), c.fresh(c.Name + "_" + f.Name), c.fresh(c.Name + "_set_" + f.Name)}
 		} else if from := c.from(f.Type); from != "" && plain(f.Name) == f.Name && inClass(f.Name) == f.Name {
-			c.shaped += fmt.Sprintf(", %s=(%s, %d%s)", f.Name, from, containers(f.Type), kindsOf(f.Type))
+			c.shaped += fmt.Sprintf(", %s=(%s, %d%s)", f.Name, from, containers(f.Type), kindsOf(f.Type, true))
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (c *classWriter) attributes() (aliases [][2]string) {
 		c.pyf("\n    @%s.property\n    def %s(self) -> %s:\n%s        return %s(%s(self))\n", private, name, result, docstring("        ", f.Doc), m.convert, m.target)
 		if changes {
 			what := quote(c.name + "." + name)
-			value := fmt.Sprintf("%s(%s, %s)", c.from(f.Type), what, c.givenContainer(f.Type, what, "value"))
+			value := fmt.Sprintf("%s(%s, %s)", c.from(f.Type), what, c.givenContainer(f.Type, what, "value", true))
 			c.pyf("\n    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None:\n        %[3]s(self, %[4]s)\n", name, c.in(f.Type), m.setter, value)
 			c.pyif("    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None: ...\n", name, c.in(f.Type))
 		}
@@ -194,6 +194,7 @@ func (c *classWriter) init(params []parameter) {
 		c.pyf("%s", docstring("        ", c.text(f.Doc, f.GoName, c.name)))
 	}
 	for _, p := range params {
+		p.field = c.Constructor == nil
 		c.argument("        ", c.name, p)
 		if c.Constructor != nil && guarded(p.Type) {
 			c.pyf("        %s = %s\n", p.name, c.guard(p))

@@ -90,7 +90,7 @@ func (w *writer) from(t *face.Type) string {
 func (w *writer) fromField(t *face.Type) string {
 	from := w.from(t)
 	if depth := containers(t); depth > 0 && t.Bare().Kind != face.KindRecord {
-		return w.pooled("_values.from_given", strconv.Itoa(depth), quote(arrayKinds(t)), cmp.Or(from, "None"))
+		return w.pooled("_values.from_given", strconv.Itoa(depth), quote(keptKinds(t)), cmp.Or(from, "None"))
 	}
 	return from
 }
@@ -101,7 +101,7 @@ func (w *writer) fromPassed(t *face.Type) string {
 	if from == "" || checked(t) {
 		return from
 	}
-	return w.pooled("_values.from_shaped", from, strconv.Itoa(containers(t))+kindsOf(t))
+	return w.pooled("_values.from_shaped", from, strconv.Itoa(containers(t))+kindsOf(t, false))
 }
 
 // nativeConverter is converter for an argument of a callback, which stays as it is unless it is in converted.

@@ -145,12 +145,48 @@ func arrayDepth(t *face.Type) int {
 	return 0
 }
 
-// arrayKinds returns the kind of the arrays of NumPy in a value of type t, unless they have bools or real numbers.
+// arrayKinds returns the kinds of the columns in a value of type t, as _columns.elements takes them. If a value has columns of
+// several kinds, code of Python looks at all elements: nobody else knows which column is which.
 func arrayKinds(t *face.Type) string {
-	for len(t.Elems) > 0 && t.Kind != face.KindComplex && t.Kind != face.KindTime {
-		t = t.Elems[len(t.Elems)-1]
+	found := map[string]bool{}
+	columnKinds(t, found)
+	for kinds := range found {
+		if len(found) == 1 {
+			return kinds
+		}
 	}
-	return elements[t.Kind]
+	if shaped(t) {
+		return "-"
+	}
+	return ""
+}
+
+// columnKinds adds the kinds of each column in a value of type t to found.
+func columnKinds(t *face.Type, found map[string]bool) {
+	if t.Kind != face.KindSequence && t.Kind != face.KindArray {
+		if Kinds.Row(t.Kind).container || t.Kind == face.KindOptional {
+			for _, e := range t.Elems {
+				columnKinds(e, found)
+			}
+		}
+		return
+	}
+	e := t.Elems[0].Bare()
+	kinds, ok := elements[e.Kind]
+	switch {
+	case !ok && Kinds.Row(e.Kind).container:
+		columnKinds(e, found)
+		return
+	case !ok && shaped(e):
+		kinds = "-"
+	}
+	if t.Elems[0].Kind == face.KindOptional {
+		kinds += "?"
+	}
+	if t.Kind == face.KindArray && strings.ContainsAny(kinds, "cM") {
+		kinds += "l"
+	}
+	found[kinds] = true
 }
 
 // containers returns how many lists, tuples and dicts are around each other in a value of type t at most, without those in
@@ -189,21 +225,20 @@ func number(n int) string {
 // argument writes what happens to an argument that is not plain, and returns the expression that is passed on.
 func (w *writer) argument(indent, label string, p parameter) {
 	x, t := p.name, p.whole()
-	depth := containers(t)
 	if t.Lent {
 		x = private + ".lent(" + x + ")"
 	}
 	what := quote(label + "(" + p.name + "=...)")
 	from := w.from(t)
 	if from != "" && !checked(t) {
-		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.shaped(%[4]s, %[2]s, %[5]s, %[6]d%[7]s)\n", indent, p.name, private, what, from, depth, kindsOf(t))
+		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.shaped(%[4]s, %[2]s, %[5]s, %[6]d%[7]s)\n", indent, p.name, private, what, from, containers(t), kindsOf(t, p.field))
 		return
 	}
 	if from == "" {
-		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.given(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, what, x, number(depth))
+		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.given(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, what, x, number(containers(t))+kindsOf(t, false))
 		return
 	}
-	x = w.givenContainer(t, what, x)
+	x = w.givenContainer(t, what, x, p.field)
 	condition := ""
 	if p.unknown {
 		condition = fmt.Sprintf("if %s is not %s.DEFAULT: ", p.name, private)
@@ -213,20 +248,33 @@ func (w *writer) argument(indent, label string, p parameter) {
 
 // givenContainer returns the expression for an argument x of type t, which _values converts, with lists and dicts in place of
 // arrays and other containers.
-func (w *writer) givenContainer(t *face.Type, what, x string) string {
-	depth := containers(t)
-	if depth == 0 {
+func (w *writer) givenContainer(t *face.Type, what, x string, field bool) string {
+	if containers(t) == 0 {
 		return x
 	}
-	return fmt.Sprintf("%s.given(%s, %s, %d%s, typed=True)", private, what, x, depth, kindsOf(t))
+	return fmt.Sprintf("%s.given(%s, %s, %d%s, typed=True)", private, what, x, containers(t), kindsOf(t, field))
 }
 
-// kindsOf writes arrayKinds behind other arguments if there is one.
-func kindsOf(t *face.Type) string {
-	if k := arrayKinds(t); k != "" {
-		return ", " + quote(k)
+// kindsOf writes arrayKinds behind other arguments if there is one. A field is kept as it is given: it takes no Tensor in
+// place of a list.
+func kindsOf(t *face.Type, field bool) string {
+	kinds := arrayKinds(t)
+	if field {
+		kinds = keptKinds(t)
 	}
-	return ""
+	if kinds == "" {
+		return ""
+	}
+	return ", " + quote(kinds)
+}
+
+// keptKinds is arrayKinds for a value that is kept as it is given.
+func keptKinds(t *face.Type) string {
+	kinds := arrayKinds(t)
+	if strings.ContainsAny(kinds, "cM") && !strings.Contains(kinds, "l") {
+		kinds += "l"
+	}
+	return kinds
 }
 
 // guard returns the expression for an argument that may be a function of Python.

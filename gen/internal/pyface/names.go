@@ -95,6 +95,8 @@ type parameter struct {
 	kwOnly bool
 	// unknown is set if only the library knows the default.
 	unknown bool
+	// field is set for a field that the constructor sets.
+	field bool
 }
 
 // optional reports whether a caller may leave p out.

@@ -28,6 +28,9 @@ type Config struct {
 //go:embed python/_tvmffi.py
 var support string
 
+//go:embed python/_columns.py
+var columns string
+
 //go:embed python/_errors.py
 var exceptions string
 
@@ -57,6 +60,7 @@ func Write(l *face.Library, c Config) []face.File {
 	return []face.File{
 		file("__init__.py", head+w.module()),
 		file("__init__.pyi", head+w.stub()),
+		file("_columns.py", head+columns),
 		file("_errors.py", head+exceptions),
 		file("_face.py", head+functions),
 		file("_tvmffi.py", head+w.support()),

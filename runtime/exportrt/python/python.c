@@ -381,27 +381,11 @@ static int numbers(const buffer* b, int dimension, const char* at, char kind, an
   return ok;
 }
 
-// array_argument makes v of an array of NumPy, a column of pandas, and all others with numbers of this machine in a
-// buffer or in what __array__ returns. It may run code of Python, and returns 0 where it fails, without an exception
+// buffer_argument makes v of the numbers of this machine in a buffer. It returns 0 where it fails, without an exception
 // unless it was interrupted.
-APART static int array_argument(object* o, any* v) {
-  static object* unmasked; // the last class of arrays without a mask, which is not one of bytes
+static int buffer_argument(object* o, any* v) {
   buffer b;
-  object* other = NULL;
-  if (o->type != unmasked) {
-    object* filled = py.PyObject_GetAttrString(o->type, "filled");
-    if (filled != NULL) py.Py_DecRef(filled);
-    if (filled != NULL || interrupted() || py.PyType_IsSubtype(o->type, py.PyBytes_Type)) return 0;
-    object* old = unmasked; // code of Python may have changed it
-    py.Py_IncRef(unmasked = o->type);
-    if (old != NULL) py.Py_DecRef(old);
-  }
-  if (!py.PyObject_CheckBuffer(o)) {
-    object* make = py.PyObject_GetAttrString(o, "__array__");
-    other = o = make == NULL ? NULL : py.PyObject_CallFunctionObjArgs(make, NULL);
-    if (make != NULL) py.Py_DecRef(make);
-  }
-  int ok = o != NULL && py.PyObject_CheckBuffer(o) && py.PyObject_GetBuffer(o, &b, 0x1c) == 0; // PyBUF_RECORDS_RO
+  int ok = py.PyObject_CheckBuffer(o) && py.PyObject_GetBuffer(o, &b, 0x1c) == 0; // PyBUF_RECORDS_RO
   interrupted();
   if (ok) {
     const char* format = b.format == NULL ? "B" : b.format + (*b.format == '@');
@@ -411,6 +395,36 @@ APART static int array_argument(object* o, any* v) {
     if (kind != 0 && b.dimensions > 0 && b.strides != NULL && b.inner == NULL && b.item <= 8 && !(ok = numbers(&b, 0, b.at, kind, v))) drop(v);
     py.PyBuffer_Release(&b);
   }
+  return ok;
+}
+
+// has reports whether an object has an attribute.
+static int has(object* o, const char* name) {
+  object* x = py.PyObject_GetAttrString(o, name);
+  if (x != NULL) py.Py_DecRef(x);
+  return x != NULL;
+}
+
+// array_argument makes v of an array of NumPy, a column of pandas, and all others with numbers of this machine in a
+// buffer or, if they have a dtype of NumPy, in what __array__ returns: other columns may have nulls, which the module
+// _columns knows. It may run code of Python, and returns 0 where it fails, without an exception unless it was interrupted.
+APART static int array_argument(object* o, any* v) {
+  static object* unmasked; // the last class of arrays without a mask, which is not one of bytes
+  object* other = NULL;
+  if (o->type != unmasked) {
+    if (has(o->type, "filled") || interrupted() || py.PyType_IsSubtype(o->type, py.PyBytes_Type)) return 0;
+    object* old = unmasked; // code of Python may have changed it
+    py.Py_IncRef(unmasked = o->type);
+    if (old != NULL) py.Py_DecRef(old);
+  }
+  if (!py.PyObject_CheckBuffer(o)) {
+    object *dtype = py.PyObject_GetAttrString(o, "dtype"), *make = dtype != NULL && has(dtype, "alignment") ? py.PyObject_GetAttrString(o, "__array__") : NULL;
+    other = o = make == NULL ? NULL : py.PyObject_CallFunctionObjArgs(make, NULL);
+    if (dtype != NULL) py.Py_DecRef(dtype);
+    if (make != NULL) py.Py_DecRef(make);
+  }
+  interrupted();
+  int ok = o != NULL && buffer_argument(o, v);
   if (other != NULL) py.Py_DecRef(other);
   return ok;
 }
@@ -637,6 +651,39 @@ static int plain(object* o, struct limits* most) {
   }
   most->depth++;
   return ok;
+}
+
+// scaled multiplies the ints of an Array by times, and divides them by per. It returns 0 if one becomes no int of 64 bits,
+// and in at how many came before it. The smallest int is NaT.
+static int scaled(array* a, int64_t times, int64_t per, ssize* at) {
+  for (int64_t i = 0; i < a->size; i++) {
+    any* x = &a->data[i];
+    if (x->type == ARRAY) {
+      if (!scaled((array*)x->object, times, per, at)) return 0;
+      continue;
+    }
+    int64_t n = x->integer;
+    if (x->type != INT || n == INT64_MIN || (per != 1 && n % per != 0) || __builtin_mul_overflow(per == 1 ? n : n / per, times, &x->integer)) return 0;
+    ++*at;
+  }
+  return 1;
+}
+
+// function_column is _columns.made.
+static object* function_column(object* self, object* args) {
+  (void)self;
+  object *o, *taken;
+  long long times, per;
+  ssize at = 0;
+  any v = {.type = NONE};
+  if (!py.PyArg_ParseTuple(args, "OLLO", &o, &times, &per, &taken)) return NULL;
+  int ok = buffer_argument(o, &v);
+  if (ok && (times == 0 || scaled((array*)v.object, times, per, &at))) return with_pending(taken, v);
+  if (ok) drop(&v);
+  if (ok) return py.PyLong_FromLongLong(at);
+  if (py.PyErr_Occurred()) return NULL;
+  py.Py_IncRef(py._Py_NoneStruct);
+  return py._Py_NoneStruct;
 }
 
 static object* function_plain(object* self, object* o) {
@@ -1057,6 +1104,7 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   };
   static method methods[] = {
       {"__reduce_ex__", function_reduce, 1, NULL},
+      {"column", function_column, 1 | 0x20, NULL}, // METH_VARARGS, METH_STATIC
       {"left", function_left, 4 | 0x20, NULL}, // METH_NOARGS, METH_STATIC
       {"plain", function_plain, 8 | 0x20, NULL}, // METH_O, METH_STATIC
       {"look", function_look, 8 | 0x20, NULL},

@@ -8,7 +8,7 @@ import re
 import sys
 import types
 
-from . import _errors, _tvmffi
+from . import _columns, _errors, _tvmffi
 from ._errors import reraise
 from ._tvmffi import FILE, LIBRARY, core, lib, tvm_ffi
 
@@ -99,6 +99,7 @@ if _class is not None:
     _tvmffi.checked, _tvmffi.is_plain = _checked, _class.plain
     _class.look(_tvmffi.looked)
     _errors.made = _checked(lambda x: x)
+    _columns.made = lambda array, times=0, per=1: _class.column(array, times, per, _taken)  # noqa: E731
 
 
 def target(f, params, required, symbol=""):

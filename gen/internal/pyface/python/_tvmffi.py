@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import types
-from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum, IntFlag
 from typing import NamedTuple
 
@@ -348,7 +347,7 @@ def not_copied(self, *_):
 
 CONTAINERS = (list, tuple, dict)
 PLAIN = frozenset((int, float, bool, str, bytes, type(None)))
-_DEEPEST, _VISITS = 1000, 1 << 27
+_DEEPEST, VISITS = 1000, 1 << 27
 
 # is_plain reports whether there is nothing to change in an argument, or to refuse. _face does it in C.
 is_plain = lambda x: False  # noqa: E731
@@ -357,7 +356,7 @@ is_plain = lambda x: False  # noqa: E731
 def given(what, x, depth=0, kinds="", typed=False):
     """Returns an argument as tvm_ffi takes it: in its type, depth containers are around each other.
 
-    kinds are those of arrays of NumPy that stand for a list, beside numbers and texts. typed is set if a function of
+    kinds are those of _columns.elements. typed is set if a function of
     _values goes through the elements of a container next, and gives those that it does not know itself. It raises a
     ValueError for a container that cannot be passed to Go, such as one that contains itself.
     """
@@ -380,7 +379,7 @@ def _is_bool(what, cls, typed=False):
     """Reports whether cls is the class of NumPy's bools, which tvm_ffi does not know.
 
     It raises a TypeError for the class of masked arrays, whose elements alone would reach Go, and for that of
-    durations, of which tvm_ffi would pass the number without its unit.
+    durations, of which tvm_ffi would pass the number without its unit, unless kinds has it.
     """
     kind = _kind(cls)
     if kind == "masked":
@@ -396,7 +395,7 @@ def _kind(cls):
         return "masked"
     if cls.__module__ == "numpy":
         return cls.__name__.rstrip("_")
-    if hasattr(cls, "__dlpack__") and not issubclass(cls, Object):
+    if hasattr(cls, "__dlpack__") and not issubclass(cls, core.CObject):
         # tvm_ffi refuses read-only arrays of NumPy, and tensors of PyTorch and CuPy may always be written.
         known = hasattr(cls, "__array_ufunc__") and hasattr(cls, "setflags") or hasattr(cls, "__torch_function__") or cls.__module__.split(".")[0] == "cupy"
         return "" if known else "dlpack"
@@ -435,7 +434,7 @@ def _tensor(what, x):
             return x.__dlpack__(**options)
         except Exception as e:  # of other packages
             dtype = getattr(x, "dtype", None)  # columns of Arrow have none
-            raise _wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
+            raise _columns.wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
 
     try:
         struct = capsule(max_version=(1, 0))
@@ -478,8 +477,8 @@ def _bounded(what, x, typed=False):
                     below[id(element)] = (element, below.get(id(element), (None, 0))[1] + times)
         if depth > _DEEPEST:
             raise ValueError(f"{_place(what)}: the value contains itself, or is nested deeper than {_DEEPEST} levels")
-        if visits > _VISITS:
-            raise ValueError(f"{_place(what)}: the value has more than {_VISITS} elements, because it shares containers at {depth} levels")
+        if visits > VISITS:
+            raise ValueError(f"{_place(what)}: the value has more than {VISITS} elements, because it shares containers at {depth} levels")
         level = below
     return _with_bools(x) if bools else x
 
@@ -489,29 +488,13 @@ def _listed(what, x, depth, kinds):
     if depth < 1 or isinstance(x, (str, bytes, Object)):
         return x
     if not isinstance(x, CONTAINERS):
-        x = _elements(what, x, kinds)
-    if depth == 1 or not isinstance(x, CONTAINERS) or PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x)):
+        x = _columns.elements(what, x, kinds)
+    if depth == 1 or not isinstance(x, CONTAINERS) or type(x) is _columns.Wired or PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x)):
         return x
     if isinstance(x, dict):
         return {k: _listed((what, k), element, depth - 1, kinds) for k, element in x.items()}
     make = getattr(type(x), "_make", list)  # a named tuple may be a record
     return make([_listed((what, i), element, depth - 1, kinds) for i, element in enumerate(x)])
-
-
-def _elements(what, x, kinds=""):
-    try:
-        array = x.__array__() if hasattr(x, "__array__") else memoryview(x)
-        if kinds in ("m", "M") and array.dtype.kind == kinds:
-            array = array.astype(kinds + "8[us]")  # of which tolist makes timedelta and datetime
-        result, dtype = array.tolist(), getattr(array, "dtype", None)
-    except Exception:  # of other packages
-        array, dtype = x, None
-        result = list(x) if isinstance(x, Sequence) else dict(x) if isinstance(x, Mapping) else x
-    if dtype is not None and (dtype.kind not in "biufOUT" + kinds or dtype.kind == "f" and dtype.itemsize > 8):
-        raise _wrong(what, dtype)
-    if (dtype == object or array is x) and isinstance(result, CONTAINERS):
-        result = _bounded(what, result, bool(kinds))
-    return result
 
 
 def _place(what):
@@ -531,10 +514,6 @@ def looked(x):
     return False
 
 
-def _wrong(what, dtype):
-    return TypeError(f"{_place(what)}: expected numbers of a type that this machine has, got an array of {dtype}: call .astype(...)")
-
-
 def refused(what, x):
     """Raises the error for an array in x that tvm_ffi has not taken."""
     if isinstance(x, CONTAINERS):
@@ -547,7 +526,7 @@ def refused(what, x):
             x.__dlpack__()
         except Exception as e:
             dtype = getattr(x, "dtype", None)  # columns of Arrow have none
-            raise _wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
+            raise _columns.wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
 
 
 def lent(x):
@@ -567,7 +546,7 @@ def lent(x):
                 return x.__array__().copy()
         if hasattr(x, "__dlpack__"):
             return x.copy() if memoryview(x).readonly else x
-        return x.__array__().copy() if hasattr(x, "__array__") else _elements("", x)
+        return x.__array__().copy() if hasattr(x, "__array__") else _columns.elements("", x)
     except Exception:  # of other packages
         return x
 
@@ -865,3 +844,6 @@ async def wait(name, *args):
 def owned(x):
     """Returns a tensor that a call may keep after it has returned."""
     return tvm_ffi.from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, tvm_ffi.Tensor) else x
+
+
+from . import _columns  # noqa: E402  # it needs the names above

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta, timezone
 from enum import Enum, IntFlag
 from threading import get_ident
 
-from . import _tvmffi
+from . import _columns, _tvmffi
+from ._columns import Wired
 from ._tvmffi import PLAIN, Function, Object, _place, elements, given, shaped, to_list
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -42,14 +43,15 @@ def to_complex(a):
 
 
 def from_duration(what, x):
-    if not isinstance(x, timedelta):
-        x = x.astype("m8[us]").item() if type(x).__name__ == "timedelta64" else x
+    if type(x) is not timedelta:
+        if hasattr(x, "to_timedelta64") and x == x:  # that of pandas has nanoseconds, and more days
+            x = x.to_timedelta64()
+        if type(x).__name__ == "timedelta64":
+            return _columns.nanoseconds(what, x)
         if not isinstance(x, timedelta):
             raise _wrong(what, "a timedelta", x)
-    below = 0
-    if type(x) is not timedelta:  # that of pandas has nanoseconds; that of pendulum has other days
-        below, x = getattr(x, "nanoseconds", 0), timedelta.__pos__(x)
-    n = ((x.days * 86400 + x.seconds) * 10**6 + x.microseconds) * 1000 + below
+        x = timedelta.__pos__(x)  # that of pendulum has other days
+    n = ((x.days * 86400 + x.seconds) * 10**6 + x.microseconds) * 1000
     if not -(2**63) <= n < 2**63:
         raise OverflowError(f"{_place(what)}: {x} is longer than 292 years")
     return n
@@ -60,9 +62,10 @@ def to_duration(n):
 
 
 def from_time(what, x):
-    if not isinstance(x, datetime) or x != x:  # such as NaT of pandas
+    naive = type(x).__name__ == "datetime64"
+    if not isinstance(x, datetime) and not naive or x != x:  # such as NaT of pandas
         raise _wrong(what, "a datetime", x)
-    east = x.utcoffset()
+    east = None if naive else x.utcoffset()
     if east is None:
         raise ValueError(f"{_place(what)}: {x!r} has no time zone: use datetime.now(timezone.utc), or x.astimezone() for local time")
     since = x - _EPOCH if type(x) is datetime else datetime.__sub__(x, _EPOCH)
@@ -119,7 +122,12 @@ def from_optional(convert):
 
 
 def from_list(convert):
-    return lambda what, x: [convert((what, i), element) for i, element in enumerate(x)] if isinstance(x, _LISTS) else x
+    def to(what, x):
+        if not isinstance(x, _LISTS) or type(x) is Wired:
+            return x
+        return [convert((what, i), element) for i, element in enumerate(x)]
+
+    return to
 
 
 # An element without a function of its own, in a container whose elements are converted, is given if it is not plain.

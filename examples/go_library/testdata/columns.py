@@ -1,0 +1,131 @@
+"""Gives columns of NumPy to the package columns. Usage: columns.py TESTS FOLDER"""
+
+import sys
+from datetime import timedelta
+from decimal import Decimal
+
+sys.path.insert(0, sys.argv[2])
+import columns as c  # noqa: E402
+import numpy as np  # noqa: E402
+
+INT64 = 2**63
+
+
+def failure(f, *args):
+    try:
+        result = f(*args)
+    except Exception as e:
+        return e
+    raise AssertionError(f"no error for {args}: {result}")
+
+
+def check(f, x, kind, want):
+    e = failure(f, x)
+    assert type(e) is kind and want in str(e), repr(e)
+
+
+def durations():
+    def m8(values, unit):
+        return np.array(values, f"m8[{unit}]")
+
+    units = {"W": 604800 * 10**9, "D": 86400 * 10**9, "h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1, "25s": 25 * 10**9}
+    for unit, times in units.items():
+        most = (INT64 - 1) // times
+        for n in (0, 1, -1, most, -most):
+            assert c.durations(m8([n], unit)) == c.durations([m8(n, unit)[()]]) == c.several(m8(n, unit)[()]) == [c.duration(m8(n, unit)[()])] == [n * times], (n, unit)
+        for n in (INT64 - 1, 1 - INT64, most + 1, -most - 1) if times > 1 else ():
+            for f, x, place in (
+                (c.durations, m8([0, n], unit), "durations(x[1]=...)"),
+                (c.durations, list(m8([0, n], unit)), "durations(x[1]=...)"),
+                (c.durations, np.array([timedelta(1), m8(n, unit)[()]], object), "durations(x[1]=...)"),
+                (lambda x: c.several(*x), m8([0, n], unit), "several(x[1]=...)"),
+                (c.duration, m8(n, unit)[()], "duration(x=...)"),
+                (c.rows, m8([[0, 0], [n, 0]], unit), "rows(x[1][0]=...)"),
+                (c.rows, [[], m8([n], unit)], "rows(x[1][0]=...)"),
+                (c.called, lambda: m8([n], unit), "the result of the callback[0]"),
+                (lambda x: c.Kept(x, [], []), m8([n], unit), "Kept(d[0]=...)"),
+            ):
+                check(f, x, OverflowError, f"{place}: ")
+    for unit, per in {"ps": 1000, "fs": 10**6, "as": 10**9}.items():
+        assert c.durations(m8([3 * per, -per], unit)) == [3, -1] and c.duration(m8(5 * per, unit)[()]) == 5
+        for n in (1, -1, per + 1, INT64 - 1):
+            check(c.durations, m8([per, n], unit), ValueError, "durations(x[1]=...): ")
+            check(c.duration, m8(n, unit)[()], ValueError, "is not a whole number of nanoseconds: call .astype('m8[ns]')")
+    for x, want in (m8([1], "M"), "got 1 months, which have no fixed length"), (m8([2], "Y"), "got 2 years"), (np.array([3], "m8"), "without a unit"), (m8([1, "NaT"], "s")[1:], "got NaT"):
+        check(c.durations, x, TypeError, f"durations(x[0]=...): expected a timedelta, {want}" if "unit" not in want else want)
+        check(c.duration, x[0], TypeError, want)
+    grid = m8([[1, 2, 3], [4, 5, 6]], "ns")
+    for x in (grid, grid[::-1, ::2], grid.T, grid.astype(">m8[ns]"), np.broadcast_to(grid[0], (2, 3)), list(grid), np.array(grid.tolist(), "m8[ns]")):
+        assert c.rows(x) == np.asarray(x).astype("i8").tolist(), x
+    assert c.durations(m8([], "s")) == c.durations(np.array([])) == c.durations(m8([], "M")) == [] and c.rows(np.zeros((2, 0), "m8[s]")) == [[], []]
+    assert c.durations(np.array([timedelta(1), m8(1, "ns")[()]], object)) == [86400 * 10**9, 1]
+    for x in (np.array([1]), np.array([1.5]), np.array(["1"]), range(2)):
+        check(c.durations, x, TypeError, "durations(x[0]=...): expected a timedelta, got ")
+    for f, x in (c.ints, m8([1], "s")), (c.floats, m8([1], "s")), (c.bools, m8([1], "s")), (c.complexes, m8([1], "s")), (c.times, m8([1], "s")), (c.durations, np.array([1], "M8[s]")):
+        check(f, x, TypeError, "expected numbers of a type that this machine has, got an array of ")
+    check(c.durations, np.ma.array(m8([1, 2], "s"), mask=[0, 1]), TypeError, "without a mask")
+    assert c.lasted(m8([1, "NaT"], "ns")) == "1ns <nil>"
+    check(c.lasted, m8(["NaT", 2**62], "s"), OverflowError, "lasted(x[1]=...): ")
+    for x in np.array(["2020"], "M8[s]"), np.array(["2020", "NaT"], "M8[D]"):
+        check(c.times, x, ValueError, "times(x[0]=...): the times have no time zone")
+        check(c.time, x[0], ValueError, "has no time zone")
+    assert c.times(np.array([], "M8[s]")) == []
+
+
+def numbers():
+    z = np.array([[1 + 2j, 3], [complex("nan+infj"), -0.0]])
+    fixed = z.copy()
+    fixed.flags.writeable = False
+    for x in (z, z[::-1], z.T, z.astype("c8"), z.astype(">c16"), fixed, z.astype(object)):
+        assert repr(c.grid(x)) == repr([c.complexes(row) for row in x]) == repr(np.asarray(x).astype("c16").tolist()), x
+    for kind in "?bhilqBHILQefdFD":
+        x = np.array([0, 1], kind)
+        assert c.complexes(x) == [0, 1], kind
+        if kind not in "FD":
+            assert c.floats(x) == [0, 1] and c.floats(x.astype(x.dtype.newbyteorder())) == [0, 1], kind
+        if kind not in "efdFD":
+            assert c.ints(x) == [0, 1], kind
+        else:
+            check(c.ints, x, TypeError, "ints(x")
+    for x in np.ones(1, "G"), np.ones(1, "g"), np.zeros(1, [("a", "f8")]), np.zeros(1, "V8"):
+        check(c.complexes, x, TypeError, f"got an array of {x.dtype}: call .astype(...)")
+    check(c.grid, np.array([[0, 1e300]], complex), TypeError, "grid(x[0][1]=...): (1e+300+0i) does not fit complex64")
+    check(c.floats, np.array([Decimal(1)]), TypeError, "floats(x[0]=...): expected a float, got Decimal")
+    for x in (2**53 + 1, 2**24 + 1):
+        assert c.floats(np.array([x])) == c.floats([x]) == c.floats(np.array([x], object)) == [float(x)]
+    assert c.colors(np.array([1, 2])) == [1, 2] and c.known(np.array([1, None])) == "1 <nil>"
+    assert c.mixed((np.array([1]), np.ones(1)), (np.array([5]), [timedelta(1)])) == "{[1] [1]} {[5] [24h0m0s]}"
+    check(lambda x: c.mixed((x, []), ([], [])), np.array([7]), ValueError, "mixed(a[0][0]=...): 7 is not a value of Color")
+    check(lambda x: c.mixed(([], []), (x, [])), np.array([7], "m8[s]"), TypeError, "mixed(b[0]=...): expected numbers of a type that this machine has, got an array of timedelta64[s]")
+    check(c.colors, np.array([1, 7]), ValueError, "colors(x[1]=...): 7 is not a value of Color")
+
+    class Lender:
+        def __init__(self, x):
+            self.x = x
+
+        def __dlpack__(self, **options):
+            return self.x.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.x.__dlpack_device__()
+
+    assert c.floats(Lender(np.arange(3.0))) == [0, 1, 2] == c.ints(Lender(np.arange(3))) and c.complexes(Lender(z[0])) == [1 + 2j, 3]
+    k = c.Kept(np.array([5], "m8[ns]"), [], z[0])
+    assert k.c == [1 + 2j, 3] and k.show() == "[5ns] [] [(1+2i) (3+0i)]", k.show()
+    k.c, k.d = z[0, 1:], np.array([7], "m8[us]")
+    assert k.show() == "[7µs] [] [(3+0i)]", k.show()
+
+
+def large():
+    """A column of many elements, and what would need more memory than there is."""
+    n = 10**5
+    assert c.total(np.arange(n).astype("m8[us]"), [], np.arange(n) * (1 + 1j)) == (1000 * n * (n - 1) // 2, 0, (1 + 1j) * (n * (n - 1) // 2))
+    for n in 1 << 28, 1 << 40:
+        check(c.rows, np.lib.stride_tricks.as_strided(np.zeros(1, "m8[s]"), (n, 0)), ValueError, "rows(x=...): the value has more than 134217728 elements")
+        check(c.table, {"a": np.lib.stride_tricks.as_strided(np.zeros(1), (n, 0))}, ValueError, 'table(x["a"]=...): the value has more than ')
+        for f, x in (c.durations, np.timedelta64(1, "s")), (c.complexes, 1j), (c.floats, np.float16(1)), (c.floats, np.array(1, ">f8")):
+            check(f, np.broadcast_to(x, (n,)), ValueError, "the value has more than 134217728 elements")
+
+
+for name in sys.argv[1].split(","):
+    globals()[name]()

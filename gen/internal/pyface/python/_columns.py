@@ -1,0 +1,317 @@
+"""Reads columns: arrays of NumPy, columns of pandas, polars and Arrow, and all else with a buffer, __array__ or DLPack.
+
+No other module decides what a column is. C reads only the buffers of numbers by itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+
+from ._tvmffi import CONTAINERS, VISITS, _bounded, _place, tvm_ffi
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+# The nanoseconds of the units of NumPy. Those that are shorter than one are the second number to a nanosecond. Years and
+# months have no fixed length.
+_UNITS = {
+    "W": (604800 * 10**9, 1), "D": (86400 * 10**9, 1), "h": (3600 * 10**9, 1), "m": (60 * 10**9, 1), "s": (10**9, 1),
+    "ms": (10**6, 1), "us": (1000, 1), "ns": (1, 1), "ps": (1, 10**3), "fs": (1, 10**6), "as": (1, 10**9),
+}  # fmt: skip
+
+# made returns an Array of the numbers in a buffer. If times is not 0, they are ints, which are multiplied by it and divided
+# by per; then made returns the place of the first number, in the order of the elements, that becomes no int of 64 bits.
+# It returns None for other buffers. _face does it in C.
+made = lambda array, times=0, per=1: None  # noqa: E731
+
+
+class Wired(list):
+    """Is a column whose elements are as they cross, so that nobody converts them."""
+
+
+def elements(what, x, kinds=""):
+    """Returns a list, a dict or an object of tvm_ffi that stands for x, or x if it is not a column.
+
+    kinds has a letter for what the elements may be beside numbers, bools and texts: c for complex numbers, m for durations
+    and M for times, as in NumPy; - says that code of Python looks at the elements, ? that they may be None, and l that Go keeps
+    the value as a list.
+    """
+    given = x
+    x, zone, nulls = _described(x)
+    if nulls:
+        if "?" not in kinds:
+            remedies = [name for name in ("fillna(value)", "dropna()", "fill_null(value)", "drop_nulls()", "drop_null()") if hasattr(given, name.partition("(")[0])]
+            raise TypeError(f"{_place((what, nulls.index(True)))}: expected a value, got a null: call .{' or .'.join(remedies[:2])}")
+        return _with_nulls(what, x, nulls, zone, kinds)
+    try:
+        array = _array(x, zone if "M" in kinds else None)
+    except Exception:  # of other packages
+        array = None
+    if array is None:
+        result = list(x) if isinstance(x, Sequence) else dict(x) if isinstance(x, Mapping) else x
+        return _bounded(what, result, bool(kinds.strip("?l"))) if isinstance(result, CONTAINERS) else result
+    dtype = getattr(array, "dtype", None)
+    kind = "" if dtype is None else dtype.kind
+    if kind and (kind not in "biufOUT" + kinds or kind == "f" and dtype.itemsize > 8 or kind == "c" and dtype.itemsize > 16):
+        raise wrong(what, dtype)
+    rows = math.prod(array.shape[:-1]) if getattr(array, "ndim", 0) > 1 else 0
+    if rows > VISITS or kind and array.size > VISITS and not (kind in "biuf" and dtype.isnative and dtype.itemsize != 2):
+        raise _large(what)  # before it is copied
+    if kind == "O":
+        return _bounded(what, array.tolist(), bool(kinds.strip("?l")))
+    if kind and kind in "mM" and array.ndim:
+        return _durations(what, array, kinds) if kind == "m" else _times(what, array, zone, kinds)
+    if kind and kind in "biufc" and "c" in kinds and array.ndim and array.size:
+        array = array.astype("c16", order="C", copy=False)
+        return _complex(array if array.flags.writeable else array.copy(), kinds)
+    result = None if kinds.strip("?l") or kind and kind not in "biuf" else made(_native(array, kind))
+    if result is None:
+        if kind and array.size > VISITS:
+            raise _large(what)
+        try:
+            result = array.tolist()
+        except NotImplementedError:  # of a memoryview
+            result = x
+    return result
+
+
+def _large(what):
+    return ValueError(f"{_place(what)}: the value has more than {VISITS} elements")
+
+
+def wrong(what, dtype):
+    """Returns the error for an array whose elements cannot cross."""
+    return TypeError(f"{_place(what)}: expected numbers of a type that this machine has, got an array of {dtype}: call .astype(...)")
+
+
+def _described(x):
+    """Returns a column, its zone or None, and which elements are null if there are any.
+
+    What __array__ returns does not say it: there, nulls are NaN, and times have no zone.
+    """
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        dtype = getattr(x, "type", None)  # of Arrow
+    if dtype is None or type(dtype).__module__.partition(".")[0] == "numpy":
+        return x, None, None
+    if hasattr(dtype, "pyarrow_dtype"):  # pandas
+        x = getattr(x, "array", x).__arrow_array__()
+        dtype = x.type
+    if hasattr(dtype, "index_type") and hasattr(dtype, "value_type"):  # a dictionary of Arrow
+        dtype = dtype.value_type
+        x = x.cast(dtype)
+    zone = getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None)
+    if zone is not None:
+        zone = zone, getattr(dtype, "unit", None) or dtype.time_unit
+    nulls = None
+    if hasattr(x, "null_count"):
+        count = x.null_count
+        if count() if callable(count) else count:
+            nulls = x.is_null()
+    elif hasattr(dtype, "na_value") and not hasattr(dtype, "subtype"):  # of pandas; what is sparse has numbers of NumPy
+        nulls = x.isna()
+        nulls = nulls if nulls.any() else None
+    return x, zone, nulls if nulls is None else _list(nulls)
+
+
+def _list(x):
+    return x.to_list() if hasattr(x, "to_list") else x.tolist() if hasattr(x, "tolist") else x.to_pylist()
+
+
+def _with_nulls(what, x, nulls, zone, kinds):
+    if zone is not None or "m" in kinds:  # lists of other packages have microseconds
+        array = _array(x, zone)
+        if array.dtype.kind in "mM":
+            return _durations(what, array, kinds) if array.dtype.kind == "m" else _times(what, array, zone, kinds)
+    return [None if null else value for null, value in zip(nulls, _list(x))]
+
+
+def _array(x, zone):
+    """Returns the array of NumPy of a column, or a memoryview of what has only a buffer."""
+    if zone is not None:
+        return x.__array__(f"M8[{zone[1]}]")  # pandas makes objects unless the type is given
+    if hasattr(x, "__array__"):
+        return x.__array__()
+    try:
+        return memoryview(x)
+    except TypeError:
+        if not hasattr(x, "__dlpack__"):
+            return None
+    import numpy
+
+    return numpy.from_dlpack(x)
+
+
+def _native(array, kind):
+    """Returns an array of numbers that C knows."""
+    if not kind:
+        return array
+    if kind == "f" and array.dtype.itemsize == 2:
+        return array.astype("f4")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _numbers(array):
+    """Returns the ints of an array of times or durations."""
+    return _native(array.view(array.dtype.str[0] + "i8"), "i")
+
+
+def _complex(array, kinds):
+    """Returns a Tensor whose rows are the tuples as which the elements of an array cross, or a list of them for each dimension more."""
+    if array.ndim > 1:
+        return Wired(_complex(row, kinds) for row in array)
+    return _rows(array.view("f8").reshape(-1, 2), kinds)
+
+
+def _rows(table, kinds):
+    """Returns a column whose elements cross as the tuples in the rows of an array."""
+    return Wired(table.tolist()) if "l" in kinds else tvm_ffi.from_dlpack(table)
+
+
+@functools.lru_cache(None)
+def _unit(dtype):
+    """Returns by what numbers of a type are multiplied, and then divided, for nanoseconds. It is None for units without a length."""
+    count, unit = re.fullmatch(r"[<>=|]?[mM]8(?:\[(\d*)(\w+)\])?", dtype.str).groups()
+    if unit not in _UNITS:
+        return None
+    times, per = _UNITS[unit]
+    times *= int(count or 1)
+    common = math.gcd(times, per)
+    return times // common, per // common
+
+
+def nanoseconds(what, x):
+    """Returns the number of nanoseconds in a duration of NumPy."""
+    unit = _unit(x.dtype)
+    if x != x:
+        raise TypeError(f"{_place(what)}: expected a timedelta, got NaT: fill it or leave it out, such as by x[~np.isnat(x)]")
+    if unit is None:
+        if "[" not in x.dtype.str:
+            raise TypeError(f"{_place(what)}: expected a timedelta, got a timedelta64 without a unit: say which it is, such as by .astype('m8[s]')")
+        raise TypeError(f"{_place(what)}: expected a timedelta, got {x!s}, which have no fixed length: pass days, or the difference of two dates")
+    n = int(x.view("i8")) * unit[0]
+    if n % unit[1]:
+        raise ValueError(f"{_place(what)}: {x!s} is not a whole number of nanoseconds: call .astype('m8[ns]') to cut it")
+    n //= unit[1]
+    if not -(2**63) <= n < 2**63:
+        raise OverflowError(f"{_place(what)}: {x!s} is longer than 292 years")
+    return n
+
+
+def _durations(what, array, kinds):
+    if not array.size:
+        return array.tolist()
+    unit = _unit(array.dtype)
+    if "?" not in kinds and unit is not None and unit[0] < 2**63:
+        found = made(_numbers(array), *unit)
+        if type(found) is int:
+            from numpy import unravel_index
+
+            at = unravel_index(found, array.shape)
+            nanoseconds(functools.reduce(lambda what, i: (what, int(i)), at, what), array[at])  # raises the error
+        elif found is not None:
+            return found
+    if array.ndim > 1:
+        return Wired(_durations((what, i), row, kinds) for i, row in enumerate(array))
+    return Wired(None if "?" in kinds and x != x else nanoseconds((what, i), x) for i, x in enumerate(array))
+
+
+def _times(what, array, zone, kinds):
+    if not array.size:
+        return array.tolist()
+    if zone is None:
+        raise ValueError(f"{_place((what, 0))}: the times have no time zone: give them one, such as by pandas.to_datetime(x, utc=True)")
+    import numpy
+
+    numbers = _numbers(array)
+    null = None
+    if numbers.min() == -(2**63):  # NaT
+        null = numbers == -(2**63)
+        if "?" not in kinds:
+            raise TypeError(f"{_place((what, int(null.argmax())))}: expected a datetime, got NaT: fill it or leave it out")
+        numbers = numpy.where(null, 0, numbers)
+    times, _ = _unit(array.dtype)
+    per = 10**9 // times
+    table = numpy.empty((len(array), 3), "i8")
+    seconds, rest = table[:, 0], table[:, 1]
+    numpy.floor_divide(numbers, per, out=seconds)
+    numpy.subtract(numbers, seconds * per, out=rest)
+    rest *= times
+    table[:, 2] = _offsets(what, seconds, zone[0])
+    if null is not None:
+        return Wired(None if absent else row for absent, row in zip(null, table.tolist()))
+    return _rows(table, kinds)
+
+
+@functools.lru_cache(None)
+def _zone(name):
+    """Returns the zone of a name of Arrow."""
+    found = re.fullmatch(r"([+-])(\d\d):?(\d\d)", name)
+    if found:
+        east = timedelta(hours=int(found[2]), minutes=int(found[3]))
+        return timezone(-east if found[1] == "-" else east)
+    from zoneinfo import ZoneInfo
+
+    return timezone.utc if name in ("UTC", "Etc/UTC") else ZoneInfo(name)
+
+
+def _east(zone):
+    """Returns a function that returns the seconds by which a zone is east of UTC at a time."""
+
+    @functools.lru_cache(1 << 16)
+    def at(seconds):
+        east = (_EPOCH + timedelta(seconds=seconds)).astimezone(zone).utcoffset()
+        return east.days * 86400 + east.seconds
+
+    return at
+
+
+_easts = functools.lru_cache(64)(_east)
+
+
+def _change(east, day):
+    """Returns the second of a day from which on the offset of a zone is that of the end of the day."""
+    low, high = day * 86400, (day + 1) * 86400
+    last = east(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if east(middle) == last else (middle, high)
+    return high
+
+
+def _offsets(what, seconds, zone):
+    """Returns the seconds by which a zone is east of UTC at many times."""
+    import numpy
+
+    try:
+        zone = _zone(zone) if isinstance(zone, str) else zone
+    except Exception as e:  # of zoneinfo
+        raise ValueError(f"{_place(what)}: the zone {zone} is not known here: pip install tzdata, or convert the times to UTC ({e})") from None
+    fixed = zone.utcoffset(None)
+    if fixed is not None:
+        return fixed.days * 86400 + fixed.seconds
+    try:
+        east = _easts(zone)
+    except TypeError:  # those of dateutil have no hash
+        east = _east(zone)
+    try:
+        days = seconds // 86400
+        first, n = int(days.min()), int(days.max() - days.min()) + 2
+        if n > len(seconds):
+            return list(map(east, seconds.tolist()))
+        days -= first
+        # Where the offset is the same at both ends of a day, it is that of the whole day.
+        ends = numpy.array([east((first + i) * 86400) for i in range(n)])
+        changing = ends[:-1] != ends[1:]
+        changes = numpy.zeros(n - 1, "i8")
+        for i in numpy.flatnonzero(changing).tolist():
+            changes[i] = _change(east, first + i)
+        result = ends[days]
+        at = numpy.flatnonzero(changing[days])
+        result[at] += (seconds[at] >= changes[days[at]]) * (ends[days[at] + 1] - result[at])
+        return result
+    except OverflowError:
+        raise OverflowError(f"{_place(what)}: a time is outside the years 1 to 9999 of the zone {zone}: convert the times to UTC") from None
