@@ -1,5 +1,6 @@
 """Gives columns of NumPy to the package columns. Usage: columns.py TESTS FOLDER"""
 
+import ctypes
 import sys
 from datetime import timedelta
 from decimal import Decimal
@@ -125,6 +126,63 @@ def large():
         check(c.table, {"a": np.lib.stride_tricks.as_strided(np.zeros(1), (n, 0))}, ValueError, 'table(x["a"]=...): the value has more than ')
         for f, x in (c.durations, np.timedelta64(1, "s")), (c.complexes, 1j), (c.floats, np.float16(1)), (c.floats, np.array(1, ">f8")):
             check(f, np.broadcast_to(x, (n,)), ValueError, "the value has more than 134217728 elements")
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [
+        ("at", ctypes.c_void_p), ("owner", ctypes.py_object), ("bytes", ctypes.c_ssize_t), ("item", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("dimensions", ctypes.c_int),
+        ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("inner", ctypes.c_void_p), ("more", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+def liars():
+    """Buffers that say other sizes than they have: an error, and never another's memory."""
+    room = (ctypes.c_double * 4)(1, 2, 3, 4)
+    says = {}
+
+    @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Buffer), ctypes.c_int)
+    def lend(o, to, flags):
+        b = to.contents
+        for name, value in {"at": ctypes.addressof(room), "item": 8, "readonly": 1, "dimensions": 1, "format": b"d", "bytes": 32, "inner": None, "more": None, **says}.items():
+            if name in ("shape", "strides"):
+                value = value and ctypes.addressof(value)
+            setattr(b, name, value)
+        b.owner = o
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(o))
+        return 0
+
+    class Slot(ctypes.Structure):
+        _fields_ = [("slot", ctypes.c_int), ("value", ctypes.c_void_p)]
+
+    class Spec(ctypes.Structure):
+        _fields_ = [("name", ctypes.c_char_p), ("size", ctypes.c_int), ("item", ctypes.c_int), ("flags", ctypes.c_uint), ("slots", ctypes.POINTER(Slot))]
+
+    slots = (Slot * 2)(Slot(1, ctypes.cast(lend, ctypes.c_void_p)), Slot(0, None))
+    ctypes.pythonapi.PyType_FromSpec.restype = ctypes.py_object
+    liar = ctypes.pythonapi.PyType_FromSpec(ctypes.byref(Spec(b"liars.Liar", object.__basicsize__, 0, 1 << 18, slots)))()
+
+    def numbers(*all):
+        return (ctypes.c_ssize_t * len(all))(*all)
+
+    def given(**words):
+        says.clear()
+        says.update({"shape": numbers(4), "strides": numbers(8)}, **words)
+        return c.floats(liar)
+
+    assert given() == [1, 2, 3, 4]
+    for words in (
+        {"shape": numbers(-1)}, {"shape": numbers(-1), "bytes": -8}, {"shape": numbers(-(2**62))}, {"shape": numbers(5)}, {"shape": numbers(3)}, {"shape": numbers(2**60), "bytes": 32},
+        {"shape": numbers(2**61), "bytes": 0}, {"shape": None}, {"strides": None}, {"dimensions": 65}, {"dimensions": -1}, {"item": 4, "shape": numbers(8)}, {"item": 0, "bytes": 0}, {"item": -8, "bytes": -32},
+        {"format": b"q", "item": 4, "bytes": 16}, {"format": b"?", "item": 8}, {"format": b"i"}, {"format": b"f"}, {"format": b""}, {"format": b"dd"}, {"format": b"4d"}, {"at": None},
+    ):  # fmt: skip
+        try:
+            assert given(**words) == [1, 2, 3, 4], words  # Python works a missing shape out
+        except (TypeError, ValueError, BufferError):
+            pass
+    grows = bytearray(b"\1\2")
+    assert c.ints(grows) == [1, 2] and c.ints(memoryview(grows)[::-1]) == [2, 1]
+    grows.extend(b"\3")  # nobody kept its buffer
+    assert c.ints(grows) == [1, 2, 3]
 
 
 for name in sys.argv[1].split(","):

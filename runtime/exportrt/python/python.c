@@ -368,31 +368,52 @@ static int number(const char* at, char kind, ssize size, any* v) {
   return kind != 'u' || v->integer >= 0;
 }
 
-// numbers makes v an Array of the numbers of a dimension of an array, from at on.
-static int numbers(const buffer* b, int dimension, const char* at, char kind, any* v) {
+// numbers makes v an Array of the numbers of a dimension of an array, from at on. Rows count as elements of a container:
+// those without elements need memory, too.
+static int numbers(const buffer* b, int dimension, const char* at, char kind, struct limits* most, any* v) {
   ssize n = b->shape[dimension], step = b->strides[dimension];
-  array* a = new_array(n);
+  int last = dimension + 1 == b->dimensions;
+  array* a = last || (most->elements -= n) >= 0 ? new_array(n) : NULL;
   *v = (any){.type = a == NULL ? NONE : ARRAY, .object = (header*)a};
   int ok = a != NULL;
   for (; ok && a->size < n; at += step) {
     any* x = &a->data[a->size++];
-    ok = dimension + 1 == b->dimensions ? number(at, kind, b->item, x) : numbers(b, dimension + 1, at, kind, x);
+    ok = last ? number(at, kind, b->item, x) : numbers(b, dimension + 1, at, kind, most, x);
   }
   return ok;
 }
 
+// number_kind returns the kind of the numbers in a buffer, or 0 for all that numbers does not read: its shape and the
+// size of its elements must agree with the rest, since any package may have made it.
+static char number_kind(const buffer* b) {
+  static const struct { char format, kind; unsigned char size; } all[] = {
+      {'d', 'f', sizeof(double)}, {'f', 'f', sizeof(float)}, {'?', '?', 1},
+      {'b', 'i', 1}, {'h', 'i', sizeof(short)}, {'i', 'i', sizeof(int)}, {'l', 'i', sizeof(long)}, {'q', 'i', 8}, {'n', 'i', sizeof(ssize)},
+      {'B', 'u', 1}, {'H', 'u', sizeof(short)}, {'I', 'u', sizeof(int)}, {'L', 'u', sizeof(long)}, {'Q', 'u', 8}, {'N', 'u', sizeof(ssize)},
+  };
+  const char* format = b->format == NULL ? "B" : b->format + (*b->format == '@');
+  ssize bytes = b->item;
+  if (*format == 0 || format[1] != 0 || b->dimensions < 1 || b->dimensions > 64 || b->shape == NULL || b->strides == NULL || b->inner != NULL) return 0;
+  for (int i = 0; i < b->dimensions; i++) {
+    if (b->shape[i] < 0 || __builtin_mul_overflow(bytes, b->shape[i], &bytes)) return 0;
+  }
+  if (bytes != b->bytes || (b->at == NULL && bytes > 0)) return 0;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (all[i].format == *format) return all[i].size == b->item ? all[i].kind : 0;
+  }
+  return 0;
+}
+
 // buffer_argument makes v of the numbers of this machine in a buffer. It returns 0 where it fails, without an exception
 // unless it was interrupted.
-static int buffer_argument(object* o, any* v) {
+static int buffer_argument(object* o, struct limits* most, any* v) {
   buffer b;
   int ok = py.PyObject_CheckBuffer(o) && py.PyObject_GetBuffer(o, &b, 0x1c) == 0; // PyBUF_RECORDS_RO
   interrupted();
   if (ok) {
-    const char* format = b.format == NULL ? "B" : b.format + (*b.format == '@');
-    char kind = *format == 0 || format[1] != 0 ? 0 : strchr("bhilqn", *format) ? 'i' : strchr("BHILQN", *format) ? 'u' : strchr("fd?", *format) ? *format : 0;
-    if (kind == 'd') kind = 'f';
+    char kind = number_kind(&b);
     ok = 0;
-    if (kind != 0 && b.dimensions > 0 && b.strides != NULL && b.inner == NULL && b.item <= 8 && !(ok = numbers(&b, 0, b.at, kind, v))) drop(v);
+    if (kind != 0 && !(ok = numbers(&b, 0, b.at, kind, most, v))) drop(v);
     py.PyBuffer_Release(&b);
   }
   return ok;
@@ -408,7 +429,7 @@ static int has(object* o, const char* name) {
 // array_argument makes v of an array of NumPy, a column of pandas, and all others with numbers of this machine in a
 // buffer or, if they have a dtype of NumPy, in what __array__ returns: other columns may have nulls, which the module
 // _columns knows. It may run code of Python, and returns 0 where it fails, without an exception unless it was interrupted.
-APART static int array_argument(object* o, any* v) {
+APART static int array_argument(object* o, struct limits* most, any* v) {
   static object* unmasked; // the last class of arrays without a mask, which is not one of bytes
   object* other = NULL;
   if (o->type != unmasked) {
@@ -424,7 +445,7 @@ APART static int array_argument(object* o, any* v) {
     if (make != NULL) py.Py_DecRef(make);
   }
   interrupted();
-  int ok = o != NULL && buffer_argument(o, v);
+  int ok = o != NULL && buffer_argument(o, most, v);
   if (other != NULL) py.Py_DecRef(other);
   return ok;
 }
@@ -482,7 +503,7 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
   }
   if (o == py._Py_NoneStruct) return 1;
   int list = o->type == py.PyList_Type, dict = o->type == py.PyDict_Type;
-  if (!list && !dict && o->type != py.PyTuple_Type) return kind == 'n' && array_argument(o, v);
+  if (!list && !dict && o->type != py.PyTuple_Type) return kind == 'n' && array_argument(o, most, v);
   ssize n = dict ? 2 * py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
   array* a = NULL;
   int ok = most->depth-- > 0 && (most->elements -= n) >= 0 && (a = new_array(n)) != NULL;
@@ -674,10 +695,11 @@ static object* function_column(object* self, object* args) {
   (void)self;
   object *o, *taken;
   long long times, per;
+  struct limits most = {16, 1 << 24};
   ssize at = 0;
   any v = {.type = NONE};
   if (!py.PyArg_ParseTuple(args, "OLLO", &o, &times, &per, &taken)) return NULL;
-  int ok = buffer_argument(o, &v);
+  int ok = buffer_argument(o, &most, &v);
   if (ok && (times == 0 || scaled((array*)v.object, times, per, &at))) return with_pending(taken, v);
   if (ok) drop(&v);
   if (ok) return py.PyLong_FromLongLong(at);

@@ -26,6 +26,7 @@ _UNITS = {
 # by per; then made returns the place of the first number, in the order of the elements, that becomes no int of 64 bits.
 # It returns None for other buffers. _face does it in C.
 made = lambda array, times=0, per=1: None  # noqa: E731
+read = ()  # the formats of buffers that made takes, unless they lie
 
 
 class Wired(list):
@@ -72,10 +73,17 @@ def elements(what, x, kinds=""):
         if kind and array.size > VISITS:
             raise _large(what)
         try:
-            result = array.tolist()
+            result = array.tolist() if kind or array.format not in read and _sound(array) else x
         except NotImplementedError:  # of a memoryview
             result = x
     return result
+
+
+def _sound(view):
+    """Reports whether the sizes of a memoryview agree. It reads other memory if they do not."""
+    import struct
+
+    return min(view.shape, default=0) >= 0 and view.itemsize == struct.calcsize(view.format) and view.nbytes == math.prod(view.shape) * view.itemsize
 
 
 def _large(what):

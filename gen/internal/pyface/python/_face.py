@@ -100,6 +100,7 @@ if _class is not None:
     _class.look(_tvmffi.looked)
     _errors.made = _checked(lambda x: x)
     _columns.made = lambda array, times=0, per=1: _class.column(array, times, per, _taken)  # noqa: E731
+    _columns.read = frozenset("?bhilqnBHILQNfd")
 
 
 def target(f, params, required, symbol=""):
