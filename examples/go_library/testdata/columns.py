@@ -1,8 +1,9 @@
-"""Gives columns of NumPy to the package columns. Usage: columns.py TESTS FOLDER"""
+"""Gives columns of NumPy, and in frames those of pandas, polars and Arrow, to the package columns. Usage: columns.py TESTS FOLDER"""
 
 import ctypes
+import random
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 sys.path.insert(0, sys.argv[2])
@@ -183,6 +184,115 @@ def liars():
     assert c.ints(grows) == [1, 2] and c.ints(memoryview(grows)[::-1]) == [2, 1]
     grows.extend(b"\3")  # nobody kept its buffer
     assert c.ints(grows) == [1, 2, 3]
+
+
+def frames():
+    from zoneinfo import ZoneInfo
+
+    import dateutil.tz
+    import ml_dtypes
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    m8 = np.array([0, 1, -5], "m8[ns]")
+    rng = random.Random(7)
+
+    # Durations: each unit, exactly.
+    for unit in ("s", "ms", "us", "ns"):
+        times = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}[unit]
+        want = [0, times, -5 * times]
+        x = m8.view("i8").view(f"m8[{unit}]")
+        arrow = pa.array(x.view("i8"), pa.duration(unit))
+        series = pd.Series(x)
+        all = [series, pd.Index(series), series.array, series.astype("category"), series.astype(object), arrow, pa.chunked_array([arrow[:1], arrow[:0], arrow[1:]]), arrow.dictionary_encode(),
+               pd.Series(pd.arrays.ArrowExtensionArray(arrow)), list(series)]  # fmt: skip
+        if unit != "s":
+            all.append(pl.Series(x.view("i8")).cast(pl.Duration(unit)))
+        for column in all:
+            assert c.durations(column) == want and c.lasted(column) != "", (unit, type(column))
+        nulls = [pa.array([1, None], pa.duration(unit)), pd.Series(np.array([1, "NaT"], f"m8[{unit}]")), pd.Series(pd.arrays.ArrowExtensionArray(pa.array([1, None], pa.duration(unit))))]
+        if unit != "s":
+            nulls.append(pl.Series([1, None], dtype=pl.Int64).cast(pl.Duration(unit)))
+        for column in nulls:
+            check(c.durations, column, TypeError, "durations(x[1]=...): expected a ")
+            assert c.lasted(column) == f"1{unit.replace('us', 'µs')} <nil>", (unit, type(column))
+        if unit != "ns":
+            big = [pd.Series(np.array([0, 2**62], f"m8[{unit}]")), pa.array([0, 2**62], pa.duration(unit))]
+            for column in big:
+                check(c.durations, column, OverflowError, "durations(x[1]=...): ")
+            check(c.duration, big[0][1], OverflowError, "duration(x=...): ")
+    assert c.duration(pd.Timedelta(7)) == 7
+    check(c.duration, pd.NaT, TypeError, "expected a timedelta, got NaTType")
+
+    # Times: the offset of each one is that of its zone.
+    zones = ["UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Monrovia", "+05:30", "-03:30"]
+    seconds = [rng.randrange(-3 * 10**9, 4 * 10**9) for _ in range(300)]
+
+    def text(second, ns, zone):
+        t = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=second)
+        east = timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[4:])) if ":" in zone else t.astimezone(ZoneInfo(zone)).utcoffset()
+        minutes = int(east.total_seconds() / 60)
+        local = (t + east).replace(tzinfo=None).isoformat()
+        return local + (f".{ns:09}".rstrip("0") if ns else "") + ("Z" if not east else f"{'-' if east.days < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}")
+
+    for zone in zones:
+        for unit, per in {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}.items():
+            ints = [s * per + (s % per) for s in seconds]
+            want = [text(n // per, n % per * (10**9 // per), zone) for n in ints]
+            arrow = pa.array(ints, pa.timestamp(unit, zone))
+            all = [arrow, pa.chunked_array([arrow[:7], arrow[7:]]), arrow.dictionary_encode(), pd.Series(pd.arrays.ArrowExtensionArray(arrow))]
+            series = pd.Series(np.array(ints, f"M8[{unit}]")).dt.tz_localize("UTC").dt.tz_convert(zone)
+            all += [series, pd.DatetimeIndex(series), series.array]
+            if unit == "ns":
+                all += [series.astype(object), series.tolist(), series.astype("category")]
+            if unit != "s" and ":" not in zone:
+                all.append(pl.Series(ints, dtype=pl.Int64).cast(pl.Datetime(unit, zone)))
+            for column in all:
+                got = c.times(column)
+                assert got == want, (zone, unit, type(column), [p for p in zip(got, want) if p[0] != p[1]][:3])
+            few = c.times(arrow[:3])  # too few for a table of days
+            assert few == want[:3], (few, want[:3])
+    # Where each of many times of some years is in its own day, days are looked up in a table.
+    begin = 1_600_000_000
+    hours = [begin + 1800 * i for i in range(40_000)]
+    assert c.times(pa.array(hours, pa.timestamp("s", "Europe/Berlin"))) == [text(s, 0, "Europe/Berlin") for s in hours]
+    uneven = pd.Series(np.array(hours, "M8[s]")).dt.tz_localize("UTC").dt.tz_convert(dateutil.tz.gettz("Europe/Berlin"))  # without a hash
+    assert c.times(uneven) == c.times(uneven[:9]) + c.times(uneven[9:].tolist()) == [text(s, 0, "Europe/Berlin") for s in hours]
+    for column in (pa.array([0, None], pa.timestamp("us", "UTC")), pl.Series([0, None], dtype=pl.Int64).cast(pl.Datetime("ns", "UTC")), pd.Series(pd.to_datetime(["1970-01-01", None])).dt.tz_localize("UTC")):
+        check(c.times, column, TypeError, "times(x[1]=...): expected a value, got a null: call .")
+        assert c.seen(column) == "1970-01-01 00:00:00 +0000 UTC <nil>", type(column)
+    for column in (pa.array([0], pa.timestamp("s")), pl.Series([0], dtype=pl.Int64).cast(pl.Datetime("us")), pd.Series(pd.to_datetime(["2020-01-01"])), pa.array([1], pa.date32())):
+        check(c.times, column, ValueError, "times(x[0]=...): the times have no time zone: give them one, such as by pandas.to_datetime(x, utc=True)")
+    assert c.times(pd.to_datetime(pd.Series(pd.to_datetime(["2020-01-01"])), utc=True)) == ["2020-01-01T00:00:00Z"]
+    check(c.times, pa.array([0], pa.timestamp("s", "Nowhere/Land")), ValueError, "times(x=...): the zone Nowhere/Land is not known here")
+    check(c.times, pa.array([2**41], pa.timestamp("s", "Europe/Berlin")), OverflowError, "outside the years 1 to 9999")
+
+    # Nulls are never numbers.
+    for f, values, kind in (c.ints, [2**60 + 1, None], "Int64"), (c.floats, [1.5, None], "Float64"), (c.floats, [1, None], "Int64"), (c.bools, [True, None], "boolean"), (c.texts, ["a", None], "string"), (c.complexes, [1, None], "Int64"):
+        arrow = pa.array(values)
+        for column in (arrow, pa.chunked_array([arrow[:1], arrow[1:]]), arrow.dictionary_encode() if kind != "boolean" else arrow, pl.Series(values), pd.Series(values, dtype=kind), pd.Index(values, dtype=kind), pd.array(values, dtype=kind), pd.Series(pd.arrays.ArrowExtensionArray(arrow))):
+            check(f, column, TypeError, f"{f.__name__}(x[1]=...): expected a value, got a null: call .")
+            assert f(column[:1]) == values[:1], (f.__name__, type(column), getattr(column, "dtype", None))
+            if f is c.ints:
+                assert c.known(column) == f"{2**60 + 1} <nil>", type(column)
+    for column in pd.Series([1.5, None]), pl.Series([1.5, float("nan")]), pa.array([1.5, float("nan")]):  # NaN is a number
+        assert repr(c.floats(column)) == "[1.5, nan]", column
+    check(c.table, {"a": pl.Series([1.0, None])}, TypeError, 'table(x["a"][1]=...): expected a value, got a null')
+    check(c.ints, pd.Series([3, None], dtype="category"), TypeError, "ints(x[1]=...): expected a value, got a null: call .fillna(value) or .dropna()")
+
+    # Other types.
+    assert c.ints(pd.Series([3, 3]).astype("category")) == c.ints(pa.array([3, 3]).dictionary_encode()) == c.ints(pd.Series(pd.arrays.SparseArray([3, 3]))) == [3, 3]
+    assert c.floats(pa.array(np.array([1.5], "f2"))) == c.floats(pd.Series(pd.arrays.SparseArray([1.5]))) == [1.5]
+    assert c.texts(pd.Series(["a"]).astype("category")) == c.texts(pl.Series(["a"], dtype=pl.Categorical)) == c.texts(pa.array(["a"]).dictionary_encode()) == ["a"]
+    for column in pa.array([Decimal("1.5")]), pl.Series([Decimal("1.5")]):
+        check(c.floats, column, TypeError, "floats(x[0]=...): expected a float, got Decimal")
+    for kind in ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn:
+        check(c.floats, np.ones(1, kind), TypeError, f"got an array of {np.dtype(kind)}: call .astype(...)")
+    check(c.times, pd.period_range("2020", periods=2, freq="M"), TypeError, "times(x[0]=...): expected a datetime, got Period")
+    check(c.table, pl.DataFrame({"a": [1.0]}), TypeError, "pass a dict")
+    k = c.Kept(pl.Series([5]).cast(pl.Duration("ns")), pa.array([0], pa.timestamp("s", "+01:00")), pd.Series([1.5]))
+    assert k.show() == "[5ns] [1970-01-01 01:00:00 +0100 +0100] [(1.5+0i)]", k.show()
 
 
 for name in sys.argv[1].split(","):

@@ -191,6 +191,20 @@ func OpenAI(t testing.TB) (python string) {
 	return python
 }
 
+//go:embed testdata/frames_requirements.txt
+var framesRequirements string
+
+// Frames returns the program of a Python that has apache-tvm-ffi, pandas, polars, Arrow and ml_dtypes. It is made once in
+// the cache, takes 500 MB, and needs Python 3.11 on linux/amd64.
+func Frames(t testing.TB) (python string) {
+	t.Helper()
+	python, err := pinned(t.Context(), python311(), "frames", framesRequirements)
+	if err != nil {
+		Unavailable(t, fmt.Errorf("Python with pandas, polars and Arrow, which are pinned for Python 3.11 on linux/amd64: %w", err))
+	}
+	return python
+}
+
 // SkipShims puts the folder of the Python that python3 starts before the rest of PATH if python3 itself is a script: that
 // of pyenv starts twenty processes first.
 func SkipShims() error {
