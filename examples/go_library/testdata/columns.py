@@ -276,6 +276,10 @@ def frames():
             assert f(column[:1]) == values[:1], (f.__name__, type(column), getattr(column, "dtype", None))
             if f is c.ints:
                 assert c.known(column) == f"{2**60 + 1} <nil>", type(column)
+    arrow = pa.array([1.5, None])
+    for column in arrow, pa.chunked_array([arrow]), pl.Series([1.5, None]), pd.Series([1.5, None], dtype="Float64"), pd.Series(pd.arrays.ArrowExtensionArray(arrow)):
+        assert c.sum(column[:1]) == 1.5, type(column)
+        check(c.sum, column, TypeError, "sum(x[1]=...): expected a value, got a null")
     for column in pd.Series([1.5, None]), pl.Series([1.5, float("nan")]), pa.array([1.5, float("nan")]):  # NaN is a number
         assert repr(c.floats(column)) == "[1.5, nan]", column
     check(c.table, {"a": pl.Series([1.0, None])}, TypeError, 'table(x["a"][1]=...): expected a value, got a null')

@@ -224,11 +224,10 @@ func number(n int) string {
 
 // argument writes what happens to an argument that is not plain, and returns the expression that is passed on.
 func (w *writer) argument(indent, label string, p parameter) {
-	x, t := p.name, p.whole()
+	x, t, what := p.name, p.whole(), quote(label+"("+p.name+"=...)")
 	if t.Lent {
-		x = private + ".lent(" + x + ")"
+		x = fmt.Sprintf("%s.lent(%s, %s)", private, what, x)
 	}
-	what := quote(label + "(" + p.name + "=...)")
 	from := w.from(t)
 	if from != "" && !checked(t) {
 		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.shaped(%[4]s, %[2]s, %[5]s, %[6]d%[7]s)\n", indent, p.name, private, what, from, containers(t), kindsOf(t, p.field))

@@ -85,6 +85,16 @@ func Ints(x []int64) []int64 { return x }
 //tvmffi:export
 func Floats(x []float64) []float64 { return x }
 
+// Sum adds numbers in memory that it borrows.
+//
+//tvmffi:export lend
+func Sum(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
 // Table returns the numbers of columns.
 //
 //tvmffi:export

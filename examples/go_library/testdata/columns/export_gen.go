@@ -233,6 +233,20 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "sum",
+			Doc:    "Sum adds numbers in memory that it borrows.",
+			Params: []string{"x"},
+			Func:   (func(*tvmffi.Tensor) float64)(nil),
+			Origin: Sum,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Borrowed[float64](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return a.ReturnFloat(Sum(x0))
+			},
+		},
+		{
 			Name:   "table",
 			Doc:    "Table returns the numbers of columns.",
 			Params: []string{"x"},

@@ -44,8 +44,7 @@ def elements(what, x, kinds=""):
     x, zone, nulls = _described(x)
     if nulls:
         if "?" not in kinds:
-            remedies = [name for name in ("fillna(value)", "dropna()", "fill_null(value)", "drop_nulls()", "drop_null()") if hasattr(given, name.partition("(")[0])]
-            raise TypeError(f"{_place((what, nulls.index(True)))}: expected a value, got a null: call .{' or .'.join(remedies[:2])}")
+            raise _null(what, given, nulls)
         return _with_nulls(what, x, nulls, zone, kinds)
     try:
         array = _array(x, zone if "M" in kinds else None)
@@ -123,6 +122,18 @@ def _described(x):
         nulls = x.isna()
         nulls = nulls if nulls.any() else None
     return x, zone, nulls if nulls is None else _list(nulls)
+
+
+def refuse_nulls(what, x):
+    """Raises the error for a column with nulls."""
+    nulls = _described(x)[2]
+    if nulls:
+        raise _null(what, x, nulls)
+
+
+def _null(what, x, nulls):
+    remedies = [name for name in ("fillna(value)", "dropna()", "fill_null(value)", "drop_nulls()", "drop_null()") if hasattr(x, name.partition("(")[0])]
+    return TypeError(f"{_place((what, nulls.index(True)))}: expected a value, got a null: call .{' or .'.join(remedies[:2])}")
 
 
 def _list(x):

@@ -529,13 +529,14 @@ def refused(what, x):
             raise _columns.wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
 
 
-def lent(x):
+def lent(what, x):
     """Returns what stands for x in a call that lends it: x, a Tensor over its memory, or a copy that Go may write to."""
     kind = _kind(type(x))
     if kind == "ndarray":
         return x if x.flags.writeable else x.copy()
     if isinstance(x, (str, bytes, Object)):
         return x
+    _columns.refuse_nulls(what, x)
     try:
         if hasattr(x, "__torch_function__"):
             return tvm_ffi.from_dlpack(x)  # a result can keep it
@@ -546,7 +547,7 @@ def lent(x):
                 return x.__array__().copy()
         if hasattr(x, "__dlpack__"):
             return x.copy() if memoryview(x).readonly else x
-        return x.__array__().copy() if hasattr(x, "__array__") else _columns.elements("", x)
+        return x.__array__().copy() if hasattr(x, "__array__") else _columns.elements(what, x)
     except Exception:  # of other packages
         return x
 

@@ -26,6 +26,6 @@ func tvmffi_end_columns() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"bools", "called", "colors", "complexes", "duration", "durations", "floats", "grid", "ints", "known", "lasted", "mixed", "rows", "seen", "several", "table", "texts", "time", "times", "total", "_error_cause", "_error_fields", "_error_new", "_async"}
+var names = []string{"bools", "called", "colors", "complexes", "duration", "durations", "floats", "grid", "ints", "known", "lasted", "mixed", "rows", "seen", "several", "sum", "table", "texts", "time", "times", "total", "_error_cause", "_error_fields", "_error_new", "_async"}
 
 func main() {}
