@@ -3,6 +3,7 @@ package tvmffi
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"runtime"
 	"unsafe"
 
@@ -71,8 +72,8 @@ func (a Any) TypeKey() string {
 // Release does nothing if a holds no object.
 func (a Any) Release() { a.object.Release() }
 
-// Value returns the value in its natural Go type: nil, int64, bool, float64,
-// string, []byte, DataType, Device, Pointer, *Function, *Tensor, *Module, *Array[Any],
+// Value returns the value in its natural Go type: nil, int64, *big.Int for an int beyond
+// int64, bool, float64, string, []byte, DataType, Device, Pointer, *Function, *Tensor, *Module, *Array[Any],
 // *List[Any], *Map[Any, Any], *Dict[Any, Any], *Shape, *Error or *Object.
 func (a Any) Value() any {
 	switch a.index {
@@ -110,6 +111,12 @@ func (a Any) Value() any {
 		return codec.Wrap[*Dict[Any, Any]](a.object)
 	case abi.TypeShape:
 		return codec.Wrap[*Shape](a.object)
+	case abi.TypeBigInt:
+		if a.object.Handle() != 0 {
+			n, _ := codec.Decode[*big.Int](a.object.View()) // which has no other content
+			runtime.KeepAlive(a.object)
+			return n
+		}
 	case abi.TypeError:
 		if h := a.object.Handle(); h != 0 {
 			objects.IncRef(h)

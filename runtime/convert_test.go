@@ -127,14 +127,14 @@ func TestConvertPaths(t *testing.T) {
 	v.Release()
 	v = runtimetest.MustCall(t, "calls.echo", []any{true, 300})
 	_, err = tvmffi.Convert[[]int8](v)
-	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: 300 does not fit int8")
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: expected an int from -128 to 127, got 300")
 	v.Release()
 	v = runtimetest.MustCall(t, "calls.echo", []any{-1, 1 << 31, true})
 	if x, err := tvmffi.Convert[[]int](v); err != nil || !slices.Equal(x, []int{-1, 1 << 31, 1}) {
 		t.Error(x, err)
 	}
 	_, err = tvmffi.Convert[[]int32](v)
-	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: 2147483648 does not fit int32")
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "OverflowError: element 1: expected an int from -2147483648 to 2147483647, got 2147483648")
 	if x, err := tvmffi.Convert[[]float64](v); err != nil || !slices.Equal(x, []float64{-1, 1 << 31, 1}) {
 		t.Error(x, err)
 	}

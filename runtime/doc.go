@@ -61,6 +61,7 @@
 //
 //	nil, a nil pointer                 None
 //	integers, floats, bool             int, float, bool
+//	*big.Int, and uint64 beyond int64  int, or ffi.BigInt for an int beyond int64
 //	string, []byte                     ffi.String, ffi.Bytes
 //	slices and arrays, *Array, Of      ffi.Array
 //	Go maps, *Map, MapOf, PairsOf      ffi.Map

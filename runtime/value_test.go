@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,18 +166,14 @@ func echo[T any](t *testing.T, name string, x T, wrong string) {
 
 func TestNumbersThatDoNotFit(t *testing.T) {
 	runtimetest.Load(t)
-	for _, x := range []any{uint64(math.MaxInt64 + 1), uint64(math.MaxUint64), uint(1 << 63), uintptr(1 << 63)} {
-		_, err := runtimetest.Call("calls.echo", x)
-		runtimetest.WantError(t, err, tvmffi.ErrOverflow, fmt.Sprint(x), "is too large to fit in int64_t")
-	}
 	v := runtimetest.MustCall(t, "calls.echo", -300)
 	for _, c := range []struct {
 		as   func() error
 		text string
 	}{
-		{func() error { _, err := tvmffi.As[int8](v); return err }, "-300 does not fit int8"},
-		{func() error { _, err := tvmffi.As[uint8](v); return err }, "-300 does not fit uint8"},
-		{func() error { _, err := tvmffi.As[uint64](v); return err }, "-300 does not fit uint64"},
+		{func() error { _, err := tvmffi.As[int8](v); return err }, "expected an int from -128 to 127, got -300"},
+		{func() error { _, err := tvmffi.As[uint8](v); return err }, "expected an int from 0 to 255, got -300"},
+		{func() error { _, err := tvmffi.As[uint64](v); return err }, "expected an int from 0 to 18446744073709551615, got -300"},
 		{func() error { _, err := tvmffi.As[float32](runtimetest.MustCall(t, "calls.echo", 1e300)); return err }, "1e+300 does not fit float32"},
 	} {
 		runtimetest.WantError(t, c.as(), tvmffi.ErrOverflow, c.text)
@@ -194,7 +191,7 @@ func TestBigInt(t *testing.T) {
 	runtimetest.Balanced(t)
 	_, err := runtimetest.Call("calls.echo", new(big.Int).Lsh(big.NewInt(1), 63))
 	if capi.API.BigIntFromByteArray == 0 {
-		runtimetest.WantError(t, err, tvmffi.ErrOverflow, "the loaded libtvm_ffi has no integers beyond 64 bits")
+		runtimetest.WantError(t, err, tvmffi.ErrOverflow, "the loaded libtvm_ffi has no integers beyond those of int64")
 		return
 	}
 	one := big.NewInt(1)
@@ -223,6 +220,110 @@ func TestBigInt(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.add_one", "BigInt")
 	_, err = tvmffi.As[int64](v)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "expected int, got ffi.BigInt")
+}
+
+// An unsigned number beyond int64 goes as a BigInt, wherever it is.
+func TestUint64(t *testing.T) {
+	runtimetest.Balanced(t)
+	const most = math.MaxUint64
+	_, err := runtimetest.Call("calls.echo", uint64(most))
+	if capi.API.BigIntFromByteArray == 0 {
+		runtimetest.WantError(t, err, tvmffi.ErrOverflow, "the loaded libtvm_ffi has no integers beyond those of int64")
+		return
+	}
+	type record struct {
+		N uint64  `ffi:"n"`
+		P *uint64 `ffi:"p"`
+	}
+	n := uint64(1 << 63)
+	for _, c := range []struct {
+		x    any
+		as   func(tvmffi.Any) (any, error)
+		want any
+	}{
+		{n, asAny[uint64], n},
+		{uint(most), asAny[uint], uint(most)},
+		{uintptr(n), asAny[uintptr], uintptr(n)},
+		{new(big.Int).SetUint64(n), asAny[uint64], n},
+		{[]uint64{1, n, most}, asAny[[]uint64], []uint64{1, n, most}},
+		{[2]uint{1, most}, asAny[[2]uint], [2]uint{1, most}},
+		{[]any{n, big.NewInt(1)}, asAny[[]uint64], []uint64{n, 1}},
+		{map[uint64]uint64{n: most, 1: 2}, asAny[map[uint64]uint64], map[uint64]uint64{n: most, 1: 2}},
+		{map[uint64]struct{}{n: {}, 1: {}}, asAny[map[uint64]struct{}], map[uint64]struct{}{n: {}, 1: {}}},
+		{[]record{{most, &n}}, asAny[[]record], []record{{most, &n}}},
+	} {
+		v := runtimetest.MustCall(t, "calls.echo", c.x)
+		if got, err := c.as(v); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v came back as %v, %v, want %v", c.x, got, err, c.want)
+		}
+		v.Release()
+	}
+	for _, c := range []struct {
+		x    any
+		as   func(tvmffi.Any) (any, error)
+		want string
+	}{
+		{-1, asAny[uint64], "expected an int from 0 to 18446744073709551615, got -1"},
+		{new(big.Int).Lsh(big.NewInt(1), 64), asAny[uint64], "expected an int from 0 to 18446744073709551615, got 18446744073709551616"},
+		{new(big.Int).Lsh(big.NewInt(-1), 63), asAny[uint], "got -9223372036854775808"},
+		{new(big.Int).Lsh(big.NewInt(1), 200), asAny[uint64], "expected an int from 0 to 18446744073709551615, got one outside this range"},
+		{n, asAny[uint32], "expected an int from 0 to 4294967295, got 9223372036854775808"},
+		{n, asAny[int8], "expected an int from -128 to 127, got 9223372036854775808"},
+	} {
+		v := runtimetest.MustCall(t, "calls.echo", c.x)
+		_, err := c.as(v)
+		runtimetest.WantError(t, err, tvmffi.ErrOverflow, c.want)
+		v.Release()
+	}
+	v := runtimetest.MustCall(t, "calls.echo", n)
+	if x, ok := v.Value().(*big.Int); !ok || x.Uint64() != n || v.String() != "9223372036854775808" {
+		t.Errorf("Value of %d: %v %T", n, v, v.Value())
+	}
+	v.Release()
+	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x uint64, all []uint64, rest any) ([]uint64, uint64) {
+		return append(all, rest.(*big.Int).Uint64()), x + 1
+	}))
+	v = runtimetest.Must[tvmffi.Any](t)(f.Call(n, []uint64{most}, n))
+	if got, err := tvmffi.As[[]any](v); err != nil || fmt.Sprint(got) != "[(18446744073709551615, 9223372036854775808) 9223372036854775809]" {
+		t.Errorf("a callback returned %v, %v", got, err)
+	}
+	v.Release()
+	f.Release()
+}
+
+func asAny[T any](v tvmffi.Any) (any, error) { return tvmffi.As[T](v) }
+
+// An int that is converted to a float becomes the nearest one.
+func TestBigIntToFloat(t *testing.T) {
+	runtimetest.Balanced(t)
+	if capi.API.BigIntFromByteArray == 0 {
+		t.Log("this library has no BigInt, see TestBigInt")
+		return
+	}
+	one := big.NewInt(1)
+	p := new(big.Int).Lsh(one, 64)
+	for _, c := range []struct {
+		x    *big.Int
+		want float64
+	}{{p, 1 << 64}, {new(big.Int).Neg(p), -1 << 64}, {new(big.Int).Add(p, one), 1 << 64}, {new(big.Int).Lsh(one, 1023), 0x1p1023}} {
+		v := runtimetest.MustCall(t, "calls.echo", []any{c.x, 1 << 53})
+		if got, err := tvmffi.Convert[[]float64](v); err != nil || !slices.Equal(got, []float64{c.want, 1 << 53}) {
+			t.Errorf("%v is the float %v, %v", c.x, got, err)
+		}
+		_, err := tvmffi.As[[]float64](v)
+		runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: expected float, got ffi.BigInt")
+		v.Release()
+	}
+	v := runtimetest.MustCall(t, "calls.echo", new(big.Int).Lsh(one, 1024))
+	_, err := tvmffi.Convert[float64](v)
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "expected a float, got an int that is too large for one")
+	_, err = tvmffi.Convert[complex64](v)
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "too large")
+	v.Release()
+	v = runtimetest.MustCall(t, "calls.echo", new(big.Int).Lsh(one, 200))
+	_, err = tvmffi.Convert[float32](v)
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "does not fit float32")
+	v.Release()
 }
 
 // As is strict, Convert does what the library does for parameters.

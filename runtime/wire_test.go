@@ -68,7 +68,7 @@ func TestWire(t *testing.T) {
 		{[]float64{1e300, 0}, decode[complex64], tvmffi.ErrOverflow, "(1e+300+0i) does not fit complex64"},
 		{1e300, decode[complex64], tvmffi.ErrOverflow, "does not fit complex64"},
 		{"i", decode[complex128], tvmffi.ErrType, "expected Tuple<float, float>, got ffi.SmallStr"},
-		{[]int64{256}, decode[map[uint8]struct{}], tvmffi.ErrOverflow, "element 0: 256 does not fit uint8"},
+		{[]int64{256}, decode[map[uint8]struct{}], tvmffi.ErrOverflow, "element 0: expected an int from 0 to 255, got 256"},
 		{[]any{"a", 1}, decode[map[string]struct{}], tvmffi.ErrType, "element 1: expected ffi.String, got int"},
 		{map[string]int{"a": 1}, decode[map[string]struct{}], tvmffi.ErrType, "expected ffi.Array of string, got ffi.Map"},
 	} {

@@ -214,7 +214,7 @@ func plainType(name string) string {
 	}
 	name = short.Replace(name)
 	switch {
-	case name == "" || strings.ContainsRune("[*0123456789", rune(name[0])) || strings.HasPrefix(name, "a "):
+	case name == "" || strings.ContainsRune("[*0123456789", rune(name[0])) || strings.HasPrefix(name, "a "), strings.HasPrefix(name, "an "):
 		return name
 	case strings.ContainsRune("aeioAEIO", rune(name[0])):
 		return "an " + name

@@ -1,11 +1,13 @@
 package codec
 
 import (
+	"errors"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -28,10 +30,18 @@ func ReturnTemp(a *callbacks.Args, t values.AnyView, err error) error {
 func ReadArgument(a *callbacks.Args, i int, c *Codec, at unsafe.Pointer) error {
 	from := objects.ReadBorrowed(a).Converting()
 	from.Plain = a.Exported()
-	if err := c.Decode(a.Value(i), from, at); err != nil {
-		return a.InArgument(i, err)
+	err := c.Decode(a.Value(i), from, at)
+	if err == nil {
+		return nil
 	}
-	return nil
+	kind := failure.KindType // hosts know it, unlike OverflowError
+	switch f := failure.FailureOf(err); {
+	case f != nil && failure.KindIs(f.Kind, failure.KindValue):
+		kind = failure.KindValue
+	case errors.Is(err, errBeyondFloat): // Python raises it for such an int, too
+		kind = "OverflowError"
+	}
+	return failure.Errorf(kind, "%w", a.InArgument(i, err))
 }
 
 // PackArgument packs argument i of a call.

@@ -1,11 +1,14 @@
 package codec
 
 import (
+	"errors"
+	"math"
 	"math/big"
 	"slices"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -33,13 +36,36 @@ func bigIntCodec() *Codec {
 			case abi.TypeInt:
 				*(**big.Int)(p) = big.NewInt(int64(v.Bits))
 			case abi.TypeBigInt:
-				*(**big.Int)(p) = fromTwosComplement(values.BigIntContent(v))
+				*(**big.Int)(p) = bigInt(v)
 			default:
 				return WrongType("ffi.BigInt", v)
 			}
 			return nil
 		},
 	}
+}
+
+// bigInt returns the number in a BigInt object.
+func bigInt(v abi.Any) *big.Int { return fromTwosComplement(values.BigIntContent(v)) }
+
+// errBeyondFloat is the cause of the error for an integer that no float is near.
+var errBeyondFloat = errors.New("expected a float, got an int that is too large for one")
+
+// bigFloat returns the float that is nearest to the number in a BigInt object.
+func bigFloat(v abi.Any) (abi.Any, error) {
+	x, _ := bigInt(v).Float64()
+	if math.IsInf(x, 0) {
+		return v, failure.Errorf("OverflowError", "%w", errBeyondFloat)
+	}
+	return abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(x)}, nil
+}
+
+// shown returns a number for an error.
+func shown(x *big.Int) string {
+	if x.BitLen() > 128 {
+		return "one outside this range"
+	}
+	return x.String()
 }
 
 // twosComplement returns x as 64-bit words, the least significant byte first.

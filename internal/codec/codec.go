@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
 	"reflect"
@@ -414,7 +415,15 @@ func numberCodec(t reflect.Type) *Codec {
 
 func valueAt(t reflect.Type, p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
 
+// overflow is the error of a number, or of the text of one, that t does not hold.
 func overflow(v any, t reflect.Type) error {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		least := int64(math.MinInt64) >> (64 - t.Bits())
+		return failure.Errorf("OverflowError", "expected an int from %d to %d, got %v", least, -(least + 1), v)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return failure.Errorf("OverflowError", "expected an int from 0 to %d, got %v", uint64(math.MaxUint64)>>(64-t.Bits()), v)
+	}
 	return failure.Errorf("OverflowError", "%v does not fit %s", v, t)
 }
 
@@ -442,6 +451,9 @@ func intCodec(t reflect.Type) *Codec {
 		Name:   "int",
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) { return Encode(valueAt(t, p).Int()) },
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+			if v.TypeIndex == abi.TypeBigInt && t.Bits() < 64 {
+				return overflow(shown(bigInt(v)), t)
+			}
 			x, err := DecodeFrom[int64](v, from)
 			if err != nil {
 				return err
@@ -456,22 +468,32 @@ func intCodec(t reflect.Type) *Codec {
 	}
 }
 
+// uintCodec converts unsigned numbers: an int where it fits int64, otherwise a BigInt.
 func uintCodec(t reflect.Type) *Codec {
 	return &Codec{
 		Name: "int",
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			x := valueAt(t, p).Uint()
 			if x > math.MaxInt64 {
-				return values.AnyView{}, failure.Errorf("OverflowError", "%d is too large to fit in int64_t", x)
+				v, err := values.NewBigInt(binary.LittleEndian.AppendUint64(make([]byte, 0, 16), x)[:16])
+				return values.AnyView{Value: v, Owned: true}, err
 			}
 			return Encode(int64(x))
 		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+			to := valueAt(t, p)
+			if v.TypeIndex == abi.TypeBigInt {
+				n := bigInt(v)
+				if !n.IsUint64() || to.OverflowUint(n.Uint64()) {
+					return overflow(shown(n), t)
+				}
+				to.SetUint(n.Uint64())
+				return nil
+			}
 			x, err := DecodeFrom[int64](v, from)
 			if err != nil {
 				return err
 			}
-			to := valueAt(t, p)
 			if x < 0 || to.OverflowUint(uint64(x)) {
 				return overflow(x, t)
 			}
@@ -498,6 +520,9 @@ func ClassFor[T any]() *fields.Type {
 // library would for a parameter.
 func convertScalar(v abi.Any, from objects.Reading, index abi.TypeIndex, want string) (abi.Any, error) {
 	if from.Loose {
+		if v.TypeIndex == abi.TypeBigInt && index == abi.TypeFloat {
+			return bigFloat(v)
+		}
 		if converted, ok := values.Convert(v, index); ok {
 			return converted, nil
 		}

@@ -103,7 +103,7 @@ func complexCodec(t reflect.Type) *Codec {
 	})
 	pair := c.Decode
 	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-		if v.TypeIndex != abi.TypeInt && v.TypeIndex != abi.TypeBool && v.TypeIndex != abi.TypeFloat {
+		if v.TypeIndex != abi.TypeInt && v.TypeIndex != abi.TypeBool && v.TypeIndex != abi.TypeFloat && v.TypeIndex != abi.TypeBigInt {
 			return pair(v, from, p)
 		}
 		x, err := DecodeFrom[float64](v, from)

@@ -31,7 +31,7 @@ func newString(fn uintptr, s string) (abi.Any, error) {
 // significant byte first.
 func NewBigInt(words []byte) (abi.Any, error) {
 	if capi.API.BigIntFromByteArray == 0 {
-		return abi.Any{}, failure.Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond 64 bits: version 0.1.14 is the first")
+		return abi.Any{}, failure.Errorf("OverflowError", "the loaded libtvm_ffi has no integers beyond those of int64: version 0.1.14 is the first")
 	}
 	return newString(capi.API.BigIntFromByteArray, string(words))
 }

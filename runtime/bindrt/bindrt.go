@@ -12,7 +12,6 @@
 package bindrt
 
 import (
-	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -277,11 +276,7 @@ func read[T any](a *Args, i int) T {
 	}
 	x := new(T)
 	if err := codec.ReadArgument(a, i, c, unsafe.Pointer(x)); err != nil {
-		kind := failure.KindType // hosts know it, unlike OverflowError
-		if errors.Is(err, tvmffi.ErrValue) {
-			kind = failure.KindValue
-		}
-		a.Fail(failure.Errorf(kind, "%w", err))
+		a.Fail(err)
 	}
 	return *x
 }

@@ -136,7 +136,7 @@ def types(m, w):
     assert m.within(50, {"low": 0.0, "high": 37.5}) == 37.5
     assert m.small(-1, 3, True) == 2
     e = failure(m.small, 200, 3, True)
-    assert type(e) is TypeError and str(e) == "small(a=...): 200 does not fit int8", e
+    assert type(e) is TypeError and str(e) == "small(a=...): expected an int from -128 to 127, got 200", e
     assert m.describe("float16", tvm_ffi.device("cpu", 0)) == "float16 on cpu:0"
     assert m.describe("float16", "cpu") == "float16 on cpu:0"
     e = failure(m.describe, "nonsense", "cpu")
@@ -170,7 +170,7 @@ def functions(m, w):
     assert m.total(2.0, 1, 2, 3) == 12 and m.total(1) == 0
     assert m.repeat("a") == "a, a" and m.repeat("a", 3, "-") == "a-a-a" and m.repeat("a", 3, "-", 2) == "a-"
     for message, f, *args in [
-        ("total(numbers[2]=...): 300 does not fit int8", m.total, 1.0, 1, 2, 300),
+        ("total(numbers[2]=...): expected an int from -128 to 127, got 300", m.total, 1.0, 1, 2, 300),
         ("total(numbers[1]=...): expected an int, got string", m.total, 1.0, 1, "x"),
         ("total() takes at least 1 argument (scale, numbers...), got 0: scale is missing", m.total),
         ("repeat() takes 1 to 4 arguments (text, times, sep, limit), got 0: text is missing", m.repeat),
