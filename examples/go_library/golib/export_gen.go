@@ -485,6 +485,34 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "hash",
+			Doc:    "Hash returns the hash FNV-1a of a text, which begins with that of another.",
+			Params: []string{"text", "before"},
+			Func:   Hash,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				x1 := bindrt.Arg[uint64](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Hash(x0, x1))
+			},
+		},
+		{
+			Name:     "hashes",
+			Doc:      "Hashes returns the hash of each text, with the texts that have it.",
+			Params:   []string{"texts"},
+			Variadic: true,
+			Func:     Hashes,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Rest[string](a, 0)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Hashes(x0...))
+			},
+		},
+		{
 			Name:   "host",
 			Doc:    "Host returns a function that greets a person.",
 			Params: []string{"word"},
@@ -615,6 +643,34 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:     "mix",
+			Doc:      "Mix puts hashes together, each after the next one. It begins with a sum if there is one.",
+			Params:   []string{"hashes", "next", "sum"},
+			Optional: 1,
+			Func:     Mix,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[]uint64](a, 0)
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(uint64, uint64) uint64 {
+					return func(y0, y1 uint64) uint64 {
+						var c bindrt.Call2
+						c.BeginFunction(bindrt.Ref(fn), 2)
+						bindrt.Put(&c.Call, 0, y0)
+						bindrt.Put(&c.Call, 1, y1)
+						r, err := bindrt.Do[uint64](&c.Call)
+						if err != nil {
+							panic(err)
+						}
+						return r
+					}
+				})
+				x2 := exportrt.ArgOr[*uint64](a, 2, nil)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Mix(x0, x1, x2))
 			},
 		},
 		{

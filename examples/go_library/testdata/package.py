@@ -747,6 +747,51 @@ def scalars(g):
     assert "within(l.low=...): expected a float, got complex128" in str(failure(g.within, 1, {"low": np.complex128(1)}))
 
 
+def unsigned(g):
+    """Numbers of 64 bits without a sign cross whole, wherever they stand, and ints beyond int64 become floats."""
+    import numpy as np
+
+    def of_python(f):
+        return next(x for x in gc.get_referents(f) if type(x) is types.FunctionType)
+
+    basis, high, most = 14695981039346656037, 2**63, 2**64 - 1
+    words = {0xE71FA2190541574B: ["abc"], 0xAF63DC4C8601EC8C: ["a"], basis: ["", ""]}
+    if not recent():  # it has no larger ints
+        assert g.hash("a", 1) == 0x64 * 1099511628211 and g.mix([1, 2], lambda s, h: s + h) == {"hash": 3, "first": 1}
+        for e in failure(g.hashes, "a"), failure(g.hash, "", high):
+            assert "0.1.14 is the first" in str(e) or "Python int too large" in str(e), e
+        return
+    for call in lambda f: f, of_python:
+        hash, hashes, mix = map(call, (g.hash, g.hashes, g.mix))
+        assert hash("a", basis) == 0xAF63DC4C8601EC8C and hash("", most) == most == hash("", np.uint64(most)) and hash("", high - 1) == high - 1
+        assert hashes("abc", "", "a", "") == words
+        seen = []
+        keep = lambda s, h: seen.append((s, h)) or h  # noqa: E731
+        for given in [high, most], (high, most), np.array([high, most], "u8"), np.array([[0, high], [0, most]], ">u8")[:, 1].astype("u8"), [np.uint64(high), most]:
+            assert mix(given, keep, most) == {"hash": most, "first": high} and seen == [(most, high), (high, most)], given
+            seen.clear()
+        assert mix(hashes=[1], next=lambda s, h: most) == {"hash": most, "first": 1} and mix([], keep, None) == {"hash": 0, "first": None} == mix([], keep)
+        limits = "expected an int from 0 to 18446744073709551615, got "
+        for e, want in [
+            (failure(hash, "", 2**64), f"hash(before=...): {limits}18446744073709551616"),
+            (failure(hash, "", -1), f"hash(before=...): {limits}-1"),
+            (failure(hash, "", 2**200), f"hash(before=...): {limits}one outside this range"),
+            (failure(mix, [0, -high - 1], keep), f"mix(hashes[1]=...): {limits}-9223372036854775809"),
+            (failure(mix, np.array([-1]), keep), f"mix(hashes[0]=...): {limits}-1"),
+            (failure(mix, [], keep, 2**64), f"mix(sum=...): {limits}18446744073709551616"),
+            (failure(mix, [1], lambda s, h: -1), f"the called function: result: {limits}-1"),
+            (failure(g.small, 2**64, 1, True), "small(a=...): expected an int from -128 to 127, got 18446744073709551616"),
+            (failure(g.add, np.uint64(high), 1), "add(a=...): expected an int from -2**63 to 2**63-1, got one outside this range"),
+        ]:
+            assert type(e) is TypeError and str(e) == want, (e, want)
+        spread = call(g.spread)
+        assert spread([[2**64], np.array([high], "u8")], ()) == (float(high), 2.0**64) == spread([(2**64 + 1, 2**63 - 1)], ())
+        e = failure(spread, [[1, 10**400]], ())
+        assert type(e) is OverflowError and str(e) == "spread(rows[0][1]=...): expected a float, got an int that is too large for one", e
+    for x in high, most, 2**64, -high - 1:
+        assert g.echo(x) == x and g.echo([x, {x: [x]}]) == [x, {x: [x]}] and g.echo(np.uint64(most)) == most
+
+
 def native(g):
     """Times, durations, complex numbers and sets are those of Python, wherever they stand."""
     import contextlib

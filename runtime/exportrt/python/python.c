@@ -59,6 +59,8 @@ typedef struct { const char* at; object* owner; ssize bytes, item; int readonly,
   X(object*, PyDict_GetItemWithError, (object*, object*))           \
   X(long long, PyLong_AsLongLongAndOverflow, (object*, int*))       \
   X(object*, PyLong_FromLongLong, (long long))                      \
+  X(unsigned long long, PyLong_AsUnsignedLongLong, (object*))       \
+  X(object*, PyLong_FromUnsignedLongLong, (unsigned long long))     \
   X(double, PyFloat_AsDouble, (object*))                            \
   X(object*, PyFloat_FromDouble, (double))                          \
   X(object*, PyBool_FromLong, (long))                               \
@@ -116,7 +118,7 @@ typedef struct { // an Array, with its elements behind it
 typedef struct { text kind, message, trace; void *cause, *value; } flat_error;
 // A result of the type ROOM tells the library that the error may be the result, and FLAT_ANY_ROOM also
 // values in flat form, with all that is in them; see internal/callbacks.
-enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, FLAT_ANY_ROOM, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP };
+enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, FLAT_ANY_ROOM, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP, BIG_INT = 78 };
 
 #define TVM(X)                                                      \
   X(int, TVMFFIObjectIncRef, (void*))                               \
@@ -132,6 +134,8 @@ enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FL
 static const char* const tvm_names[] = {TVM(NAME)};
 static struct { TVM(FUNCTION_OF) } tvm;
 static void* new_map; // a function of libtvm_ffi
+static int (*new_big_int)(const text*, any*); // of words with a sign, the least significant first; NULL before 0.1.14
+static text (*big_int_content)(const any*);
 static object* (*vectorcall)(object*, object* const*, size_t, object*); // NULL before Python 3.11
 static int release;                                                     // the GIL, during a call
 static int tuples_keep_hash;                                            // since Python 3.14
@@ -351,6 +355,22 @@ struct limits {
 // not run.
 static header* handle(object* o) { return *(header**)(o + 1); }
 
+// unsigned_int makes v of a number beyond int64.
+APART static int unsigned_int(uint64_t n, any* v) {
+  uint64_t words[] = {n, 0};
+  text t = {(const char*)words, sizeof words};
+  *v = (any){.type = NONE};
+  return new_big_int != NULL && (new_big_int(&t, v) == 0 || no());
+}
+
+// large_int makes v of an int of Python beyond int64. It returns 0, without an exception, for one that uint64 does not have.
+APART static int large_int(object* o, any* v) {
+  unsigned long long n = py.PyLong_AsUnsignedLongLong(o);
+  if (n != (unsigned long long)-1 || !py.PyErr_Occurred()) return unsigned_int(n, v);
+  py.PyErr_Clear();
+  return 0;
+}
+
 // number makes v of a number of an array. kind is that of its format.
 static int number(const char* at, char kind, ssize size, any* v) {
   const int little = 1;
@@ -365,7 +385,7 @@ static int number(const char* at, char kind, ssize size, any* v) {
   if (kind == '?') v->integer = v->integer != 0;
   int unused = 64 - 8 * (int)size;
   if (kind == 'i') v->integer = (int64_t)((uint64_t)v->integer << unused) >> unused;
-  return kind != 'u' || v->integer >= 0;
+  return kind != 'u' || v->integer >= 0 || unsigned_int((uint64_t)v->integer, v);
 }
 
 // numbers makes v an Array of the numbers of a dimension of an array, from at on. Rows count as elements of a container:
@@ -461,7 +481,7 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
     int overflow;
     v->type = INT;
     v->integer = py.PyLong_AsLongLongAndOverflow(o, &overflow);
-    return overflow == 0;
+    return overflow == 0 || large_int(o, v);
   }
   if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
     v->object = handle(o);
@@ -543,6 +563,13 @@ static object* result(function* f, const any* v) {
   case RAW_BYTES: t = *(text*)v->object; return py.PyBytes_FromStringAndSize(t.data, (ssize)t.size);
   case BYTES: t = *(text*)(v->object + 1); // fallthrough
   case SMALL_BYTES: return py.PyBytes_FromStringAndSize(t.data, (ssize)t.size);
+  case BIG_INT:
+    if (big_int_content == NULL) break;
+    uint64_t words[2];
+    t = big_int_content(v);
+    if (t.size != sizeof words) break;
+    memcpy(words, t.data, sizeof words);
+    if (words[1] == 0) return py.PyLong_FromUnsignedLongLong(words[0]);
   }
   if (v->type >= OBJECT) tvm.TVMFFIObjectIncRef(other.object);
   return with_pending(f->taken, other);
@@ -1165,6 +1192,10 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   py.Py_DecRef(size);
   p = find(process, "PyObject_Vectorcall");
   memcpy(&vectorcall, &p, sizeof p);
+  p = find(library, "TVMFFIBigIntFromByteArray");
+  memcpy(&new_big_int, &p, sizeof p);
+  p = find(library, "TVMFFIBigIntGetContentByteArray");
+  memcpy(&big_int_content, &p, sizeof p);
   release = gil;
   py.Py_IncRef(object_class = objects);
   slots[0].value = py.PyVectorcall_Call;

@@ -1,0 +1,51 @@
+package golib
+
+import "hash/fnv"
+
+// The functions in this file show numbers of 64 bits without a sign.
+
+// Hash returns the hash FNV-1a of a text, which begins with that of another.
+//
+//tvmffi:export
+func Hash(text string, before uint64) uint64 {
+	for _, b := range []byte(text) {
+		before = (before ^ uint64(b)) * 1099511628211
+	}
+	return before
+}
+
+// Hashes returns the hash of each text, with the texts that have it.
+//
+//tvmffi:export
+func Hashes(texts ...string) map[uint64][]string {
+	all := map[uint64][]string{}
+	for _, text := range texts {
+		h := fnv.New64a()
+		h.Write([]byte(text))
+		all[h.Sum64()] = append(all[h.Sum64()], text)
+	}
+	return all
+}
+
+// Mixed is a hash of several.
+type Mixed struct {
+	Hash  uint64  `ffi:"hash"`
+	First *uint64 `ffi:"first"`
+}
+
+// Mix puts hashes together, each after the next one. It begins with a sum if there is one.
+//
+//tvmffi:export sum=nil
+func Mix(hashes []uint64, next func(sum, hash uint64) uint64, sum *uint64) Mixed {
+	var m Mixed
+	if sum != nil {
+		m.Hash = *sum
+	}
+	for i, h := range hashes {
+		if i == 0 {
+			m.First = &h
+		}
+		m.Hash = next(m.Hash, h)
+	}
+	return m
+}
