@@ -279,7 +279,11 @@ func (w *writer) definitions(k *class) {
 		field := fmt.Sprintf("static const detail::Field<%s> tvmffi_field(%s::RuntimeTypeIndex(), %s);", w.result(f.Type), k.object, quote(f.Name))
 		w.p("inline %s %s::%s() const {\n  %s\n  return tvmffi_field.Get(*this);\n}\n\n", w.result(f.Type), k.name, k.fields[i], field)
 		if k.setters[i] != "" {
-			w.p("inline void %s::%s(%s value) const {\n  %s\n  tvmffi_field.Set(*this, %s);\n}\n\n", k.name, k.setters[i], w.param(f.Type), field, w.arg(f.Type, "value"))
+			value := "value"
+			if !f.Type.Wide() { // which Set may store as it is
+				value = w.arg(f.Type, value)
+			}
+			w.p("inline void %s::%s(%s value) const {\n  %s\n  tvmffi_field.Set(*this, %s);\n}\n\n", k.name, k.setters[i], w.param(f.Type), field, value)
 		}
 	}
 	for _, m := range slices.Concat(k.properties, k.methods) {

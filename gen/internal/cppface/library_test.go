@@ -27,10 +27,10 @@ func kindsLibrary() *face.Library {
 	color := &face.Enum{Name: "Color", Doc: "Color is a color.", Kind: face.KindInt, Members: []face.Member{
 		{GoName: "ColorRed", Name: "RED", Doc: "like blood", Value: *text(face.KindInt, "0")},
 		{GoName: "ColorEOF", Name: "EOF", Value: *text(face.KindInt, "-9223372036854775808")},
-		{GoName: "ColorBig", Name: "BIG", Value: *text(face.KindInt, "18446744073709551615")},
+		{GoName: "ColorBig", Name: "BIG", Value: *text(face.KindInt, "9223372036854775807")},
 	}}
-	access := &face.Enum{Name: "Access", Kind: face.KindInt, Members: []face.Member{
-		{Name: "NONE", Value: *text(face.KindInt, "0")}, {Name: "READ", Value: *text(face.KindInt, "1")}, {Name: "WRITE", Value: *text(face.KindInt, "2")}, {Name: "RUN", Value: *text(face.KindInt, "4")},
+	access := &face.Enum{Name: "Access", Kind: face.KindInt, Unsigned: true, Members: []face.Member{
+		{Name: "NONE", Value: *text(face.KindInt, "0")}, {Name: "READ", Value: *text(face.KindInt, "1")}, {Name: "WRITE", Value: *text(face.KindInt, "2")}, {Name: "RUN", Value: *text(face.KindInt, "4")}, {Name: "ALL", Value: *text(face.KindInt, "7")},
 	}}
 	mode := &face.Enum{Name: "Mode", Kind: face.KindString, Members: []face.Member{
 		{GoName: "ModeFast", Name: "FAST", Value: *text(face.KindString, "fast\"\\?\n")},
@@ -63,7 +63,10 @@ func kindsLibrary() *face.Library {
 	}
 	counter := &face.Type{Kind: face.KindClass, Class: l.Classes[0]}
 	types := map[string]*face.Type{
-		"any": typ(face.KindAny), "flag": typ(face.KindBool), "i8": integerType(8, false), "u64": integerType(64, true), "i64": int64Type,
+		"any": typ(face.KindAny), "flag": typ(face.KindBool), "i8": integerType(8, false), "u64": integerType(64, true), "access": {Kind: face.KindEnum, Enum: access},
+		"optional_u64": typ(face.KindOptional, integerType(64, true)), "u64s": typ(face.KindSequence, integerType(64, true)), "set_of_u64": typ(face.KindSet, integerType(64, true)),
+		"u64_by_u64": typ(face.KindMapping, integerType(64, true), integerType(64, true)), "tuple_of_u64": typ(face.KindTuple, integerType(64, true), typ(face.KindOptional, integerType(64, true))),
+		"i64": int64Type,
 		"f32": float32Type, "f64": {Kind: face.KindFloat, Bits: 64}, "big": typ(face.KindBigInt), "text": stringType, "bytes": typ(face.KindBytes),
 		"dtype": typ(face.KindDataType), "device": typ(face.KindDevice), "pointer": typ(face.KindPointer),
 		"optional": typ(face.KindOptional, int64Type), "optional_text": typ(face.KindOptional, stringType), "optional_bytes": typ(face.KindOptional, typ(face.KindBytes)),

@@ -117,24 +117,21 @@ func (w *writer) walks() {
 
 // intEnum writes an enum of integers.
 func (w *writer) intEnum(e *face.Enum) {
-	w.p("\n%senum class %s : int64_t {\n", comment("", doc(e.Doc)), w.names[e])
+	of := map[bool]string{true: "u"}[e.Unsigned] + "int64_t"
+	w.p("\n%senum class %s : %s {\n", comment("", doc(e.Doc)), w.names[e], of)
 	names := memberNames(e)
 	for i, m := range e.Members {
-		value := integer(m.Value.Text, false)
-		if strings.HasSuffix(value, "u") {
-			value = "static_cast<int64_t>(" + value + ")"
-		}
-		w.p("%s  %s = %s,\n", comment("  ", doc(m.Doc)), names[i], value)
+		w.p("%s  %s = %s,\n", comment("  ", doc(m.Doc)), names[i], integer(m.Value.Text, e.Unsigned))
 	}
 	w.p("};\n")
 	if !e.Flags() {
 		return
 	}
 	for _, op := range []string{"|", "&", "^"} {
-		w.p("constexpr %[1]s operator%[2]s(%[1]s a, %[1]s b) { return static_cast<%[1]s>(static_cast<int64_t>(a) %[2]s static_cast<int64_t>(b)); }\n", w.names[e], op)
+		w.p("constexpr %[1]s operator%[2]s(%[1]s a, %[1]s b) { return static_cast<%[1]s>(static_cast<%[3]s>(a) %[2]s static_cast<%[3]s>(b)); }\n", w.names[e], op, of)
 		w.p("constexpr %[1]s& operator%[2]s=(%[1]s& a, %[1]s b) { return a = a %[2]s b; }\n", w.names[e], op)
 	}
-	w.p("constexpr %[1]s operator~(%[1]s x) { return static_cast<%[1]s>(~static_cast<int64_t>(x)); }\n", w.names[e])
+	w.p("constexpr %[1]s operator~(%[1]s x) { return static_cast<%[1]s>(~static_cast<%[2]s>(x)); }\n", w.names[e], of)
 }
 
 // stringEnums writes the enums of strings as classes, whose values may be others than the

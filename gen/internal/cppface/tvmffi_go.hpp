@@ -65,6 +65,30 @@ using BigInt = ffi::BigInt;
 using BigInt = ffi::Any;
 #endif
 
+// kUnsigned says that T has numbers beyond int64, which cross as a BigInt.
+template <typename T, bool = std::is_enum_v<T>>
+constexpr bool kUnsigned = std::is_same_v<T, unsigned long long> || (std::is_same_v<T, unsigned long> && sizeof(unsigned long) == 8);
+template <typename T>
+constexpr bool kUnsigned<T, true> = kUnsigned<std::underlying_type_t<T>>;
+
+inline ffi::Any OfUnsigned(uint64_t value) {
+  if (value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return static_cast<int64_t>(value);
+#if __has_include(<tvm/ffi/big_int.h>)
+  return BigInt(value);
+#else
+  throw ffi::Error("OverflowError", std::to_string(value) + " is beyond int64_t, and this version of TVM-FFI has no larger integers: 0.1.14 is the first", "");
+#endif
+}
+
+inline uint64_t UnsignedOf(ffi::AnyView value) {
+#if __has_include(<tvm/ffi/big_int.h>)
+  if (value.type_index() == ffi::TypeIndex::kTVMFFIBigInt) {
+    if (const std::optional<uint64_t> number = value.cast<BigInt>().as<uint64_t>()) return *number;
+  }
+#endif
+  return value.cast<uint64_t>();
+}
+
 // An Entry is a C function and its first argument.
 struct Entry {
   SafeCall call;
@@ -265,6 +289,8 @@ ffi::Any Owned(const T& value) {
     return std::apply([](const auto&... x) { return ffi::Array<ffi::Any>{Owned(x)...}; }, value);
   } else if constexpr (IsOptional<T>::value) {
     return value.has_value() ? Owned(*value) : ffi::Any();
+  } else if constexpr (kUnsigned<T>) {
+    return OfUnsigned(static_cast<uint64_t>(value));
   } else {
     return ffi::Any(value);
   }
@@ -328,16 +354,41 @@ struct Element<ffi::Map<K, V>> {
   }
 };
 
+// A Held is an element of a container that is an argument.
+template <typename T>
+using Held = std::conditional_t<kUnsigned<T>, ffi::Any, T>;
+template <typename T>
+Held<T> Hold(T value) {
+  if constexpr (kUnsigned<T>) {
+    return Owned(value);
+  } else {
+    return value;
+  }
+}
+// Same is a container as a C, whose elements are of the same types or of any.
+template <typename C, typename From>
+C Same(const From& container) {
+  if constexpr (std::is_same_v<C, From>) {
+    return container;
+  } else {
+    return ffi::Any(container).cast<C>();
+  }
+}
+
 // A Sequence is an argument of several values: an Array, or what a range holds.
 template <typename T>
 class Sequence : public Argument {
  public:
-  Sequence(const ffi::Array<T>& array) : array_(array) { Set(); }
-  Sequence(std::initializer_list<T> list) : array_(list) { Set(); }
+  Sequence(const ffi::Array<T>& array) : array_(Same<ffi::Array<Held<T>>>(array)) { Set(); }
+  Sequence(std::initializer_list<T> list) {
+    array_.reserve(static_cast<int64_t>(list.size()));
+    for (const T& x : list) array_.push_back(Hold<T>(x));
+    Set();
+  }
   template <typename R, typename = decltype(std::begin(std::declval<const R&>())),
             typename = std::enable_if_t<!std::is_base_of_v<ffi::ObjectRef, R> && !std::is_convertible_v<R, const char*>>>
   Sequence(const R& range) {
-    for (const auto& x : range) array_.push_back(Element<T>::Of(x));
+    for (const auto& x : range) array_.push_back(Hold<T>(Element<T>::Of(x)));
     Set();
   }
   /// The values, of any type.
@@ -345,27 +396,27 @@ class Sequence : public Argument {
 
  private:
   void Set() { any = ffi::AnyView(array_).CopyToTVMFFIAny(); }
-  ffi::Array<T> array_;
+  ffi::Array<Held<T>> array_;
 };
 
 // A Mapping is an argument of keys and values: a Map, or what a container of pairs holds.
 template <typename K, typename V>
 class Mapping : public Argument {
  public:
-  Mapping(const ffi::Map<K, V>& map) : map_(map) { Set(); }
+  Mapping(const ffi::Map<K, V>& map) : map_(Same<ffi::Map<Held<K>, Held<V>>>(map)) { Set(); }
   Mapping(std::initializer_list<std::pair<K, V>> list) {
-    for (const auto& [key, value] : list) map_.Set(key, value);
+    for (const auto& [key, value] : list) map_.Set(Hold<K>(key), Hold<V>(value));
     Set();
   }
   template <typename R, typename = typename R::mapped_type, typename = std::enable_if_t<!std::is_base_of_v<ffi::ObjectRef, R>>>
   Mapping(const R& map) {
-    for (const auto& [key, value] : map) map_.Set(Element<K>::Of(key), Element<V>::Of(value));
+    for (const auto& [key, value] : map) map_.Set(Hold<K>(Element<K>::Of(key)), Hold<V>(Element<V>::Of(value)));
     Set();
   }
 
  private:
   void Set() { any = ffi::AnyView(map_).CopyToTVMFFIAny(); }
-  ffi::Map<K, V> map_;
+  ffi::Map<Held<K>, Held<V>> map_;
 };
 
 // A Given is an argument that is a T, which TVM-FFI has in another form.
@@ -690,6 +741,9 @@ T Take(Values* from) {
     return to;
   } else if constexpr (IsTyped<T>::value) {
     return T(TakeAny(from).cast<ffi::Function>());
+  } else if constexpr (kUnsigned<T>) {
+    from->next++;
+    return static_cast<T>(UnsignedOf(ffi::AnyView::CopyFromTVMFFIAny(v)));
   } else if constexpr (std::is_arithmetic_v<T>) {
     from->next++;
     return ffi::AnyView::CopyFromTVMFFIAny(v).cast<T>();
@@ -781,7 +835,7 @@ R Unpack(ffi::Any&& value) {
     return;
   } else if constexpr (std::is_same_v<R, ffi::Any>) {
     return std::move(value);
-  } else if constexpr (kTaken<R>) {
+  } else if constexpr (kTaken<R> || kUnsigned<R>) {
     Values values{reinterpret_cast<const TVMFFIAny*>(&value), nullptr};
     return Take<R>(&values);
   } else if constexpr (IsIterator<R>::value || IsTyped<R>::value) {
@@ -938,6 +992,10 @@ class Field {
         std::memcpy(at, &value, sizeof(T));
         return;
       }
+    }
+    if constexpr (kUnsigned<V>) {
+      Set(object, Owned(value));
+      return;
     }
     const ffi::AnyView view = View(value);
     const TVMFFIAny* any = reinterpret_cast<const TVMFFIAny*>(&view);

@@ -71,6 +71,8 @@ func kindOf(t *face.Type) kind {
 		k.param = "const detail::Slice<$value0>&"
 	case t.Kind == face.KindEnum && t.Enum.Kind == face.KindString:
 		k.param = ""
+	case t.Wide():
+		k.arg, k.rest, k.optional = "detail::Owned($name)", "detail::Owned(rest)...", "const detail::Nullable<detail::Given<$value>, $value>&"
 	case t.Kind == face.KindSequence && t.Elems[0].Kind == face.KindInt && t.Elems[0].Bits == 8 && t.Elems[0].Unsigned:
 		k.result = "" // a vector of them is bytes
 	}
@@ -101,9 +103,14 @@ func (w *writer) word(t *face.Type, word string) string {
 	case "float":
 		return map[bool]string{true: "float", false: "double"}[t.Bits == 32]
 	case "optionalResult":
-		switch t.Elems[0].Kind {
+		elem := t.Elems[0]
+		standard := elem.Wide()
+		switch elem.Kind {
 		case face.KindString, face.KindBytes, face.KindTuple, face.KindSequence, face.KindMapping, face.KindDuration, face.KindTime, face.KindComplex, face.KindSet:
-			return "std::optional<" + w.result(t.Elems[0]) + ">"
+			standard = true
+		}
+		if standard {
+			return "std::optional<" + w.result(elem) + ">"
 		}
 	case "optionalParam":
 		return w.expand(t.Elems[0], kindOf(t.Elems[0]).optional)

@@ -139,8 +139,9 @@ type Enum struct {
 	// Name is the name in Go.
 	Name string
 	Doc  string
-	// Kind is KindInt or KindString.
-	Kind Kind
+	// Kind is KindInt or KindString. Unsigned is set for an integer of 64 bits without a sign.
+	Kind     Kind
+	Unsigned bool
 	// Members are in the order of the source, with different names.
 	Members []Member
 }

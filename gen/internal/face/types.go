@@ -186,6 +186,11 @@ func (t *Type) Bare() *Type {
 	return t
 }
 
+// Wide reports whether values of t may be beyond int64: numbers of 64 bits without a sign.
+func (t *Type) Wide() bool {
+	return t.Kind == KindInt && t.Unsigned && (t.Bits == 64 || t.Bits == 0) || t.Kind == KindEnum && t.Enum.Unsigned
+}
+
 func optional(t *Type) *Type { return &Type{Kind: KindOptional, Elems: []*Type{t}} }
 
 func (b *builder) callable(s *types.Signature) *Type {

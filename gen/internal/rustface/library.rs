@@ -498,10 +498,10 @@ pub(crate) fn bytes<T: AsRef<[u8]> + ?Sized>(x: &T) -> Any {
     Any::from(tvm_ffi::Bytes::from(x.as_ref()))
 }
 
-pub(crate) fn unsigned(x: u64) -> Result<Any> {
+pub(crate) fn unsigned(x: u64) -> Any {
     match i64::try_from(x) {
-        Ok(x) => Ok(Any::from(x)),
-        Err(_) => Err(Error::new(OVERFLOW_ERROR, &format!("{x} does not fit in the 64 bits with a sign of an int: pass a smaller number"), "")),
+        Ok(x) => Any::from(x),
+        Err(_) => Any::from(tvm_ffi::BigInt::from(x)),
     }
 }
 
@@ -567,6 +567,12 @@ pub(crate) fn get<T: AnyCompatible>(x: &mut Values<'_>) -> Result<T> {
 pub(crate) fn integer<T: TryFrom<i64>>(x: &mut Values<'_>) -> Result<T> {
     let n = get::<i64>(x)?;
     T::try_from(n).map_err(|_| Error::new(OVERFLOW_ERROR, &format!("{n} does not fit in {}", std::any::type_name::<T>()), ""))
+}
+
+/// Takes what unsigned makes.
+pub(crate) fn number(x: &mut Values<'_>) -> Result<u64> {
+    let n = get::<tvm_ffi::BigInt>(x)?;
+    n.to_u64().ok_or_else(|| Error::new(OVERFLOW_ERROR, &format!("{n} does not fit in u64"), ""))
 }
 
 pub(crate) fn duration(x: &mut Values<'_>) -> Result<Duration> {

@@ -101,9 +101,11 @@ func kindOf(t *face.Type) kind {
 		k = textEnum
 	case t.Kind == face.KindInt && number(t) != "i64":
 		k.from = "library::integer::<$number>($e)"
-		if number(t) == "u64" {
-			k.to = "library::unsigned($owned)?"
+		if t.Wide() {
+			k.to, k.from = "library::unsigned($owned)", "library::number($e)"
 		}
+	case t.Wide(): // an enum
+		k.to, k.from = "library::unsigned($place.0)", "library::number($e).map($name)"
 	}
 	k.ffi, k.to, k.from = cmp.Or(k.ffi, anyType), cmp.Or(k.to, "library::shared($e)"), cmp.Or(k.from, "library::get::<$value>($e)")
 	k.param, k.item = cmp.Or(k.param, "$value"), cmp.Or(k.item, "$value")

@@ -19,6 +19,9 @@ func (w *writer) enum(e *face.Enum) {
 	names := members.takeAll(wanted, func(s string) string { return s })
 	w.comment("", "///", e.Doc, "`"+e.Name+"` of the Go package "+w.lib.Path+".", "A value without a constant here is one that the library knows and this crate does not.")
 	copies, of, value, rest := " Copy,", "i64", "%s", ""
+	if e.Unsigned {
+		of = "u64"
+	}
 	if e.Kind == face.KindString {
 		copies, of, value = "", "::std::borrow::Cow<'static, str>", "::std::borrow::Cow::Borrowed(%s)"
 		rest = "\n    /// Returns the text.\n    pub fn as_str(&self) -> &str {\n        &self.0\n    }\n"

@@ -203,6 +203,17 @@ static void values() {
   CHECK(called);
   CHECK(kinds::echo_function(ffi::Function::FromTyped([] { return 4; }))().cast<int>() == 4);
   CHECK(ffi::Any(kinds::echo_big(kinds::detail::BigInt(int64_t{1}))).cast<int64_t>() == 1);
+#if __has_include(<tvm/ffi/big_int.h>)
+  constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
+  using Numbers = std::vector<uint64_t>;
+  CHECK(kinds::echo_u64(most) == most && kinds::echo_u64(most >> 1) == most >> 1 && kinds::echo_access(~kinds::Access::READ) == ~kinds::Access::READ);
+  CHECK(kinds::echo_optional_u64(most).value() == most && !kinds::echo_optional_u64(std::nullopt).has_value() && kinds::echo_optional_u64(7).value() == 7);
+  CHECK(kinds::echo_u64s({1, most}) == (Numbers{1, most}) && kinds::echo_u64s(Numbers{most}) == Numbers{most} && kinds::echo_u64s(ffi::Array<uint64_t>{7}) == Numbers{7});
+  CHECK(kinds::echo_set_of_u64({most, 1}) == (std::set<uint64_t>{1, most}));
+  CHECK(kinds::echo_u64_by_u64({{most, 1}}) == (std::map<uint64_t, uint64_t>{{most, 1}}) && kinds::echo_u64_by_u64(std::map<uint64_t, uint64_t>{{1, most}}).at(1) == most);
+  const auto [number, maybe] = kinds::echo_tuple_of_u64({most, most});
+  CHECK(number == most && maybe.value() == most);
+#endif
   CHECK(kinds::echo_object(ffi::Shape({1})).as<ffi::ShapeObj>() != nullptr);
   failure([] { kinds::echo_module(ffi::Module::LoadFromFile("/no/such/library.so")); });
 }

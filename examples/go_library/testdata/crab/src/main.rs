@@ -18,7 +18,7 @@ fn main() {
     let options = MatchOptions { r#move: Some(1), ..Default::default() };
     assert_eq!(crab::r#match("a", 1, options).unwrap(), "a1quick2.5 true false");
     assert_eq!(crab::limits(-8, 9).unwrap(), (-8, 9, f32::MAX));
-    assert!(crab::limits(0, u64::MAX).unwrap_err().message().contains("does not fit"));
+    assert_eq!(crab::limits(0, u64::MAX).unwrap().1, u64::MAX);
     let dict = library::Dict::new([(crab::tvm_ffi::String::from("a"), 1i64)]).unwrap();
     dict.set(crab::tvm_ffi::String::from("b"), 2i64).unwrap();
     assert_eq!((crab::keys(&dict).unwrap(), dict.len().unwrap()), (2, 2));
