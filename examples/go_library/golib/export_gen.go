@@ -485,14 +485,15 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
-			Name:   "hash",
-			Doc:    "Hash returns the hash FNV-1a of a text, which begins with that of another.",
-			Params: []string{"text", "before"},
-			Func:   Hash,
+			Name:     "hash",
+			Doc:      "Hash returns the hash FNV-1a of a text, which begins with that of another.",
+			Params:   []string{"text", "before"},
+			Optional: 1,
+			Func:     Hash,
 			Call: func(a *bindrt.Args) error {
 				x0 := bindrt.Arg[string](a, 0)
-				x1 := bindrt.Arg[uint64](a, 1)
-				if err := a.Check(2); err != nil {
+				x1 := exportrt.ArgOr[uint64](a, 1, 14695981039346656037)
+				if err := a.CheckCount(); err != nil {
 					return err
 				}
 				return bindrt.Return(a, Hash(x0, x1))
@@ -1024,6 +1025,20 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, tvmffi.Tuple2[tvmffi.Moved, int]{A: exportrt.Lend(a, r0), B: r1})
+			},
+		},
+		{
+			Name:     "started",
+			Doc:      "Started returns the hash of no text.",
+			Params:   []string{"basis"},
+			Optional: 1,
+			Func:     Started,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.ArgOr[Basis](a, 0, 14695981039346656037)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Started(x0))
 			},
 		},
 		{

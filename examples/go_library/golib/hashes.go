@@ -4,9 +4,23 @@ import "hash/fnv"
 
 // The functions in this file show numbers of 64 bits without a sign.
 
+// Basis is a number that hashes begin with.
+type Basis uint64
+
+// The bases of FNV-1a and of a sum.
+const (
+	BasisSum Basis = 0
+	BasisFNV Basis = 14695981039346656037
+)
+
+// Started returns the hash of no text.
+//
+//tvmffi:export basis=BasisFNV
+func Started(basis Basis) Basis { return basis }
+
 // Hash returns the hash FNV-1a of a text, which begins with that of another.
 //
-//tvmffi:export
+//tvmffi:export before=14695981039346656037
 func Hash(text string, before uint64) uint64 {
 	for _, b := range []byte(text) {
 		before = (before ^ uint64(b)) * 1099511628211

@@ -763,7 +763,7 @@ def unsigned(g):
         return
     for call in lambda f: f, of_python:
         hash, hashes, mix = map(call, (g.hash, g.hashes, g.mix))
-        assert hash("a", basis) == 0xAF63DC4C8601EC8C and hash("", most) == most == hash("", np.uint64(most)) and hash("", high - 1) == high - 1
+        assert hash("a", basis) == 0xAF63DC4C8601EC8C == hash("a") and hash("", most) == most == hash("", np.uint64(most)) and hash("", high - 1) == high - 1
         assert hashes("abc", "", "a", "") == words
         seen = []
         keep = lambda s, h: seen.append((s, h)) or h  # noqa: E731
@@ -784,7 +784,8 @@ def unsigned(g):
             (failure(g.add, np.uint64(high), 1), "add(a=...): expected an int from -2**63 to 2**63-1, got one outside this range"),
         ]:
             assert type(e) is TypeError and str(e) == want, (e, want)
-        spread = call(g.spread)
+        spread, started = map(call, (g.spread, g.started))
+        assert started() is g.Basis.FNV == basis and started(g.Basis.FNV) is started(basis) is g.Basis.FNV and started(0) is g.Basis.SUM
         assert spread([[2**64], np.array([high], "u8")], ()) == (float(high), 2.0**64) == spread([(2**64 + 1, 2**63 - 1)], ())
         e = failure(spread, [[1, 10**400]], ())
         assert type(e) is OverflowError and str(e) == "spread(rows[0][1]=...): expected a float, got an int that is too large for one", e

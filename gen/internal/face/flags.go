@@ -15,7 +15,7 @@ func (e *Enum) Flags() bool {
 	var values []uint64
 	single := uint64(0)
 	for _, m := range e.Members {
-		v, err := strconv.ParseUint(m.Value.Text, 10, 63)
+		v, err := strconv.ParseUint(m.Value.Text, 10, 64)
 		if err != nil {
 			return false // a negative number
 		}

@@ -1,6 +1,7 @@
 package face
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,13 @@ func TestEnum_Flags(t *testing.T) {
 		if got := e.Flags(); got != want {
 			t.Errorf("flags of %q: %t, want %t", text, got, want)
 		}
+	}
+	var all Enum
+	for i := range 64 {
+		all.Members = append(all.Members, Member{Value: Value{Kind: KindInt, Text: strconv.FormatUint(1<<i, 10)}})
+	}
+	if all.Kind = KindInt; !all.Flags() {
+		t.Error("64 bits are not flags")
 	}
 	if (&Enum{Kind: KindString, Members: []Member{{Value: Value{Kind: KindString, Text: "1"}}}}).Flags() {
 		t.Error("an enum of strings has flags")

@@ -70,11 +70,6 @@ func (r *reader) constants(byType map[*types.TypeName]*Enum, spec *ast.ValueSpec
 		if !ok || basic.Info()&(types.IsInteger|types.IsString) == 0 {
 			continue
 		}
-		if c.Val().Kind() == constant.Int {
-			if _, exact := constant.Int64Val(c.Val()); !exact {
-				continue // no integer that crosses has this value
-			}
-		}
 		enum := byType[named.Obj()]
 		if enum == nil {
 			enum = &Enum{GoName: named.Obj().Name(), Object: named.Obj()}

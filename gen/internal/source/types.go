@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/constant"
 	"go/types"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -412,9 +411,6 @@ func (r *reader) refuseDefault(text string, t types.Type) string {
 	value := reflect.New(basics[at]).Elem()
 	if _, err := fieldtag.SetDefault(text, value); err != nil {
 		return err.Error()
-	}
-	if value.CanUint() && value.Uint() > math.MaxInt64 {
-		return fmt.Sprintf("the default %q does not fit the integers of other languages, which have 64 bits with a sign: write at most %d", text, math.MaxInt64)
 	}
 	if value.Kind() == reflect.String && value.String() != "" {
 		return r.refuseConstant(value.String(), target)

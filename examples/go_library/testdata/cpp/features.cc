@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string>
@@ -70,6 +71,12 @@ static void values() {
     CHECK(top.name == text && top.data == bytes && top.note == text && top.size == (std::tuple<int64_t, std::optional<double>>{0, std::nullopt}));
     CHECK(top.extra.cast<ffi::Array<ffi::String>>()[0] == text && top.under->size() == 2 && (*(*top.under)[1].under)[0].data == bytes);
   }
+  const uint64_t most = std::numeric_limits<uint64_t>::max(), fnv = 14695981039346656037u;
+  CHECK(golib::hash("a") == 0xAF63DC4C8601EC8Cu && golib::hash("", most) == most && golib::hash("", 7) == 7);
+  CHECK(golib::hashes("", "a").at(fnv) == std::vector<std::string>{""} && static_cast<uint64_t>(golib::started()) == fnv && golib::started(golib::Basis::SUM) == golib::Basis::SUM);
+  const auto sum = [](uint64_t a, uint64_t b) { return a + b; };
+  CHECK(golib::mix({1, 2}, sum, 3).hash == 6 && golib::mix(std::vector<uint64_t>{}, sum, most).hash == most && !golib::mix({}, sum).first.has_value());
+  CHECK(failure([&] { golib::mix({1}, sum, most); }).find("ffi.BigInt") != std::string::npos);  // ffi::TypedFunction takes none
   CHECK(paint::layers(0, "").empty() && golib::word_count({}).empty() && golib::sorted({}).empty());
   std::map<std::string, std::vector<std::vector<double>>> rows = {{"a", {}}, {"b", {1000, {1, 2, 3}}}};
   CHECK(golib::sorted(rows) == rows);

@@ -65,7 +65,7 @@ func NotTrailing(a, b int64) {}
 //tvmffi:export a=300 // want `parameter a of TooLarge: the default "300" does not fit int8`
 func TooLarge(a int8) {}
 
-//tvmffi:export a=9223372036854775808 // want `parameter a of Unsigned: the default "9223372036854775808" does not fit the integers of other languages, which have 64 bits with a sign: write at most 9223372036854775807`
+//tvmffi:export a=18446744073709551616 // want `parameter a of Unsigned: the default "18446744073709551616" does not fit uint64`
 func Unsigned(a uint64) {}
 
 //tvmffi:export a=x // want `parameter a of BadValue: the default "x" is not a valid float64`
@@ -298,7 +298,7 @@ type Tags struct {
 	Text     int64           `ffi:"b,default=three"`                // want `field Text of Tags: the default "three" is not a valid int64`
 	Sheen    Sheen           `ffi:"s,default=Matt"`                 // want `field Sheen of Tags: the default "Matt" is not a constant of Sheen: write matt`
 	Small    *int8           `ffi:"c,default=300"`                  // want `the default "300" does not fit int8`
-	Unsigned uint64          `ffi:"i,default=18446744073709551615"` // want `field Unsigned of Tags: the default "18446744073709551615" does not fit the integers of other languages`
+	Unsigned uint64          `ffi:"i,default=18446744073709551616"` // want `field Unsigned of Tags: the default "18446744073709551616" does not fit uint64`
 	NotLast  uint            `ffi:"d,default=3,def"`                // want `the default "3,def" is not a valid uint: default= takes the rest of the tag, so put it last`
 	List     []int64         `ffi:"e,default=1"`                    // want `a tag cannot hold a default of type []int64: remove default=`
 	Dtype    tvmffi.DataType `ffi:"f,default=floot32"`              // want `the default "floot32": unknown`
@@ -397,5 +397,5 @@ func (text) Error() string { return "" }
 
 var _ = unexported
 
-//tvmffi:export n=18446744073709551615 // want `parameter n of Huge: the default "18446744073709551615" does not fit the integers of other languages`
+//tvmffi:export n=-1 // want `parameter n of Huge: the default "-1" is not a valid uint64`
 func Huge(n uint64) {}

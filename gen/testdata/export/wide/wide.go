@@ -201,7 +201,7 @@ func Pairs(next func(at int64) (string, *Mode, error)) (func() (int8, bool), err
 func Sorted(words []string, less func(a, b string) bool, each func(word string), cut func(word string) (string, int)) {
 }
 
-// Flags has a constant that is larger than the integers of other languages.
+// Flags has a constant beyond int64.
 type Flags uint64
 
 // The flags.

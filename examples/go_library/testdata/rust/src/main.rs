@@ -91,6 +91,15 @@ fn values() {
     assert_eq!(golib::swap((7, "x".to_string())).unwrap(), ("x".to_string(), 7));
     assert_eq!(golib::volume(&[2, 3, 4]).unwrap(), 24);
     assert_eq!(golib::power(2, 100).unwrap().to_string(), "1267650600228229401496703205376");
+    let most = u64::MAX;
+    let hash = |text, before| golib::hash(text, golib::HashOptions { before }).unwrap();
+    assert_eq!(golib::hash("a", Default::default()).unwrap(), 0xAF63DC4C8601EC8C);
+    assert_eq!((hash("", most), hash("", 7)), (most, 7));
+    assert_eq!(golib::hashes(["a"]).unwrap(), HashMap::from([(0xAF63DC4C8601EC8C, vec!["a".to_string()])]));
+    assert_eq!(golib::started(Default::default()).unwrap(), golib::Basis::FNV);
+    assert_eq!(golib::started(golib::StartedOptions { basis: golib::Basis::SUM }).unwrap(), golib::Basis::SUM);
+    let mixed = golib::mix([most, 1], |sum, hash| Ok(sum ^ hash), golib::MixOptions { sum: Some(most) }).unwrap();
+    assert_eq!((mixed.hash, mixed.first), (1, Some(most)));
     // The library writes these into the memory of the crate, or into its own.
     for text in ["x\0\u{e4}".to_string(), "y".repeat(2040), "z".repeat(2 << 20)] {
         assert_eq!(golib::greet(&text).unwrap(), format!("hello, {text}"));
