@@ -180,7 +180,7 @@ func TestFieldsThatAreAddedLater(t *testing.T) {
 	d := &defined.Type{Key: "gotest.Grown", Info: capi.InfoOf(index)}
 	f := &defined.Field{
 		Name: "b", Metadata: `{"type_schema":"{\"type\":\"int\"}"}`, Offset: abi.ObjectSize,
-		Accept: defined.Accept{Kind: defined.KindInt64, Expected: "int", Go: "int64"},
+		Accept: defined.Accept{Kind: defined.KindInt64, Expected: "int"},
 	}
 	err = f.Prepare()
 	if err == nil {

@@ -47,6 +47,13 @@ type castStack struct {
 	_                            [2]uintptr
 }
 
+// wideStack holds the words of a BigInt.
+type wideStack struct {
+	bytes abiByteArray
+	words [2]uint64
+	_     uintptr
+}
+
 // rangeStack and memoryStack hold a message of one part.
 type (
 	rangeStack struct {

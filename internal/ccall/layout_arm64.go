@@ -65,6 +65,13 @@ type castStack struct {
 	_                            uintptr
 }
 
+// wideStack holds the words of a BigInt.
+type wideStack struct {
+	r29, r30 uintptr
+	bytes    abiByteArray
+	words    [2]uint64
+}
+
 // rangeStack and memoryStack hold a message of one part.
 type (
 	rangeStack  struct{ r29, r30, message, _ uintptr }

@@ -39,6 +39,7 @@ const (
 	typeObject    = abi.TypeObject // of ffi.Object, which is also the least of all objects
 	typeStr       = abi.TypeStr
 	typeArray     = abi.TypeArray
+	typeBigInt    = abi.TypeBigInt
 )
 
 // Offsets in objects whose cell follows the header.
@@ -95,6 +96,9 @@ const failed = -1
 
 // allocatorArgs is the number of arguments of an allocator.
 const allocatorArgs = 4
+
+// wideSize is the size of a number of 64 bits without a sign in a BigInt: its word, and one of zeros.
+const wideSize = 2 * word
 
 // castParts is the number of strings that make up the message of a failed conversion.
 const castParts = 5

@@ -38,6 +38,7 @@ func TestLayout(t *testing.T) {
 		{"the bit that marks an Any", 1 << refAnyBit, refAny},
 		{"the halves of the counts", 2 * weakShift, 8 * unsafe.Sizeof(abi.Object{}.RefCounts)},
 		{"the references behind a Layout", unsafe.Sizeof(Layout{}), unsafe.Offsetof(Layout{}.Refs) + word},
+		{"the words of a BigInt", wideSize, unsafe.Sizeof(wideStack{}.words)},
 		{"the parts of a failed conversion", unsafe.Offsetof(castStack{}.end) - unsafe.Offsetof(castStack{}.from), (castParts - 1) * word},
 		{"the block, directly behind a Head", HeadSize, unsafe.Sizeof(Head{})},
 	} {

@@ -74,6 +74,8 @@ type StubFunctions struct {
 	ToOwned            uintptr // TVMFFIAnyViewToOwnedAny
 	TypeInfo           uintptr // TVMFFIGetTypeInfo
 	SetParts           uintptr // TVMFFIErrorSetRaisedFromCStrParts
+	BigInt             uintptr // TVMFFIBigIntFromByteArray, 0 where it is missing, as the next one
+	BigIntContent      uintptr // TVMFFIBigIntGetContentByteArray
 	Layouts            uintptr // address of a Layout for each type index, or 0
 	From, To, End      uintptr // C strings of the message of a failed conversion
 	TypeError          uintptr

@@ -11,6 +11,7 @@ const (
 	codeSetFloat32
 	codeSetBool
 	codeSetNarrow
+	codeSetUint64
 	codeSetAny
 	codeSetObject
 	codeSetWord
@@ -69,6 +70,8 @@ func SetterOf(s uintptr) uintptr {
 		d.code = stubCodes[codeSetObject]
 	case DataType, Device, OpaquePointer:
 		d.code = stubCodes[codeSetWord]
+	case Uint64:
+		d.code = stubCodes[codeSetUint64]
 	default:
 		d.code = stubCodes[codeSetNarrow]
 	}

@@ -46,7 +46,17 @@ var getters = sync.OnceValue(func() (g [FieldKinds]uintptr) {
 	g[Int32] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*int32)(at)) })
 	g[Int16] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*int16)(at)) })
 	g[Int8] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*int8)(at)) })
-	g[Uint64] = g[Int64]
+	g[Uint64] = purego.NewCallback(func(field, result uintptr) uintptr {
+		words := [2]uint64{*(*uint64)(pointer(field))}
+		if words[0] <= math.MaxInt64 || stubs.BigInt == 0 {
+			*(*abi.Any)(pointer(result)) = abi.Any{TypeIndex: abi.TypeInt, Bits: words[0]}
+			return 0
+		}
+		content := &abi.ByteArray{Data: uintptr(unsafe.Pointer(&words)), Size: unsafe.Sizeof(words)}
+		rc, _, _ := purego.SyscallN(stubs.BigInt, uintptr(unsafe.Pointer(content)), result)
+		runtime.KeepAlive(&words)
+		return rc
+	})
 	g[Uint32] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*uint32)(at)) })
 	g[Uint16] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*uint16)(at)) })
 	g[Uint8] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*uint8)(at)) })
@@ -145,6 +155,13 @@ func (d *Setter) setNumber(field uintptr, v *abi.Any) uintptr {
 		return 0
 	}
 	switch {
+	case d.Kind == Uint64 && v.TypeIndex == abi.TypeBigInt:
+		data, size, _ := purego.SyscallN(stubs.BigIntContent, uintptr(unsafe.Pointer(v)))
+		words := (*[2]uint64)(pointer(data))
+		if size != unsafe.Sizeof(*words) || words[1] != 0 {
+			return raise(stubs.ValueError, d.Range)
+		}
+		storeBits(field, words[0], d.Size)
 	case !whole:
 		return raiseCast(v, d.Expected)
 	case d.Kind == Bool:

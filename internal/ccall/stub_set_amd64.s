@@ -120,6 +120,45 @@ bad:
 	JMP  tvmffi_raiseCast(SB)
 
 range:
+	JMP tvmffi_raiseRange(SB)
+
+// A number of 64 bits without a sign, which is a BigInt if it is beyond int64.
+// BX: the field. R12: the Setter.
+TEXT tvmffi_setUint64(SB), NOSPLIT|NOFRAME, $0
+	CMPL  abiAny_TypeIndex(SI), $const_typeBigInt
+	JNE   number
+	PUSHQ BX
+	PUSHQ R12
+	SUBQ  $const_align, SP
+	MOVQ  DI, BX
+	MOVQ  R10, R12
+	MOVQ  SI, DI
+	MOVQ  ·stubs+StubFunctions_BigIntContent(SB), AX
+	CALL  AX
+	CMPQ  DX, $const_wideSize
+	JNE   range
+	CMPQ  const_word(AX), $0
+	JNE   range
+	MOVQ  (AX), AX
+	MOVQ  AX, (BX)
+	XORL  AX, AX
+	JMP   out
+
+range:
+	MOVQ R12, R10
+	CALL tvmffi_raiseRange(SB)
+
+out:
+	ADDQ $const_align, SP
+	POPQ R12
+	POPQ BX
+	RET
+
+number:
+	JMP tvmffi_setNarrow(SB)
+
+// int raiseRange(Setter R10): raises that an integer is out of bounds, returns -1.
+TEXT tvmffi_raiseRange(SB), NOSPLIT|NOFRAME, $0
 	SUBQ $rangeStack__size, SP
 	MOVQ Setter_Range(R10), AX
 	MOVQ AX, rangeStack_message(SP)

@@ -125,6 +125,42 @@ bad:
 	B    tvmffi_raiseCast(SB)
 
 range:
+	B tvmffi_raiseRange(SB)
+
+// A number of 64 bits without a sign, which is a BigInt if it is beyond int64.
+// R19: the field. R20: the Setter.
+TEXT tvmffi_setUint64(SB), NOSPLIT|NOFRAME, $0
+	MOVWU abiAny_TypeIndex(R1), R2
+	CMPW  $const_typeBigInt, R2
+	BNE   number
+	STP.W (R29, R30), -saved2__size(RSP)
+	STP   (R19, R20), saved2_r19(RSP)
+	MOVD  R0, R19
+	MOVD  R10, R20
+	MOVD  R1, R0
+	CALL(StubFunctions_BigIntContent)
+	CMP   $const_wideSize, R1
+	BNE   range
+	LDP   (R0), (R2, R3)
+	CBNZ  R3, range
+	MOVD  R2, (R19)
+	MOVD  $0, R0
+	B     out
+
+range:
+	MOVD R20, R10
+	BL   tvmffi_raiseRange(SB)
+
+out:
+	LDP   saved2_r19(RSP), (R19, R20)
+	LDP.P saved2__size(RSP), (R29, R30)
+	RET
+
+number:
+	B tvmffi_setNarrow(SB)
+
+// int raiseRange(Setter R10): raises that an integer is out of bounds, returns -1.
+TEXT tvmffi_raiseRange(SB), NOSPLIT|NOFRAME, $0
 	STP.W (R29, R30), -rangeStack__size(RSP)
 	MOVD  Setter_Range(R10), R2
 	MOVD  R2, rangeStack_message(RSP)

@@ -34,6 +34,33 @@ TEXT tvmffi_getFloat32(SB), NOSPLIT|NOFRAME, $0
 	XORL     AX, AX
 	RET
 
+// A number beyond int64 is a BigInt.
+TEXT tvmffi_getUint64(SB), NOSPLIT|NOFRAME, $0
+	MOVQ  (DI), AX
+	TESTQ AX, AX
+	JLT   wide
+
+int:
+	MOVQ $const_typeInt, abiAny_TypeIndex(SI)
+	MOVQ AX, abiAny_Bits(SI)
+	XORL AX, AX
+	RET
+
+wide:
+	MOVQ  ·stubs+StubFunctions_BigInt(SB), CX
+	TESTQ CX, CX
+	JEQ   int
+	SUBQ  $wideStack__size, SP
+	MOVQ  AX, wideStack_words(SP)
+	MOVQ  $0, (wideStack_words+const_word)(SP)
+	LEAQ  wideStack_words(SP), AX
+	MOVQ  AX, (wideStack_bytes+abiByteArray_Data)(SP)
+	MOVQ  $const_wideSize, (wideStack_bytes+abiByteArray_Size)(SP)
+	LEAQ  wideStack_bytes(SP), DI
+	CALL  CX
+	ADDQ  $wideStack__size, SP
+	RET
+
 TEXT tvmffi_getPointer(SB), NOSPLIT|NOFRAME, $0
 	MOVQ    (DI), DX
 	XORL    AX, AX
@@ -94,7 +121,7 @@ CODE(const_Int64, tvmffi_getInt64)
 CODE(const_Int32, tvmffi_getInt32)
 CODE(const_Int16, tvmffi_getInt16)
 CODE(const_Int8, tvmffi_getInt8)
-CODE(const_Uint64, tvmffi_getInt64)
+CODE(const_Uint64, tvmffi_getUint64)
 CODE(const_Uint32, tvmffi_getUint32)
 CODE(const_Uint16, tvmffi_getUint16)
 CODE(const_Uint8, tvmffi_getUint8)
@@ -111,6 +138,7 @@ CODE(const_codeSetFloat64, tvmffi_setFloat64)
 CODE(const_codeSetFloat32, tvmffi_setFloat32)
 CODE(const_codeSetBool, tvmffi_setBool)
 CODE(const_codeSetNarrow, tvmffi_setNarrow)
+CODE(const_codeSetUint64, tvmffi_setUint64)
 CODE(const_codeSetAny, tvmffi_setAny)
 CODE(const_codeSetObject, tvmffi_setObject)
 CODE(const_codeSetWord, tvmffi_setWord)

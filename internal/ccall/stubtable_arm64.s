@@ -36,6 +36,32 @@ TEXT tvmffi_getFloat32(SB), NOSPLIT|NOFRAME, $0
 	MOVD   $0, R0
 	RET
 
+// A number beyond int64 is a BigInt.
+TEXT tvmffi_getUint64(SB), NOSPLIT|NOFRAME, $0
+	MOVD (R0), R2
+	CMP  $0, R2
+	BLT  wide
+
+int:
+	MOVD $const_typeInt, R3
+	STP  (R3, R2), abiAny_TypeIndex(R1)
+	MOVD $0, R0
+	RET
+
+wide:
+	MOVD  $·stubs+StubFunctions_BigInt(SB), R9
+	MOVD  (R9), R9
+	CBZ   R9, int
+	STP.W (R29, R30), -wideStack__size(RSP)
+	STP   (R2, ZR), wideStack_words(RSP)
+	ADD   $wideStack_words, RSP, R2
+	MOVD  $const_wideSize, R3
+	STP   (R2, R3), wideStack_bytes(RSP)
+	ADD   $wideStack_bytes, RSP, R0
+	BL    (R9)
+	LDP.P wideStack__size(RSP), (R29, R30)
+	RET
+
 TEXT tvmffi_getPointer(SB), NOSPLIT|NOFRAME, $0
 	MOVD (R0), R2
 	MOVD $const_typeOpaquePtr, R3
@@ -89,7 +115,7 @@ CODE(const_Int64, tvmffi_getInt64)
 CODE(const_Int32, tvmffi_getInt32)
 CODE(const_Int16, tvmffi_getInt16)
 CODE(const_Int8, tvmffi_getInt8)
-CODE(const_Uint64, tvmffi_getInt64)
+CODE(const_Uint64, tvmffi_getUint64)
 CODE(const_Uint32, tvmffi_getUint32)
 CODE(const_Uint16, tvmffi_getUint16)
 CODE(const_Uint8, tvmffi_getUint8)
@@ -106,6 +132,7 @@ CODE(const_codeSetFloat64, tvmffi_setFloat64)
 CODE(const_codeSetFloat32, tvmffi_setFloat32)
 CODE(const_codeSetBool, tvmffi_setBool)
 CODE(const_codeSetNarrow, tvmffi_setNarrow)
+CODE(const_codeSetUint64, tvmffi_setUint64)
 CODE(const_codeSetAny, tvmffi_setAny)
 CODE(const_codeSetObject, tvmffi_setObject)
 CODE(const_codeSetWord, tvmffi_setWord)

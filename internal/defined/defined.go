@@ -1,6 +1,8 @@
 package defined
 
 import (
+	"fmt"
+	"math"
 	"runtime"
 	"unsafe"
 
@@ -42,15 +44,18 @@ const (
 // fieldKinds holds the size of each kind, the static type index that the registry
 // names for it, and the bounds of integers.
 var fieldKinds = [fieldKindCount]struct {
-	size     uint32
-	static   abi.TypeIndex
-	min, max int64
+	size   uint32
+	static abi.TypeIndex
+	min    int64
+	max    uint64
 }{
-	KindInt64:     {8, abi.TypeInt, -1 << 63, 1<<63 - 1},
-	KindInt32:     {4, abi.TypeInt, -1 << 31, 1<<31 - 1},
-	KindInt16:     {2, abi.TypeInt, -1 << 15, 1<<15 - 1},
-	KindInt8:      {1, abi.TypeInt, -1 << 7, 1<<7 - 1},
-	KindUint64:    {8, abi.TypeInt, 0, 1<<63 - 1},
+	KindInt64: {8, abi.TypeInt, -1 << 63, 1<<63 - 1},
+	KindInt32: {4, abi.TypeInt, -1 << 31, 1<<31 - 1},
+	KindInt16: {2, abi.TypeInt, -1 << 15, 1<<15 - 1},
+	KindInt8:  {1, abi.TypeInt, -1 << 7, 1<<7 - 1},
+	// The graphs of JSON, and so pickle in Python, take the payload of a value for the number if the static type is an int.
+	// The payload of a BigInt is an address. For a pointer they look at the value.
+	KindUint64:    {8, abi.TypeOpaquePtr, 0, 1<<64 - 1},
 	KindUint32:    {4, abi.TypeInt, 0, 1<<32 - 1},
 	KindUint16:    {2, abi.TypeInt, 0, 1<<16 - 1},
 	KindUint8:     {1, abi.TypeInt, 0, 1<<8 - 1},
@@ -75,9 +80,8 @@ type Accept struct {
 	Scalars uint64
 	// Class is the type of objects; nil for none, its Key ffi.Object for all.
 	Class *fields.Type
-	// Expected is what errors name, Go the Go type, for those about the range.
+	// Expected is the type that errors name.
 	Expected string
-	Go       string
 }
 
 type setterKey struct {
@@ -85,7 +89,6 @@ type setterKey struct {
 	scalars  uint64
 	index    abi.TypeIndex
 	expected string
-	goType   string
 }
 
 // shared is what all types made in Go share; the Registry guards it.
@@ -110,6 +113,7 @@ func readyToDefine() {
 	ccall.InitStubs(ccall.StubFunctions{
 		Malloc: capi.Malloc, Free: capi.CFunction("free"),
 		ToOwned: capi.API.AnyViewToOwnedAny, TypeInfo: capi.API.GetTypeInfo, SetParts: capi.API.ErrorSetRaisedFromCStrParts,
+		BigInt: capi.API.BigIntFromByteArray, BigIntContent: capi.API.BigIntContent,
 		Layouts: shared.layouts,
 		From:    lastingCString("Cannot convert from type `"), To: lastingCString("` to `"), End: lastingCString("`"),
 		TypeError: lastingCString(failure.KindType), ValueError: lastingCString(failure.KindValue),
@@ -216,7 +220,7 @@ func (f *Field) Prepare() error {
 	a := &f.Accept
 	kind := &fieldKinds[a.Kind]
 	var info *abi.TypeInfo
-	key := setterKey{kind: a.Kind, scalars: a.Scalars, expected: a.Expected, goType: a.Go}
+	key := setterKey{kind: a.Kind, scalars: a.Scalars, expected: a.Expected}
 	if a.Class != nil {
 		var err error
 		if info, err = a.Class.Info(); err != nil {
@@ -229,8 +233,8 @@ func (f *Field) Prepare() error {
 		at = capi.Allocate(unsafe.Sizeof(ccall.Setter{}))
 		s := capi.PointerTo[ccall.Setter](at)
 		*s = ccall.Setter{
-			Kind: a.Kind, Kinds: a.Scalars, Size: kind.size, Min: kind.min, Max: kind.max, Expected: lastingCString(a.Expected),
-			Range: lastingCString("the value does not fit a field of the Go type " + a.Go),
+			Kind: a.Kind, Kinds: a.Scalars, Size: kind.size, Min: kind.min, Max: int64(min(kind.max, math.MaxInt64)), Expected: lastingCString(a.Expected),
+			Range: lastingCString(fmt.Sprintf("expected an int from %d to %d, got one outside this range", kind.min, kind.max)),
 		}
 		if info != nil {
 			s.Info, s.Index, s.Depth = uintptr(unsafe.Pointer(info)), int32(info.TypeIndex), info.Depth

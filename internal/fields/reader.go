@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // Reader reads a field of objects: from memory where the registry makes the
@@ -35,6 +36,7 @@ const (
 	encodingUnknown fieldEncoding = iota
 	encodingGetter                // only the getter knows
 	encodingInt64
+	encodingUint64
 	encodingFloat64
 	encodingFloat32
 	encodingBool
@@ -50,6 +52,8 @@ func encodingOf(sig string, info *abi.FieldInfo) fieldEncoding {
 	switch size := info.Size; {
 	case info.Offset < abi.ObjectSize || info.Offset > math.MaxInt32:
 		return encodingGetter
+	case sig == "int" && size == 8 && unsigned(info):
+		return encodingUint64
 	case sig == "int" && size == 8:
 		return encodingInt64
 	case sig == "int" && (size == 1 || size == 2 || size == 4):
@@ -72,6 +76,20 @@ func encodingOf(sig string, info *abi.FieldInfo) fieldEncoding {
 		return encodingObject
 	}
 	return encodingGetter
+}
+
+// unsigned reports whether a field of 8 bytes has no sign: its getter makes a BigInt of ones.
+func unsigned(info *abi.FieldInfo) bool {
+	if capi.API.BigIntFromByteArray == 0 || info.Getter == 0 {
+		return false
+	}
+	ones := ^uint64(0)
+	v, err := failure.InvokeResult(info.Getter, capi.Address(&ones))
+	runtime.KeepAlive(&ones)
+	if err == nil {
+		objects.ReleaseValue(v)
+	}
+	return err == nil && v.TypeIndex == abi.TypeBigInt
 }
 
 // NewReader makes the reader of a field. sig is the canonical text of its type,
@@ -117,6 +135,10 @@ func (r *Reader) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
 	switch r.encoding {
 	case encodingInt64:
 		return abi.Any{TypeIndex: abi.TypeInt, Bits: *capi.PointerTo[uint64](at)}, false, nil
+	case encodingUint64:
+		if bits := *capi.PointerTo[uint64](at); bits <= math.MaxInt64 {
+			return abi.Any{TypeIndex: abi.TypeInt, Bits: bits}, false, nil
+		}
 	case encodingFloat64:
 		return abi.Any{TypeIndex: abi.TypeFloat, Bits: *capi.PointerTo[uint64](at)}, false, nil
 	case encodingFloat32:

@@ -29,7 +29,8 @@
 // rounded up to 8. A child begins where its parent ends. A C++ struct with the same fields and key
 // reads the memory directly.
 //
-//	int64, int, uint64                   8 bytes; takes int, bool
+//	int64, int                           8 bytes; takes int, bool
+//	uint64, uint                         8 bytes; takes int, bool, and a BigInt for what int64 lacks
 //	int8 to int32, uint8 to uint32       as in Go; takes int, bool; refuses what does not fit
 //	float64, float32                     8 or 4 bytes; takes float, int, bool
 //	bool                                 1 byte; takes bool, int

@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -179,8 +180,9 @@ func (f *recordField) encode(p unsafe.Pointer, outer *codec.Nest) (abi.Any, erro
 		var v abi.Any
 		size := defined.SizeOf(f.Accept.Kind)
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&v.Bits)), size), unsafe.Slice((*byte)(p), size))
-		if f.Accept.Kind == defined.KindUint64 && v.Bits > math.MaxInt64 {
-			return v, failure.Annotate("field "+f.Name, failure.Errorf(failure.KindValue, "%d does not fit an int of 64 bits", v.Bits))
+		if f.Accept.Kind == defined.KindUint64 && v.Bits > math.MaxInt64 && capi.API.BigIntFromByteArray == 0 {
+			_, err := values.NewBigInt(nil) // the error says why no other language could read the number
+			return v, failure.Annotate("field "+f.Name, err)
 		}
 		return v, nil
 	}

@@ -200,7 +200,7 @@ var cppNames = strings.NewReplacer("ffi.String", "str", "ffi.Bytes", "bytes")
 // store chooses the form in memory of a field of a type.
 func (r *recordField) store(e schema.TypeSchema) error {
 	a := &r.Accept
-	*a = defined.Accept{Expected: cppNames.Replace(e.String()), Go: r.goType.String()}
+	*a = defined.Accept{Expected: cppNames.Replace(e.String())}
 	nullable := e.Name == "Optional"
 	if nullable {
 		e = e.Args[0]
@@ -232,6 +232,9 @@ func (r *recordField) store(e schema.TypeSchema) error {
 		kind, ok := scalarKinds[r.goType.Kind()]
 		if !ok && !nullable {
 			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
+		}
+		if unsigned := scalarKinds[r.valueType.Kind()] == defined.KindUint64; nullable && unsigned && capi.API.BigIntFromByteArray != 0 {
+			a.Class = &typeBigInt
 		}
 		return scalar(kind, index)
 	case "DataType":
@@ -265,7 +268,7 @@ func (r *recordField) storeObject() error {
 	return nil
 }
 
-var typeString, typeBytes = fields.Type{Key: "ffi.String"}, fields.Type{Key: "ffi.Bytes"}
+var typeString, typeBytes, typeBigInt = fields.Type{Key: "ffi.String"}, fields.Type{Key: "ffi.Bytes"}, fields.Type{Key: "ffi.BigInt"}
 
 // isObject finds the class of a field that holds an object.
 func (r *recordField) isObject() bool {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,7 +20,82 @@ import (
 	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
+	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 )
+
+type Hashed struct {
+	Hash  uint64   `ffi:"hash,default=14695981039346656037"`
+	Size  uint     `ffi:"size,default=0"`
+	First *uint64  `ffi:"first"`
+	All   []uint64 `ffi:"all,optional"`
+}
+
+// A field of 8 bytes without a sign holds each of its numbers. Those beyond int64 come and go as a BigInt.
+func TestUint64Fields(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	const most = math.MaxUint64
+	n := uint64(1 << 63)
+	hashed := define.Object[Hashed]("gotest.Hashed")
+	if capi.API.BigIntFromByteArray == 0 {
+		runtimetest.WantError(t, hashed.Register(), tvmffi.ErrOverflow, "Hash", "0.1.14 is the first")
+		return
+	}
+	h, err := hashed.New(Hashed{Hash: most, Size: 7, First: &n, All: []uint64{1, n}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Release()
+	want := Hashed{Hash: most, Size: 7, First: &n, All: []uint64{1, n}}
+	if diff := cmp.Diff(want, h.Value()); diff != "" {
+		t.Error(diff)
+	}
+	o := reflection.ValueOf(h)
+	for name, want := range map[string]string{"hash": "18446744073709551615", "size": "7", "first": "9223372036854775808"} {
+		if v, err := o.Get(name); err != nil || v.String() != want {
+			t.Errorf("%s is %v, %v, want %s", name, v, err, want)
+		}
+	}
+	for _, x := range []any{n, uint64(5), uint64(most), true, big.NewInt(6)} {
+		for _, name := range []string{"hash", "size", "first"} {
+			runtimetest.MustCall(t, "define.set", h, name, x)
+		}
+		v := h.Value()
+		if text := fmt.Sprint(v.Hash, v.Size, *v.First); text != fmt.Sprintf("%[1]v %[1]v %[1]v", x) && (x != true || text != "1 1 1") {
+			t.Errorf("after define.set with %v the fields are %s", x, text)
+		}
+	}
+	for _, x := range []any{-1, new(big.Int).Lsh(big.NewInt(1), 64), new(big.Int).Lsh(big.NewInt(-1), 63), new(big.Int).Lsh(big.NewInt(-1), 64), new(big.Int).Lsh(big.NewInt(1), 127)} {
+		_, err := runtimetest.Call("define.set", h, "hash", x)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "expected an int from 0 to 18446744073709551615, got one outside this range")
+	}
+	// A graph of JSON takes the payload of a value for an int, if the static type of its field is one.
+	for _, x := range []uint64{5, most} {
+		runtimetest.MustCall(t, "define.set", h, "hash", x)
+		text := runtimetest.MustCall(t, "ffi.ToJSONGraphString", h, nil)
+		v := runtimetest.MustCall(t, "ffi.FromJSONGraphString", text)
+		if back, err := tvmffi.As[Hashed](v); err != nil || back.Hash != x {
+			t.Errorf("the graph of %d has %d, %v: %s", x, back.Hash, err, text)
+		}
+		v.Release()
+		data, err := jsongraph.Marshal(h, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := jsongraph.Unmarshal[*define.Instance[Hashed]](data)
+		if err != nil || back.Value().Hash != x {
+			t.Fatalf("package jsongraph: %v of %s", err, data)
+		}
+		back.Release()
+	}
+	_, err = runtimetest.Call("define.set", h, "hash", "text")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "to `int`")
+	made := runtimetest.MustCall(t, "define.init", "gotest.Hashed")
+	defer made.Release()
+	m, err := tvmffi.As[Hashed](made)
+	if err != nil || m.Hash != 14695981039346656037 || m.First != nil {
+		t.Errorf("define.init made %+v, %v, want the defaults", m, err)
+	}
+}
 
 func TestDefineParents(t *testing.T) {
 	runtimetest.LoadDefine(t)
@@ -46,9 +122,9 @@ func TestDefineParents(t *testing.T) {
 	}
 	// Setters refuse values that do not fit, from C++ too.
 	_, err = runtimetest.Call("define.set", p, "z", 128)
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "does not fit a field of the Go type int8")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "expected an int from -128 to 127, got one outside this range")
 	_, err = runtimetest.Call("define.set", p, "z", -129)
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "int8")
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "-128")
 	runtimetest.MustCall(t, "define.set", p, "wide", 3)
 	runtimetest.MustCall(t, "define.set", p, "z", true)
 	if v := p.Value(); v.Z != 1 || *v.Wide != 3 {

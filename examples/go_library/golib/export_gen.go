@@ -17,6 +17,11 @@ import (
 // This does not compile if the runtime does not support this generated code.
 const _ = exportrt.Generation1
 
+// BucketType is the type golib.Bucket: objects of it are *define.Instance[Bucket].
+var BucketType = define.Object[Bucket]("golib.Bucket",
+	define.Doc("Bucket has the texts of one hash."),
+	define.Deferred(&membersBucket))
+
 // IndexType is the type golib.Index: objects of it are *Index.
 var IndexType = define.Opaque[Index]("golib.Index",
 	define.Doc("Index finds texts by their words. Other languages see its methods, not its fields. Any\nnumber of threads may use one."),
@@ -50,7 +55,7 @@ var EventType = define.Object[Event]("golib.Event",
 var tvmffiExports = exportrt.Exports{
 	Name:   "golib",
 	Prefix: "golib.",
-	Types:  []exportrt.Type{IndexType, ClubType, PointType, CircleType, GaugeType, EventType},
+	Types:  []exportrt.Type{BucketType, IndexType, ClubType, PointType, CircleType, GaugeType, EventType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "add",
@@ -1265,9 +1270,24 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersIndex, membersClub, membersPoint, membersCircle, membersGauge, membersEvent []define.TypeOption
+var membersBucket, membersIndex, membersClub, membersPoint, membersCircle, membersGauge, membersEvent []define.TypeOption
 
 func init() {
+	membersBucket = []define.TypeOption{
+		define.Method("holds", Bucket.Holds, tvmffi.Doc("Holds reports whether a hash belongs to the bucket, which has those up to the limit, too."), tvmffi.Param("hash", ""), exportrt.Method(exportrt.Function{
+			Name:   "Bucket.holds",
+			Params: []string{"hash"},
+			Origin: Bucket.Holds,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Bucket](a, 0)
+				x0 := bindrt.Arg[uint64](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return a.ReturnBool(self.Holds(x0))
+			},
+		})),
+	}
 	membersIndex = []define.TypeOption{
 		define.StaticMethod("__ffi_init__", NewIndex, tvmffi.Doc("NewIndex makes an empty index. With fold it does not distinguish upper and lower case."), tvmffi.Param("fold", ""), exportrt.Constructor(exportrt.Function{
 			Name:     "Index",

@@ -63,3 +63,17 @@ func Mix(hashes []uint64, next func(sum, hash uint64) uint64, sum *uint64) Mixed
 	}
 	return m
 }
+
+// Bucket has the texts of one hash.
+//
+//tvmffi:object
+type Bucket struct {
+	Hash  uint64   `ffi:"hash,default=14695981039346656037"`
+	Limit *uint64  `ffi:"limit"`
+	All   []uint64 `ffi:"all,optional"`
+}
+
+// Holds reports whether a hash belongs to the bucket, which has those up to the limit, too.
+//
+//tvmffi:method
+func (b Bucket) Holds(hash uint64) bool { return hash == b.Hash || b.Limit != nil && hash <= *b.Limit }

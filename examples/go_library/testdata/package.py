@@ -704,7 +704,7 @@ def arguments(g):
     ]
     if recent():
         cases.append((failure(g.Point, None), "Point(x=...): expected float, got NoneType"))
-        cases.append((failure(g.Point, 1, y=2**70), "Point(y=...): expected an int from -2**63 to 2**63-1, got one outside this range"))
+        cases.append((failure(g.Point, 1, y=2**70), "Point(y=...): expected a float, got an int beyond int64: pass float(x)"))
         cases.append((failure(g.add, 2**70, 1), "add(a=...): expected an int from -2**63 to 2**63-1, got one outside this range"))
         cases.append((failure(g.spread, (), numpy.array([2**63], "uint64")), "spread(shift[0]=...): expected an int from -128 to 127, got 9223372036854775808"))
     # What cannot be numbers says what it is.
@@ -789,6 +789,17 @@ def unsigned(g):
         assert spread([[2**64], np.array([high], "u8")], ()) == (float(high), 2.0**64) == spread([(2**64 + 1, 2**63 - 1)], ())
         e = failure(spread, [[1, 10**400]], ())
         assert type(e) is OverflowError and str(e) == "spread(rows[0][1]=...): expected a float, got an int that is too large for one", e
+    b = g.Bucket()
+    assert (b.hash, b.limit) == (basis, None) and b.holds(basis) and not b.holds(most) and str(basis) in repr(b)
+    b.hash, b.limit, b.all = np.uint64(most), high, [1, most]
+    for other in b, copy.copy(b), copy.deepcopy(b), pickle.loads(pickle.dumps(b)), g.Bucket(most, limit=high, all=(1, most)):
+        assert (other.hash, other.limit, list(other.all)) == (most, high, [1, most]) and other.holds(high) and other.holds(most) and not other.holds(high + 1)
+    for name, f in {"Bucket.hash": lambda x: setattr(b, "hash", x), "Bucket(hash=...)": g.Bucket}.items():
+        for x in -1, 2**64, -(2**63) - 1:
+            e = failure(f, x)
+            assert type(e) is ValueError and str(e) == f"{name}: expected an int from 0 to 18446744073709551615, got one outside this range", e
+    e = failure(setattr, g.Point(1), "x", 2**64)
+    assert type(e) is TypeError and str(e) == "Point.x: expected a float, got an int beyond int64: pass float(x)", e
     for x in high, most, 2**64, -high - 1:
         assert g.echo(x) == x and g.echo([x, {x: [x]}]) == [x, {x: [x]}] and g.echo(np.uint64(most)) == most
 

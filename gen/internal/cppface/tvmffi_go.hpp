@@ -968,7 +968,9 @@ class Field {
   Field(int32_t index, const char* name) : info_(FindField(index, name)) {
     if constexpr (kPlain) {
       const int32_t kind = std::is_same_v<T, bool> ? kTVMFFIBool : std::is_floating_point_v<T> ? kTVMFFIFloat : kTVMFFIInt;
-      direct_ = info_->size == static_cast<int64_t>(sizeof(T)) && info_->field_static_type_index == kind;
+      // The value of a uint64 of Go may be a BigInt, so its type is not that of an int.
+      const bool known = info_->field_static_type_index == kind || (kUnsigned<T> && info_->field_static_type_index == kTVMFFIOpaquePtr);
+      direct_ = known && info_->size == static_cast<int64_t>(sizeof(T));
     }
   }
   T Get(const ffi::ObjectRef& object) const {

@@ -77,6 +77,11 @@ static void values() {
   const auto sum = [](uint64_t a, uint64_t b) { return a + b; };
   CHECK(golib::mix({1, 2}, sum, 3).hash == 6 && golib::mix(std::vector<uint64_t>{}, sum, most).hash == most && !golib::mix({}, sum).first.has_value());
   CHECK(failure([&] { golib::mix({1}, sum, most); }).find("ffi.BigInt") != std::string::npos);  // ffi::TypedFunction takes none
+  golib::Bucket bucket;
+  CHECK(bucket.hash_() == fnv && !bucket.limit().has_value() && bucket.holds(fnv) && !bucket.holds(most));
+  bucket.set_hash(most);
+  bucket.set_limit(fnv);
+  CHECK(bucket.hash_() == most && bucket.limit() == fnv && bucket.holds(most) && bucket.holds(7) && golib::Bucket(most, most).limit() == most);
   CHECK(paint::layers(0, "").empty() && golib::word_count({}).empty() && golib::sorted({}).empty());
   std::map<std::string, std::vector<std::vector<double>>> rows = {{"a", {}}, {"b", {1000, {1, 2, 3}}}};
   CHECK(golib::sorted(rows) == rows);

@@ -244,7 +244,10 @@ def worded(what, text, x):
     found = re.fullmatch(r"Cannot convert from type `(.*?)` to `(.*)`", text)
     if found is None:
         return f"{what}: {text}"
-    if found[1] == "ffi.BigInt" and re.fullmatch(r"(Optional<)?(int|float|bool)>?", found[2]):
+    number = found[1] == "ffi.BigInt" and re.fullmatch(r"(Optional<)?(int|float|bool)>?", found[2])
+    if number and number[2] == "float":
+        return f"{what}: expected a float, got an int beyond int64: pass float(x)"
+    if number:
         return f"{what}: expected an int from -2**63 to 2**63-1, got one outside this range"
     kind = re.sub(r"ffi\.(\w+)", lambda m: _WORDS.get(m[1], m[0]), found[2]).replace("->", "-").replace("Tuple<", "tuple<")
     for _ in range(kind.count("<")):

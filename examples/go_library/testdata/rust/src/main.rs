@@ -100,6 +100,10 @@ fn values() {
     assert_eq!(golib::started(golib::StartedOptions { basis: golib::Basis::SUM }).unwrap(), golib::Basis::SUM);
     let mixed = golib::mix([most, 1], |sum, hash| Ok(sum ^ hash), golib::MixOptions { sum: Some(most) }).unwrap();
     assert_eq!((mixed.hash, mixed.first), (1, Some(most)));
+    let bucket = golib::Bucket::new(golib::BucketOptions { limit: Some(most), ..Default::default() }).unwrap();
+    assert_eq!((bucket.hash().unwrap(), bucket.limit().unwrap()), (14695981039346656037, Some(most)));
+    bucket.set_hash(most).unwrap();
+    assert_eq!((bucket.hash().unwrap(), bucket.holds(most - 1).unwrap()), (most, true));
     // The library writes these into the memory of the crate, or into its own.
     for text in ["x\0\u{e4}".to_string(), "y".repeat(2040), "z".repeat(2 << 20)] {
         assert_eq!(golib::greet(&text).unwrap(), format!("hello, {text}"));
