@@ -70,6 +70,7 @@ var rooms = []room{
 	{dir: "runtime/memstat", own: machine("runtime")},
 	{dir: "runtime/leaktest", own: []string{"internal/objects", "runtime/memstat"}},
 	{dir: "runtime/exportrt", own: machine("runtime/env", "internal/dynlib", "internal/fieldtag", "internal/nearest", "runtime", "runtime/bindrt")},
+	{dir: "runtime/exportrt/faults"},
 	{dir: "runtime/exportrt/python"},
 	{dir: "runtime/kind", own: []string{"runtime"}},
 	{dir: "runtime/bindrt", own: machine("internal/find", "runtime")},

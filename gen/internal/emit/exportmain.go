@@ -25,7 +25,7 @@ func Main(x Exported) ([]byte, error) {
 	f.CgoPreamble("#include <stdint.h>")
 	f.ImportName(exportrtPath, "exportrt")
 	f.ImportAlias(x.Path, "exported")
-	f.Anon(exportrtPath + "/python")
+	f.Anon(exportrtPath+"/faults", exportrtPath+"/python")
 	f.Comment("//export " + readySymbol(x))
 	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols"), jen.Id("end").Uintptr()).Block(
 		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols"), jen.Id("end"), jen.Id("names")))
@@ -181,10 +181,19 @@ static safe_call ready(void) {
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
 
+#ifdef __linux__ // see package runtime/exportrt/faults
+extern void tvmffi_faults(int);
+
+SYMBOL void {{.Library}}__faults(int step) { tvmffi_faults(step); }
+#endif
+
 #ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
 __attribute__((constructor)) static void load(void) {
   process = getpid();
   pthread_atfork(NULL, NULL, forked);
+#ifdef __linux__
+  tvmffi_faults(0);
+#endif
   ready();
   atexit(end);
 }

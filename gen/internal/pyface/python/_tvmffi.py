@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import faulthandler
 import functools
 import json
 import os
 import re
 import sys
+import threading
 import types
 from enum import Enum, IntEnum, IntFlag
 from typing import NamedTuple
@@ -146,8 +149,34 @@ def _refused(e):
     return text
 
 
+def _keep_faults():
+    """Keeps Go's handlers of faults in front of those of faulthandler, which others such as pytest enable later."""
+    try:
+        step = getattr(ctypes.CDLL(FILE), LIBRARY + "__faults")
+    except (AttributeError, OSError):  # Linux only
+        return
+    if hasattr(faulthandler.enable, "__wrapped__"):  # by the library that was loaded first, whose handlers come last
+        return
+    lock = threading.RLock()
+
+    def kept(f, then):
+        @functools.wraps(f)
+        def call(*args, **options):
+            with lock:
+                step(1)
+                try:
+                    return f(*args, **options)
+                finally:
+                    step(then)
+
+        return call
+
+    faulthandler.enable, faulthandler.disable = kept(faulthandler.enable, 2), kept(faulthandler.disable, 3)
+
+
 _check_version()
 lib = _load()
+_keep_faults()
 
 # checked returns a function that passes its arguments on to f. It raises a TypeError for an object without a handle,
 # also in a container, for which tvm_ffi would end the process. With "-" the first argument must be such an object.

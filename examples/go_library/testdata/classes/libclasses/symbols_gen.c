@@ -109,10 +109,19 @@ static safe_call ready(void) {
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
 }
 
+#ifdef __linux__ // see package runtime/exportrt/faults
+extern void tvmffi_faults(int);
+
+SYMBOL void classes__faults(int step) { tvmffi_faults(step); }
+#endif
+
 #ifndef _WIN32 // on Windows, Go cannot start under the loader lock: the first call starts it
 __attribute__((constructor)) static void load(void) {
   process = getpid();
   pthread_atfork(NULL, NULL, forked);
+#ifdef __linux__
+  tvmffi_faults(0);
+#endif
   ready();
   atexit(end);
 }

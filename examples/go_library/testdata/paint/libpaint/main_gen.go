@@ -9,6 +9,7 @@ package main
 import (
 	exported "github.com/tvmffi-go/tvmffi/examples/go_library/testdata/paint"
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
+	_ "github.com/tvmffi-go/tvmffi/runtime/exportrt/faults"
 	_ "github.com/tvmffi-go/tvmffi/runtime/exportrt/python"
 )
 

@@ -1,0 +1,3 @@
+package faults
+
+import "C" // the compiler of C takes faults.c
