@@ -35,6 +35,16 @@ const (
 	FlatAnyRoom
 )
 
+// FlatCall is the safe call of callbacks of Python, which take arguments in flat form, or 0. Such an argument
+// has the type Flat and the address of a FlatArgument. It stays the caller's, with its references.
+var FlatCall uintptr
+
+// FlatArgument has the values of an argument in flat form, and the bytes of the raw strings among them.
+type FlatArgument struct {
+	Values *abi.Any
+	Text   *byte
+}
+
 // flatError has the parts of an Error object. The references are the caller's.
 type flatError struct {
 	kind, message, backtrace abi.ByteArray

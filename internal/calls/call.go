@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -50,6 +51,7 @@ type extra struct {
 	strings []*pooledString
 	moved   []*moved
 	narrow  []narrowArgument
+	packs   []*Pack // in flat form
 }
 
 // pooledString is memory for long strings; it does not move.
@@ -330,6 +332,18 @@ func (c *Call) Put(i int, t values.AnyView, err error) {
 	}
 }
 
+// Flattens reports whether the callee takes arguments in flat form.
+func (c *Call) Flattens() bool { return c.head.Fn != 0 && c.head.Fn == callbacks.FlatCall }
+
+// PutFlat packs a value in flat form, which ends with the call.
+func (c *Call) PutFlat(i int, p *Pack) {
+	c.more().packs = append(c.more().packs, p)
+	if uint(i) < uint(c.head.Units) {
+		p.argument = callbacks.FlatArgument{Values: unsafe.SliceData(p.values), Text: unsafe.SliceData(p.text)}
+		c.set(i, callbacks.Flat, uint64(uintptr(unsafe.Pointer(&p.argument)))) // packs are on the heap, which does not move
+	}
+}
+
 // Give packs an object whose reference is dropped after the call.
 func (c *Call) Give(i int, index abi.TypeIndex, handle uintptr) {
 	c.set(i, index, uint64(handle))
@@ -504,6 +518,9 @@ func (c *Call) finish() error {
 		}
 		for _, pooled := range e.strings {
 			stringPool.Put(pooled)
+		}
+		for _, p := range e.packs {
+			p.Close()
 		}
 		if e.err != nil {
 			return e.err

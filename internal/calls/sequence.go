@@ -27,6 +27,8 @@ type Pack struct {
 	// flat says that the values are a result in flat form; see callbacks.Flat. Then they are
 	// owned, raw strings have their sizes, and containers are among them.
 	flat bool
+	// argument is what a callee gets of an argument in flat form.
+	argument callbacks.FlatArgument
 	// flatAny says that containers in values of any type are in flat form, too.
 	flatAny bool
 }
@@ -198,6 +200,6 @@ func (p *Pack) Close() {
 	clear(p.keep)
 	clear(p.moved)
 	p.values, p.text, p.keep, p.owned, p.moved = p.values[:0], p.text[:0], p.keep[:0], p.owned[:0], p.moved[:0]
-	p.flat, p.flatAny = false, false
+	p.flat, p.flatAny, p.argument = false, false, callbacks.FlatArgument{}
 	packs.Put(p)
 }

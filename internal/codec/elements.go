@@ -115,6 +115,19 @@ func ReturnFlat(a *callbacks.Args, c *Codec, x unsafe.Pointer) error {
 	return nil
 }
 
+// PutFlat packs the value at x as argument i of a callee that takes flat forms. A value without parts is packed as for
+// every other callee.
+func PutFlat(c *calls.Call, i int, of *Codec, x unsafe.Pointer) {
+	p := calls.NewFlat(true)
+	t, err := EncodeIn(of, x, &Nest{flat: p})
+	if err == nil && t.Value.TypeIndex == callbacks.Flat {
+		c.PutFlat(i, p)
+		return
+	}
+	p.Close()
+	c.Put(i, t, err)
+}
+
 // scalarPart is an element of a tuple that is a number, a bool or a text.
 type scalarPart struct {
 	kind directPack

@@ -99,6 +99,10 @@ func Put[T any](c *Call, i int, v T) {
 	if !c.Prepare() {
 		return
 	}
+	if c.Flattens() {
+		codec.PutFlat(c, i, codec.For[T](), unsafe.Pointer(&v))
+		return
+	}
 	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
 	c.Put(i, t, err)
 }

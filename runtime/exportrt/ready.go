@@ -34,6 +34,8 @@ type symbols struct {
 	guarded uintptr
 	// streams is environment.StreamFinder.
 	streams uintptr
+	// callback is callbacks.FlatCall.
+	callback uintptr
 	// count is the length of handles, which has call, metadata and doc of each function.
 	count   uintptr
 	handles [1]uintptr
@@ -72,6 +74,7 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 		adoptEnvironment(s.environ)
 		environment.EndWith(end)
 		environment.StreamFinder = s.streams
+		callbacks.FlatCall = s.callback
 		if s.guarded != 0 {
 			s.object = callbacks.Guard(s.guarded)
 		}

@@ -1107,6 +1107,60 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "tell",
+			Doc:    "Tell calls tell with texts, limits, a pair and a value of any type, and returns what tell returns.",
+			Params: []string{"tell", "x"},
+			Func:   Tell,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func([]string, map[string]Limits, tvmffi.Tuple2[int64, string], any) (any, error) {
+					return func(y0 []string, y1 map[string]Limits, y2 tvmffi.Tuple2[int64, string], y3 any) (any, error) {
+						var c bindrt.Call4
+						c.BeginFunction(bindrt.Ref(fn), 4)
+						bindrt.Put(&c.Call, 0, y0)
+						bindrt.Put(&c.Call, 1, y1)
+						bindrt.Put(&c.Call, 2, y2)
+						bindrt.Put(&c.Call, 3, y3)
+						return bindrt.Do[any](&c.Call)
+					}
+				})
+				x1 := bindrt.Arg[any](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := Tell(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:   "tell_array",
+			Doc:    "TellArray calls tell with an array that is the same object, and with a slice.",
+			Params: []string{"tell", "a"},
+			Func:   TellArray,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func(*tvmffi.Array[int64], [][]float64) (any, error) {
+					return func(y0 *tvmffi.Array[int64], y1 [][]float64) (any, error) {
+						var c bindrt.Call2
+						c.BeginFunction(bindrt.Ref(fn), 2)
+						bindrt.Put(&c.Call, 0, y0)
+						bindrt.Put(&c.Call, 1, y1)
+						return bindrt.Do[any](&c.Call)
+					}
+				})
+				x1 := bindrt.Arg[*tvmffi.Array[int64]](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				r, err := TellArray(x0, x1)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
 			Name:   "through",
 			Doc:    "Through returns the error of a function of the host: itself, or in the text of another.",
 			Params: []string{"f", "wrap"},

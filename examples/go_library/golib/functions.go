@@ -36,6 +36,21 @@ func Pairs(n int64, next func(int64) (string, float64, error)) (map[string]float
 	return pairs, nil
 }
 
+// Tell calls tell with texts, limits, a pair and a value of any type, and returns what tell returns.
+//
+//tvmffi:export
+func Tell(tell func(words []string, limits map[string]Limits, pair tvmffi.Tuple2[int64, string], x any) (any, error), x any) (any, error) {
+	note := "a note of some length"
+	return tell([]string{"a", "a longer text"}, map[string]Limits{"x": {1, 2.5, nil}, "y": {Note: &note}}, tvmffi.Tuple2[int64, string]{A: 1, B: "b"}, x)
+}
+
+// TellArray calls tell with an array that is the same object, and with a slice.
+//
+//tvmffi:export
+func TellArray(tell func(a *tvmffi.Array[int64], s [][]float64) (any, error), a *tvmffi.Array[int64]) (any, error) {
+	return tell(a, [][]float64{{1, 2}, nil})
+}
+
 // Total adds numbers, of which there may be any number, and multiplies the sum.
 //
 //tvmffi:export

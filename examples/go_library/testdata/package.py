@@ -435,6 +435,7 @@ def arrays(g):
 def callbacks(g):
     """C calls functions of Python for Go. What they get, return and raise is what code of Python would."""
     import functools
+    import json
     import threading
     import types
     import weakref
@@ -490,6 +491,34 @@ def callbacks(g):
             of_python(g.compose)(expected.append, lambda x: x)(x)
             assert repr(got[-1]) == repr(expected[-1]) and isinstance(expected[-1], type(got[-1])), (x, got, expected)
     assert [type(x) for x in got if isinstance(x, (str, bytes))] == [str] * 4 + [bytes] * 2
+
+    # Containers are those of Python, and so is all that is in them.
+    def classes(x):
+        if type(x) is dict:
+            return {k: classes(v) for k, v in x.items()}
+        return type(x), [classes(v) for v in x] if isinstance(x, (list, tuple)) else x
+
+    for tell, tell_array, compose in (g.tell, g.tell_array, g.compose), map(of_python, (g.tell, g.tell_array, g.compose)):
+        for x in [1, [2, {"k": ["text", ()]}]], {1: {}}, [], {}, "a long enough text", None, 1.5, point:
+            said = []
+            assert tell(lambda *args: said.append(args), x) is None
+            limits = {"x": {"low": 1.0, "high": 2.5}, "y": {"low": 0.0, "high": 0.0, "note": "a note of some length"}}
+            want = ["a", "a longer text"], limits, (1, "b"), g.echo(x)
+            got = tuple(said[0])
+            if tell is g.tell and x is not point:  # with an object, code of Python makes the call
+                assert classes(got[:3]) == classes(want[:3]), got
+            assert got == want and type(got[2]) is tuple and type(got[3]) in (type(want[3]), tvm_ffi.core.String), got
+            if isinstance(x, (list, dict)):
+                assert classes(got[3]) == classes(want[3]), got
+                compose(lambda y: said.append(y), lambda y: y)(x)
+                assert classes(said[1]) == classes(want[3]), said
+        same = tvm_ffi.Array([1, 2])
+        tell_array(lambda *args: said.append(args), same)
+        assert said[-1][0].same_as(same) and classes(said[-1][1]) == classes([[1.0, 2.0], []]), said
+        assert tell(lambda *args: json.dumps(args), [1]) == '[["a", "a longer text"], {"x": %s, "y": %s}, [1, "b"], [1]]' % tuple(json.dumps(limits[k]) for k in "xy")
+        assert tell(lambda words, *_: words, 1) == ["a", "a longer text"]
+        deep = functools.reduce(lambda x, _: [x], range(900), "x")
+        assert tell(lambda *args: args[3] == deep, deep) is True
 
     # The same exception comes out. Nothing keeps it, nor the function.
     e = Mine("same")

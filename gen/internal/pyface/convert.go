@@ -73,15 +73,19 @@ func (w *writer) converter(t *face.Type) string {
 func (w *writer) from(t *face.Type) string {
 	from := "_values." + Kinds.Row(t.Kind).from
 	switch {
-	case !shaped(t):
+	case !shaped(t) && !getsLists(t.Bare()):
 		return ""
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "from", w.fromField)
 	case t.Enum != nil:
 		return w.pooled(from, w.names[t.Enum])
 	case t.Kind == face.KindCallable:
-		result := append([]string{strconv.Itoa(containers(t.Elems[0])), quote(arrayKinds(t.Elems[0]))}, w.each(t.Elems[:1], w.from)...)
-		return w.pooled(from, append(result, w.each(t.Elems[1:], w.nativeConverter)...)...)
+		result := "None" // which guard converts
+		if checked(t) {
+			result = cmp.Or(w.from(t.Elems[0]), result)
+		}
+		args := []string{strconv.Itoa(containers(t.Elems[0])), quote(arrayKinds(t.Elems[0])), result}
+		return w.pooled(from, append(args, w.each(t.Elems[1:], w.callbackConverter)...)...)
 	}
 	return w.conversion(t, from, w.from)
 }
@@ -104,12 +108,36 @@ func (w *writer) fromPassed(t *face.Type) string {
 	return w.pooled("_values.from_shaped", from, strconv.Itoa(containers(t))+kindsOf(t, false))
 }
 
-// nativeConverter is converter for an argument of a callback, which stays as it is unless it is in converted.
-func (w *writer) nativeConverter(t *face.Type) string {
-	if !converted(t) {
-		return ""
+// callbackConverter is converter for an argument of a callback. One that is not in converted gets containers of Python
+// with what is in them as it is, as C makes them.
+func (w *writer) callbackConverter(t *face.Type) string {
+	to := Kinds.Row(t.Kind).to
+	switch {
+	case converted(t):
+		return w.converter(t)
+	case t.Record != nil:
+		return w.recordConverter(t.Record, "plain", w.callbackConverter)
+	case t.Kind == face.KindOptional || gets(t):
+		return w.conversion(t, to, w.callbackConverter)
 	}
-	return w.converter(t)
+	return ""
+}
+
+// gets reports whether a callback gets a container of Python for an argument of type t.
+func gets(t *face.Type) bool {
+	k := Kinds.Row(t.Bare().Kind)
+	return t.Bare().Kind == face.KindAny || k.container && k.to != ""
+}
+
+// getsLists reports whether t is the type of a callback with such an argument.
+func getsLists(t *face.Type) bool {
+	return t.Kind == face.KindCallable && slices.ContainsFunc(t.Elems[1:], gets)
+}
+
+// getsContainers reports whether a callback of type t gets containers of tvm_ffi, which stay what they are.
+func getsContainers(t *face.Type) bool {
+	kinds := []face.Kind{face.KindArray, face.KindList, face.KindMap, face.KindDict}
+	return t.Kind == face.KindCallable && slices.ContainsFunc(t.Elems[1:], func(p *face.Type) bool { return holds(p, kinds, nil) })
 }
 
 // conversion returns the function helper for values of type t, with the functions that convert returns for their elements.

@@ -113,8 +113,11 @@ func forC(object string, params []parameter, fields bool) string {
 			return ""
 		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields, letter == "n" && arrayDepth(p.Type) == 0:
 			letter = "v"
-		case returnedDepth(p.Type) > 0:
-			letter = "F"
+		case letter == "f" && getsContainers(p.Type.Bare()):
+			letter = "c"
+		}
+		if guarded(p.Type) && letter != "p" && letter != "v" && returnedDepth(p.Type) > 0 {
+			letter = strings.ToUpper(letter)
 		}
 		letters += letter
 		if p.Variadic {
@@ -281,6 +284,9 @@ func (w *writer) guard(p parameter) string {
 	args := number(returnedDepth(p.Type))
 	if from := w.fromReturned(p.Type); from != "" {
 		args += ", " + from
+	}
+	if p.Type.Bare().Kind == face.KindFunction {
+		args += ", packed=True"
 	}
 	return fmt.Sprintf("%s_errors.guard(%s%s)", private, p.name, args)
 }

@@ -80,7 +80,7 @@ var want = [face.Kinds][2]string{
 	face.KindShape: {"tvm_ffi.Shape", "tvm_ffi.Shape"}, face.KindTensor: {"_TensorLike", "tvm_ffi.Tensor"}, face.KindModule: {"tvm_ffi.Module", "tvm_ffi.Module"},
 	face.KindObject: {"tvm_ffi.Object", "tvm_ffi.Object"},
 	face.KindClass:  {"Point", "Point"}, face.KindEnum: {"Color | int", "Color"}, face.KindErrorValue: {"Exception | Error | None", "Error | None"},
-	face.KindCallable: {"Callable[[Sequence[str]], Sequence[int] | _ArrayLike]", "Callable[[Sequence[str]], Sequence[int]]"},
+	face.KindCallable: {"Callable[[list[str]], Sequence[int] | _ArrayLike]", "Callable[[Sequence[str]], Sequence[int]]"},
 	face.KindFunction: {"Callable[..., Any]", "Callable[..., Any]"}, face.KindIterator: {"Callable[[], Any]", "Generator[Color, None, None]"},
 }
 

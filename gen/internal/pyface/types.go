@@ -58,7 +58,8 @@ const (
 	given    direction = iota // an argument, or the result of a callback
 	passed                    // the same where an array may stand for a slice of numbers
 	returned                  // a result after its conversion
-	raw                       // what the library makes, as it is: in fields and for callbacks
+	received                  // what a callback gets
+	raw                       // what the library makes, as it is, in fields
 )
 
 func (w *writer) in(t *face.Type) string  { return w.typeText(t, given) }
@@ -134,7 +135,12 @@ func (w *writer) typeText(t *face.Type, d direction) string {
 	case arrayDepth(t) > 0 && t.Kind == face.KindSequence:
 		k.given += " | $arrays"
 	}
-	text := [...]string{given: k.given, passed: k.given, returned: cmp.Or(k.returned, k.given), raw: cmp.Or(k.raw, k.returned, k.given)}[d]
+	if d == received && (t.Kind == face.KindEnum || t.Kind == face.KindIterator) {
+		k.returned = k.raw
+	}
+	text := [...]string{
+		given: k.given, passed: k.given, returned: cmp.Or(k.returned, k.given), received: cmp.Or(k.returned, k.given), raw: cmp.Or(k.raw, k.returned, k.given),
+	}[d]
 	return face.Expand(t, text, func(t *face.Type, word string) string { return w.word(t, d, word) })
 }
 
@@ -173,20 +179,20 @@ func (w *writer) list(types []*face.Type, d direction) string {
 	return face.List(types, func(t *face.Type) string { return w.typeText(t, d) })
 }
 
-// callable writes the type of a function. Arguments of a callback are converted only if they are in converted.
+// callable writes the type of a function.
 func (w *writer) callable(t *face.Type, d direction) string {
-	params, result := raw, d
-	if d == returned || d == raw {
+	params, result := received, d
+	if d == returned || d == received || d == raw {
 		params, result = given, raw
 	}
 	text := func(t *face.Type, d direction) string {
-		if d == raw && converted(t) {
+		if (d == received || d == raw) && converted(t) {
 			d = returned
 		}
 		return w.typeText(t, d)
 	}
 	value := text(t.Elems[0], result)
-	if params == raw && t.Elems[0].Kind == face.KindNone {
+	if params == received && t.Elems[0].Kind == face.KindNone {
 		value = w.builtin("object") // the result is ignored
 	}
 	return fmt.Sprintf("%s[[%s], %s]", w.ref("collections.abc", "Callable"), face.List(t.Elems[1:], func(t *face.Type) string { return text(t, params) }), value)

@@ -116,7 +116,8 @@ typedef struct { // an Array, with its elements behind it
   void (*end)(void*);
 } array;
 typedef struct { text kind, message, trace; void *cause, *value; } flat_error;
-// A result of the type ROOM tells the library that the error may be the result, and FLAT_ANY_ROOM also
+typedef struct { const any* values; const char* bytes; } flat_argument;
+// An argument of a callback has the type FLAT if it is in flat form. A result of the type ROOM tells the library that the error may be the result, and FLAT_ANY_ROOM also
 // values in flat form, with all that is in them; see internal/callbacks.
 enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, FLAT_ANY_ROOM, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP, BIG_INT = 78 };
 
@@ -153,10 +154,10 @@ typedef struct {
   object* weak;
   safe_call target;
   void* self; // of target, which callee keeps
-  object *callee, *python, *convert, *make; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class.
+  object *callee, *python, *convert, *make, *lists; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class.
                                             // make is the class of a tuple in flat form, or NULL; for __init__ it takes the handle
   object *params, *names, *defaults, *failed, *taken, *ended, *bound, *trace, *tracebacks;
-  const char* kinds; // of the parameters: s takes text without a copy, p leaves all to Python, o objects, f callbacks, F those that return containers, n arrays of numbers; the last may be *;
+  const char* kinds; // of the parameters: s takes text without a copy, p leaves all to Python, o objects, f callbacks, F those that return containers, c and C the same that get containers of tvm_ffi, n arrays of numbers; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
   ssize required, most;
   int flat; // the result may be in flat form: 1 if it is the one of Python then, 2 if convert makes that of it
@@ -826,6 +827,7 @@ typedef struct {
   function* f;
   object *callable, *end;
   char result; // its kind, for argument
+  char lists;  // an Array or a Map is to be a list or a dict
 } callback;
 
 // spare is memory for the next callback: most end with the call that they are for, with nobody else who has them. The
@@ -878,8 +880,22 @@ static int end_callback(callback* c, object* o, any* result) {
   return code;
 }
 
-// callback_call is the safe call of a callback. It runs on any thread.
-static int callback_call(void* self, const void* args, int32_t n, void* result_) {
+// received makes a value of Python of an argument of a callback.
+static object* received(callback* c, const any* v) {
+  if (v->type == FLAT) {
+    const flat_argument* a = (const flat_argument*)v->raw;
+    const any* next = a->values;
+    return flat(c->f, &next, a->bytes, NULL);
+  }
+  object* o = result(c->f, v);
+  if (o == NULL || !c->lists || (v->type != ARRAY && v->type != MAP)) return o;
+  object* plain = py.PyObject_CallFunctionObjArgs(c->f->lists, o, NULL);
+  py.Py_DecRef(o);
+  return plain;
+}
+
+// tvmffi_callback is the safe call of a callback. It runs on any thread.
+__attribute__((visibility("hidden"))) int tvmffi_callback(void* self, const void* args, int32_t n, void* result_) {
   callback* c = self;
   int state = py.PyGILState_Ensure(), i = 0;
   tvm.TVMFFIObjectIncRef(c); // the callback may drop the last other reference
@@ -892,10 +908,10 @@ static int callback_call(void* self, const void* args, int32_t n, void* result_)
       v.object = *from;
       *from = NULL;
       v.type = v.object == NULL ? NONE : v.object->type;
-      given[i + 1] = result(c->f, &v);
+      given[i + 1] = received(c, &v);
       drop(&v);
     } else {
-      given[i + 1] = result(c->f, &v);
+      given[i + 1] = received(c, &v);
     }
     ok = given[i + 1] != NULL;
   }
@@ -940,7 +956,8 @@ APART static int new_callback(function* f, object* o, char kind, any* v) {
   if (!py.PyCallable_Check(o) || py.PyType_IsSubtype(o->type, object_class)) return 0;
   if ((c = spare) != NULL) spare = NULL;
   else if ((c = new_object(sizeof *c, FUNCTION, delete_callback)) == NULL) return 0;
-  c->call = callback_call, c->no_cpp = NULL, c->f = f, c->callable = o, c->end = NULL, c->result = kind == 'F' ? 'n' : 'o';
+  c->call = tvmffi_callback, c->no_cpp = NULL, c->f = f, c->callable = o, c->end = NULL;
+  c->result = kind == 'F' || kind == 'C' ? 'n' : 'o', c->lists = kind == 'f' || kind == 'F';
   py.Py_IncRef((object*)f);
   py.Py_IncRef(o);
   *v = (any){.type = FUNCTION, .object = &c->base};
@@ -1013,7 +1030,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   struct limits most = {16, 1 << 24};
   ssize init = *f->kinds == '-' || *f->kinds == '+';
   if (init && !makes(f, given[0])) return ordinary(f, args, flags, names);
-  for (const char* kind = f->kinds + (i = init); i < n && (((*kind == 'f' || *kind == 'F') && new_callback(f, given[i], *kind, &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
+  for (const char* kind = f->kinds + (i = init); i < n && ((((*kind | 0x20) == 'f' || (*kind | 0x20) == 'c') && new_callback(f, given[i], *kind, &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
     if (kind[1] != '*') kind++;
   }
   int code = i == n ? run(f, a + init, n - init, &r) : 0, stopped = i < n && py.PyErr_Occurred() != NULL;
@@ -1036,7 +1053,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   return made;
 }
 
-#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->params, &f->names, &f->defaults, &f->failed, &f->taken, &f->ended, &f->bound, &f->trace, &f->tracebacks}
+#define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->lists, &f->params, &f->names, &f->defaults, &f->failed, &f->taken, &f->ended, &f->bound, &f->trace, &f->tracebacks}
 
 static int function_clear(object* self) {
   function* f = (function*)self;
@@ -1072,8 +1089,8 @@ static object* function_new(object* type, object* args, object* options) {
   (void)options;
   function given = {.required = 0};
   long long target, handle, required;
-  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOiOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
-                           &required, &given.convert, &given.make, &given.flat, &given.failed, &given.taken, &given.ended, &given.bound)) return NULL;
+  if (!py.PyArg_ParseTuple(args, "OOLLOOOLOOiOOOOO", &given.python, &given.callee, &target, &handle, &given.params, &given.names, &given.defaults,
+                           &required, &given.convert, &given.make, &given.flat, &given.failed, &given.taken, &given.ended, &given.bound, &given.lists)) return NULL;
   ssize n;
   if ((given.kinds = py.PyUnicode_AsUTF8AndSize(given.params, &n)) == NULL) return NULL;
   if (given.convert == py._Py_NoneStruct) given.convert = NULL;

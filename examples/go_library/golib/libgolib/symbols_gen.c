@@ -38,9 +38,10 @@ static struct {
   safe_call object;                    // calls a Function object
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
+  safe_call callback;                  // of functions of Python
   uintptr_t count;
-  void* handles[216];
-} symbols = {.count = 216};
+  void* handles[222];
+} symbols = {.count = 222};
 
 extern void tvmffi_ready_golib(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_golib(void);
@@ -97,6 +98,10 @@ static int32_t streams(stream_of get, struct stream* found) {
   return n;
 }
 
+#ifndef _WIN32 // see package runtime/exportrt/python
+extern int tvmffi_callback(void*, const void*, int32_t, void*);
+#endif
+
 static safe_call ready(void) {
   safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
   if (call != NULL) return call;
@@ -104,6 +109,7 @@ static safe_call ready(void) {
   symbols.streams = streams;
 #ifndef _WIN32
   symbols.guarded = guarded;
+  symbols.callback = tvmffi_callback;
 #endif
   tvmffi_ready_golib((uintptr_t)&symbols, (uintptr_t)end);
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
@@ -392,58 +398,66 @@ FUNCTION(174, swap)
 LINKED(174, swap)
 FUNCTION(175, _metadata_swap)
 FUNCTION(176, _doc_swap)
-FUNCTION(177, through)
-LINKED(177, through)
-FUNCTION(178, _metadata_through)
-FUNCTION(179, _doc_through)
-FUNCTION(180, ticks)
-LINKED(180, ticks)
-FUNCTION(181, _metadata_ticks)
-FUNCTION(182, _doc_ticks)
-FUNCTION(183, total)
-LINKED(183, total)
-FUNCTION(184, _metadata_total)
-FUNCTION(185, _doc_total)
-FUNCTION(186, type_key)
-LINKED(186, type_key)
-FUNCTION(187, _metadata_type_key)
-FUNCTION(188, _doc_type_key)
-FUNCTION(189, volume)
-LINKED(189, volume)
-FUNCTION(190, _metadata_volume)
-FUNCTION(191, _doc_volume)
-FUNCTION(192, waiter)
-LINKED(192, waiter)
-FUNCTION(193, _metadata_waiter)
-FUNCTION(194, _doc_waiter)
-FUNCTION(195, window)
-LINKED(195, window)
-FUNCTION(196, _metadata_window)
-FUNCTION(197, _doc_window)
-FUNCTION(198, within)
-LINKED(198, within)
-FUNCTION(199, _metadata_within)
-FUNCTION(200, _doc_within)
-FUNCTION(201, word_count)
-LINKED(201, word_count)
-FUNCTION(202, _metadata_word_count)
-FUNCTION(203, _doc_word_count)
-FUNCTION(204, _error_cause)
-LINKED(204, _error_cause)
-FUNCTION(205, _metadata__error_cause)
-FUNCTION(206, _doc__error_cause)
-FUNCTION(207, _error_fields)
-LINKED(207, _error_fields)
-FUNCTION(208, _metadata__error_fields)
-FUNCTION(209, _doc__error_fields)
-FUNCTION(210, _error_new)
-LINKED(210, _error_new)
-FUNCTION(211, _metadata__error_new)
-FUNCTION(212, _doc__error_new)
-FUNCTION(213, _async)
-LINKED(213, _async)
-FUNCTION(214, _metadata__async)
-FUNCTION(215, _doc__async)
+FUNCTION(177, tell)
+LINKED(177, tell)
+FUNCTION(178, _metadata_tell)
+FUNCTION(179, _doc_tell)
+FUNCTION(180, tell_array)
+LINKED(180, tell_array)
+FUNCTION(181, _metadata_tell_array)
+FUNCTION(182, _doc_tell_array)
+FUNCTION(183, through)
+LINKED(183, through)
+FUNCTION(184, _metadata_through)
+FUNCTION(185, _doc_through)
+FUNCTION(186, ticks)
+LINKED(186, ticks)
+FUNCTION(187, _metadata_ticks)
+FUNCTION(188, _doc_ticks)
+FUNCTION(189, total)
+LINKED(189, total)
+FUNCTION(190, _metadata_total)
+FUNCTION(191, _doc_total)
+FUNCTION(192, type_key)
+LINKED(192, type_key)
+FUNCTION(193, _metadata_type_key)
+FUNCTION(194, _doc_type_key)
+FUNCTION(195, volume)
+LINKED(195, volume)
+FUNCTION(196, _metadata_volume)
+FUNCTION(197, _doc_volume)
+FUNCTION(198, waiter)
+LINKED(198, waiter)
+FUNCTION(199, _metadata_waiter)
+FUNCTION(200, _doc_waiter)
+FUNCTION(201, window)
+LINKED(201, window)
+FUNCTION(202, _metadata_window)
+FUNCTION(203, _doc_window)
+FUNCTION(204, within)
+LINKED(204, within)
+FUNCTION(205, _metadata_within)
+FUNCTION(206, _doc_within)
+FUNCTION(207, word_count)
+LINKED(207, word_count)
+FUNCTION(208, _metadata_word_count)
+FUNCTION(209, _doc_word_count)
+FUNCTION(210, _error_cause)
+LINKED(210, _error_cause)
+FUNCTION(211, _metadata__error_cause)
+FUNCTION(212, _doc__error_cause)
+FUNCTION(213, _error_fields)
+LINKED(213, _error_fields)
+FUNCTION(214, _metadata__error_fields)
+FUNCTION(215, _doc__error_fields)
+FUNCTION(216, _error_new)
+LINKED(216, _error_new)
+FUNCTION(217, _metadata__error_new)
+FUNCTION(218, _doc__error_new)
+FUNCTION(219, _async)
+LINKED(219, _async)
+FUNCTION(220, _metadata__async)
+FUNCTION(221, _doc__async)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);

@@ -113,16 +113,19 @@ class Guard:
     back. With the original at hand, the caller gets that.
     """
 
-    __slots__ = ("function", "depth", "convert", "raised")
+    __slots__ = ("function", "depth", "convert", "packed", "raised")
 
-    def __init__(self, function, depth=0, convert=None):
+    def __init__(self, function, depth=0, convert=None, packed=False):
         self.function = function
         self.depth = depth  # of the containers in the type of its result
         self.convert = convert  # of a result that is not plain, or None
+        self.packed = packed  # it has no types, so all containers that it gets are those of Python
         self.raised = None
 
     def __call__(self, *args):
         try:
+            if self.packed:
+                args = map(plain, args)
             result = self.function(*args)
             if self.convert is None:
                 result = given(_RESULT, result, self.depth)
@@ -146,9 +149,9 @@ class _Carrier(Exception):
     """Stands for another exception on its way into Go."""
 
 
-def guard(f, depth=0, convert=None):
+def guard(f, depth=0, convert=None, packed=False):
     """Returns f, with a guard if it is a function of Python."""
-    return Guard(f, depth, convert) if callable(f) and not isinstance(f, Function) else f
+    return Guard(f, depth, convert, packed) if callable(f) and not isinstance(f, Function) else f
 
 
 class _Raised:

@@ -78,6 +78,7 @@ def _find():
 
 
 _symbols, _taken, _class = _find()
+_TOOLS = types.MethodType, _tvmffi.plain
 
 
 def _made(f, callee, address, handle, params, required, convert, make=None, returned=None):
@@ -87,12 +88,12 @@ def _made(f, callee, address, handle, params, required, convert, make=None, retu
         make = getattr(convert, "make", None) if flat == 1 else None
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
     ended = _ended if returned is None else functools.partial(_ended, returned=returned)
-    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, make, flat, _failed, _taken, ended, types.MethodType)
+    return _class(f, callee, address, handle, params, names, f.__defaults__ or (), required, convert, make, flat, _failed, _taken, ended, *_TOOLS)
 
 
 def _checked(f, params="", other=None):
     """Is _tvmffi.checked. A function that requires 17 arguments, more than C takes, only looks at them."""
-    return _class(f, other, 0, 0, params, (), (), 17, None, None, False, _failed, _taken, _ended, types.MethodType)
+    return _class(f, other, 0, 0, params, (), (), 17, None, None, False, _failed, _taken, _ended, *_TOOLS)
 
 
 if _class is not None:
@@ -111,7 +112,7 @@ def target(f, params, required, symbol=""):
     if _class is None:
         return f
     address, handle = (_address(symbol), 0) if symbol else (0, f.__chandle__())
-    return _class(f, f, address, handle, params, (), (), required, None, None, 1, _failed, _taken, _ended, types.MethodType)
+    return _class(f, f, address, handle, params, (), (), required, None, None, 1, _failed, _taken, _ended, *_TOOLS)
 
 
 def _address(symbol):
@@ -122,9 +123,10 @@ def function(symbol, params, required, convert=None, returned=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
     params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns a
-    container, n for a list or an array, p for one that Python converts or checks, v for another value, and * if the
-    last one takes any number of arguments. convert makes the result of what tvm_ffi returns; if it is flat, C makes it
-    alone. returned is for the results of the callbacks that return containers; see _ended.
+    container, c and C for the same that get containers of tvm_ffi, n for a list or an array, p for one that Python
+    converts or checks, v for another value, and * if the last one takes any number of arguments. convert makes the
+    result of what tvm_ffi returns; if it is flat, C makes it alone. returned is for the results of the callbacks that
+    return containers; see _ended.
     """
     if _class is None:
         return lambda f: f

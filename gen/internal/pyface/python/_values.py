@@ -215,9 +215,9 @@ def _fields(what, name, x):
 def from_function(depth, kinds, result, *params):
     """Returns a function for callbacks. depth and kinds are those of given, for the result."""
 
-    def convert(_, f):
+    def convert(what, f):
         if not callable(f) or isinstance(f, Function):
-            return f
+            return given(_place(what), f)
 
         def call(*args):
             x = f(*[to(a) if to else a for to, a in zip(params, args)])
