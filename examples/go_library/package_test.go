@@ -30,7 +30,7 @@ func TestPackage(t *testing.T) {
 	// The code in C has to know the form of values of each Python.
 	for version, python := range nativetest.Pythons(t) {
 		t.Run("plain "+version, func(t *testing.T) {
-			run(t, nil, python, filepath.Join("testdata", "package.py"), "plain,records,shapes,arrays,callbacks,constructors,weak,native,unsigned", dir)
+			run(t, nil, python, filepath.Join("testdata", "package.py"), "plain,records,shapes,arrays,buffers,callbacks,constructors,weak,native,unsigned", dir)
 		})
 	}
 }

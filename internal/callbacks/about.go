@@ -158,6 +158,9 @@ func instead(want, got string) string {
 	case strings.HasPrefix(want, "ffi.Map") && got == "ffi.Array":
 		return ": pass a dict, such as dict(x) in Python for a DataFrame or a list of pairs"
 	}
+	if strings.HasPrefix(want, "ffi.Bytes") && got == "ffi.Array" {
+		return ": pass bytes(x) in Python for a list of ints"
+	}
 	if !strings.HasPrefix(want, "ffi.Array") {
 		return ""
 	}

@@ -705,6 +705,34 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:     "packets",
+			Doc:      "Packets collects bytes, and those that change returns.",
+			Params:   []string{"packets", "more", "change", "rest"},
+			Variadic: true,
+			Func:     Packets,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[][]byte](a, 0)
+				x1 := bindrt.Arg[map[string][]byte](a, 1)
+				x2 := exportrt.Callee(a, 2, func(fn *tvmffi.Function) func([]byte) ([]byte, error) {
+					return func(y0 []byte) ([]byte, error) {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 1)
+						bindrt.Put(&c.Call, 0, y0)
+						return bindrt.Do[[]byte](&c.Call)
+					}
+				})
+				x3 := exportrt.Rest[[]byte](a, 3)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				r, err := Packets(x0, x1, x2, x3...)
+				if err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		},
+		{
 			Name:   "pairs",
 			Doc:    "Pairs maps the names to the values that next returns for the numbers below n.",
 			Params: []string{"n", "next"},

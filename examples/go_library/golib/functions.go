@@ -3,7 +3,9 @@ package golib
 import (
 	"context"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -34,6 +36,21 @@ func Pairs(n int64, next func(int64) (string, float64, error)) (map[string]float
 		pairs[name] = value
 	}
 	return pairs, nil
+}
+
+// Packets collects bytes, and those that change returns.
+//
+//tvmffi:export
+func Packets(packets [][]byte, more map[string][]byte, change func([]byte) ([]byte, error), rest ...[]byte) ([][]byte, error) {
+	changed, err := change([]byte("changed"))
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(packets)
+	for _, k := range slices.Sorted(maps.Keys(more)) {
+		all = append(all, more[k])
+	}
+	return append(append(all, changed), rest...), nil
 }
 
 // Tell calls tell with texts, limits, a pair and a value of any type, and returns what tell returns.

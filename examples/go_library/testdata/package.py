@@ -748,6 +748,46 @@ def arguments(g):
         assert type(e) is TypeError and want in str(e), (e, want)
 
 
+def buffers(g):
+    """Bytes are what has a buffer of bytes."""
+    import array
+    import ctypes
+    import mmap
+
+    import numpy
+
+    class Column:  # such as those of polars
+        def __init__(self, values):
+            self.values = values
+
+        def __array__(self, *_, **__):
+            return self.values
+
+        def __len__(self):
+            return len(self.values)
+
+    mapped = mmap.mmap(-1, 3)
+    mapped[:] = b"abc"
+    text = numpy.frombuffer(b"abc", "u1")
+    table = numpy.frombuffer(b"acb", "u1").repeat(2).reshape(3, 2)[:, 0][[0, 2, 1]]
+    good = [bytearray(b"abc"), memoryview(b"abc"), memoryview(b"cba")[::-1], memoryview(array.array("i", [0])).cast("B"), array.array("B", b"abc"), mapped, text, text[::-1],
+            table, numpy.frombuffer(b"abcd", "u1").reshape(2, 2).T, (ctypes.c_ubyte * 3)(*b"abc"), Column(text), numpy.bytes_(b"abc")]  # fmt: skip
+    for x in good:
+        want = bytes(x.values if type(x) is Column else x) if not isinstance(x, numpy.ndarray) else x.tobytes()
+        assert g.reversed(x, None) == want[::-1] and g.reversed(data=x, times=1) == want[::-1], x
+        assert g.packets([x, b"y"], {"k": x}, lambda b: x, x) == [want, b"y", want, want, want], x
+        assert g.packets(packets=(), more={}, change=lambda b: b) == [b"changed"]
+    for x, want in [(numpy.zeros(2, "i1"), "items of the format 'b': pass bytes(x) for its memory, or x.astype('u1') for its numbers"), (array.array("d", [1]), "items of the format 'd': pass bytes(x) for its memory"),
+                    (numpy.array(5, "u1"), "no dimension: pass bytes(x)"), (numpy.zeros(2, bool), "items of the format '?'"), (Column(numpy.zeros(2)), "items of the format 'd': pass x.__array__().astype('u1')")]:  # fmt: skip
+        want = f"expected bytes, got {type(x).__name__} with {want}"
+        for f, name in [(lambda x: g.reversed(x, 1), "reversed(data=...)"), (lambda x: g.packets([b"", x], {}, len), "packets(packets[1]=...)"), (lambda x: g.packets([], {"k": x}, len), 'packets(more["k"]=...)'),
+                        (lambda x: g.packets([], {}, lambda b: x), "the result of the callback"), (lambda x: g.packets([], {}, len, b"", x), "packets(rest[1]=...)")]:  # fmt: skip
+            e = failure(f, x)
+            assert type(e) is TypeError and str(e).startswith(f"{name}: {want}"), (e, want)
+    for x, want in [(numpy.ma.array([1], "u1"), "expected an array without a mask"), ("x", "expected bytes, got string"), ([1], "expected bytes, got Array: pass bytes(x)")]:
+        assert want in str(failure(g.reversed, x, 1)) and type(failure(g.reversed, x, 1)) is TypeError, x
+
+
 def scalars(g):
     """Scalars of NumPy are those of Python, wherever they stand."""
     import asyncio

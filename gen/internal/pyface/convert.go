@@ -25,9 +25,11 @@ func checked(t *face.Type) bool {
 	return holds(t, append([]face.Kind{face.KindEnum}, native...), nil)
 }
 
-// shaped reports whether an argument of type t that is not plain is converted: it is checked, or holds a record, for which
-// there are other objects than dicts. What callbacks return is not in an argument.
-func shaped(t *face.Type) bool { return checked(t) || hasRecord(t) }
+// shaped reports whether an argument of type t that is not plain is converted: it is checked, or holds a record or bytes, for which
+// there are other objects than dicts and bytes. What callbacks return is not in an argument.
+func shaped(t *face.Type) bool {
+	return checked(t) || hasRecord(t) || t.Bare().Kind != face.KindCallable && holds(t, []face.Kind{face.KindBytes}, nil)
+}
 
 // hasRecord reports whether a value of type t is a record, or holds one that is converted.
 func hasRecord(t *face.Type) bool {
@@ -142,7 +144,7 @@ func getsContainers(t *face.Type) bool {
 
 // conversion returns the function helper for values of type t, with the functions that convert returns for their elements.
 func (w *writer) conversion(t *face.Type, helper string, convert func(*face.Type) string) string {
-	if t.Kind == face.KindTime || t.Kind == face.KindComplex || t.Kind == face.KindDuration {
+	if t.Kind == face.KindTime || t.Kind == face.KindComplex || t.Kind == face.KindDuration || t.Kind == face.KindBytes {
 		w.values = true
 		return private + helper
 	}

@@ -113,11 +113,8 @@ func forC(object string, params []parameter, fields bool) string {
 			return ""
 		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields, letter == "n" && arrayDepth(p.Type) == 0:
 			letter = "v"
-		case letter == "f" && getsContainers(p.Type.Bare()):
-			letter = "c"
-		}
-		if guarded(p.Type) && letter != "p" && letter != "v" && returnedDepth(p.Type) > 0 {
-			letter = strings.ToUpper(letter)
+		case letter == "f":
+			letter = callbackLetter(p.Type.Bare())
 		}
 		letters += letter
 		if p.Variadic {
@@ -127,6 +124,26 @@ func forC(object string, params []parameter, fields bool) string {
 		}
 	}
 	return fmt.Sprintf("%s, %d", quote(letters), required)
+}
+
+// callbackLetter returns the letter of a callback. Few kinds that C could do need code of Python.
+func callbackLetter(t *face.Type) string {
+	if t.Kind != face.KindCallable {
+		return "f"
+	}
+	letter, result := "f", t.Elems[0]
+	if getsContainers(t) {
+		letter = "c"
+	}
+	switch bytes := holds(result, []face.Kind{face.KindBytes}, nil); {
+	case bytes && result.Bare().Kind == face.KindBytes && letter == "f":
+		return "b"
+	case bytes:
+		return "p"
+	case containers(result) > 0:
+		return strings.ToUpper(letter)
+	}
+	return letter
 }
 
 // elements are the kinds of the elements of slices for which an array of NumPy stands, with the kind that it has there unless
@@ -283,7 +300,7 @@ func keptKinds(t *face.Type) string {
 func (w *writer) guard(p parameter) string {
 	args := number(returnedDepth(p.Type))
 	if from := w.fromReturned(p.Type); from != "" {
-		args += ", " + from
+		args += ", convert=" + from
 	}
 	if p.Type.Bare().Kind == face.KindFunction {
 		args += ", packed=True"

@@ -95,8 +95,8 @@ type writer struct {
 	used  face.Scope // private names
 	// imports are the names for annotations, by module, in the form of an import statement.
 	imports map[string]map[string]bool
-	// dlpack and numbers are set if the stub needs the protocols of tensors and of arrays, functions if the stub has one.
-	dlpack, numbers, functions bool
+	// dlpack and numbers are set if the stub needs the protocols of tensors, of arrays and of buffers, functions if the stub has one.
+	dlpack, numbers, buffers, functions bool
 	// records stand for structs, those first that others contain.
 	records []*face.Record
 	// tuples are the classes of several results with names.
@@ -152,6 +152,10 @@ func (w *writer) protocols() (text string) {
 	if w.numbers {
 		text += fmt.Sprintf("\n# An array of NumPy, a column of pandas and so on: its numbers are copied.\nclass %s(%s):\n    def __array__(self) -> %s: ...\n    def __len__(self) -> %s: ...\n",
 			w.arrays(), w.ref("typing", "Protocol"), w.ref("typing", "Any"), w.builtin("int"))
+	}
+	if w.buffers {
+		text += fmt.Sprintf("\n# A memoryview, an array of bytes and so on: its bytes are copied.\nclass %s(%s):\n    def __buffer__(self, flags: %s, /) -> %s: ...\n",
+			w.protocolName("_BufferLike"), w.ref("typing", "Protocol"), w.builtin("int"), w.builtin("memoryview"))
 	}
 	return text
 }

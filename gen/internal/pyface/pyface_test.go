@@ -68,7 +68,7 @@ func types() []*face.Type {
 var want = [face.Kinds][2]string{
 	face.KindNone: {"None", "None"}, face.KindAny: {"Any", "Any"}, face.KindBool: {"bool", "bool"}, face.KindInt: {"int", "int"},
 	face.KindFloat: {"float", "float"}, face.KindBigInt: {"int", "int"}, face.KindString: {"str", "str"},
-	face.KindBytes: {"bytes | bytearray", "bytes"}, face.KindDataType: {"tvm_ffi.dtype | str", "tvm_ffi.dtype"},
+	face.KindBytes: {"bytes | bytearray | _BufferLike | _ArrayLike", "bytes"}, face.KindDataType: {"tvm_ffi.dtype | str", "tvm_ffi.dtype"},
 	face.KindDevice: {"tvm_ffi.Device | str", "tvm_ffi.Device"}, face.KindPointer: {"ctypes.c_void_p | None", "ctypes.c_void_p | None"},
 	face.KindOptional: {"int | None", "int | None"},
 	face.KindComplex:  {"complex", "complex"}, face.KindDuration: {"timedelta", "timedelta"}, face.KindTime: {"datetime", "datetime"},

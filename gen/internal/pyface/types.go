@@ -35,20 +35,20 @@ func (w *writer) builtin(name string) string {
 func (w *writer) tvm(name string) string { return w.ref("", "tvm_ffi") + "." + name }
 
 // protocol returns the name of the class that stands for tensors of all packages.
-func (w *writer) protocol() string {
-	if name := "_TensorLike"; !w.taken[name] {
+func (w *writer) protocol() string { return w.protocolName("_TensorLike") }
+
+// protocolName returns the name of a class of the stub that stands for classes of all packages.
+func (w *writer) protocolName(name string) string {
+	if !w.taken[name] {
 		return name
 	}
-	return private + "_TensorLike"
+	return private + name
 }
 
 // arrays returns the name of the class that stands for arrays of numbers of all packages.
 func (w *writer) arrays() string {
 	w.numbers = true
-	if name := "_ArrayLike"; !w.taken[name] {
-		return name
-	}
-	return private + "_ArrayLike"
+	return w.protocolName("_ArrayLike")
 }
 
 // direction says who makes a value.
@@ -88,7 +88,7 @@ var Kinds = face.Table[kind]{
 	face.KindBool: {given: "$bool", c: "v"}, face.KindInt: {given: "$int", c: "v"}, face.KindFloat: {given: "$float", c: "v"},
 	face.KindComplex: {given: "$complex", raw: "$Sequence[$float]", to: "_values.to_complex", class: true, from: "from_complex"},
 	face.KindBigInt:  {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},
-	face.KindBytes:    {given: "$bytes | $bytearray", returned: "$bytes", c: "v"},
+	face.KindBytes:    {given: "$bytes | $bytearray | $buffer | $arrays", returned: "$bytes", from: "from_bytes", c: "v"},
 	face.KindDuration: {given: "$timedelta", raw: "$int", to: "_values.to_duration", class: true, from: "from_duration"},
 	face.KindTime:     {given: "$datetime", raw: "$Sequence[$int]", to: "_values.to_time", class: true, from: "from_time"},
 	face.KindDataType: {given: "$tvm_ffi.dtype | $str", returned: "$tvm_ffi.dtype"},
@@ -168,6 +168,9 @@ func (w *writer) word(t *face.Type, d direction, word string) string {
 		return strings.TrimSuffix(w.typeText(t.Elems[0], d), " | None") + " | None"
 	case "arrays":
 		return w.arrays()
+	case "buffer":
+		w.buffers = true
+		return w.protocolName("_BufferLike")
 	case "tensor":
 		w.dlpack = true
 		return w.protocol()

@@ -36,8 +36,13 @@ def _tracebacks(frames):
 def _ended(arrays=False, returned=None):
     """Returns the Function that ends the calls of a callback where C cannot: it returns or raises what C has left.
 
-    The result may be a list of arrays if arrays is set. returned has the depth of its type, and what converts it.
+    The result may be a list of arrays if arrays is set, and is bytes if that is None. returned has the depth of its
+    type, and what converts it.
     """
+    if arrays is None:
+        from ._values import from_bytes  # most packages do not need the module
+
+        return tvm_ffi.convert(_errors.Guard(_class.left, 0, from_bytes))
     return tvm_ffi.convert(_errors.Guard(_class.left, *(returned if arrays and returned else (16 * arrays,))))
 
 
@@ -123,10 +128,10 @@ def function(symbol, params, required, convert=None, returned=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
     params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns a
-    container, c and C for the same that get containers of tvm_ffi, n for a list or an array, p for one that Python
-    converts or checks, v for another value, and * if the last one takes any number of arguments. convert makes the
-    result of what tvm_ffi returns; if it is flat, C makes it alone. returned is for the results of the callbacks that
-    return containers; see _ended.
+    container, b for one that returns bytes, c and C for those like f and F that get containers of tvm_ffi, n for a
+    list or an array, p for one that Python converts or checks, v for another value, and * if the last one takes any
+    number of arguments. convert makes the result of what tvm_ffi returns; if it is flat, C makes it alone. returned is
+    for the results of the callbacks that return containers; see _ended.
     """
     if _class is None:
         return lambda f: f

@@ -24,6 +24,26 @@ def _wrong(what, want, x):
     return TypeError(f"{_place(what)}: expected {want}, got {'None' if x is None else type(x).__name__}")
 
 
+def from_bytes(what, x):
+    """Returns the bytes of a buffer, or of an array of NumPy, a column of pandas and the like."""
+    if isinstance(x, (bytes, bytearray, str, Object)):
+        return x
+    given(_place(what), x)  # it refuses masked arrays
+    memory = "bytes(x) for its memory, or x.astype('u1') for its numbers" if hasattr(x, "astype") else "bytes(x) for its memory"
+    try:
+        view = memoryview(x)
+    except Exception:  # of other packages
+        try:
+            view, memory = memoryview(x.__array__()), "x.__array__().astype('u1')"
+        except Exception:
+            return x
+    # The items of a buffer of pyarrow are signed, whatever they are.
+    if view.ndim == 0 or view.format not in ("B", "<B", "c") and not (view.format == "b" and type(x).__module__.startswith("pyarrow")):
+        found = f"items of the format {view.format!r}" if view.ndim else "no dimension"
+        raise TypeError(f"{_place(what)}: expected bytes, got {type(x).__name__} with {found}: pass {memory}")
+    return view.tobytes()
+
+
 def from_complex(what, x):
     if type(x) is complex:
         return x.real, x.imag
