@@ -53,10 +53,20 @@ func (c *Call) DoBool() (bool, error) {
 
 // BoolResult takes a bool.
 func (c *Call) BoolResult() (bool, error) {
-	if c.head.Res.TypeIndex != abi.TypeBool {
+	if !c.loose(abi.TypeBool) {
 		return false, c.mismatch("bool")
 	}
 	return c.head.Res.Bits != 0, nil
+}
+
+// loose reports whether the result has a type. That of a Function object, which another language may have made, is converted as
+// an argument is.
+func (c *Call) loose(want abi.TypeIndex) (ok bool) {
+	if c.head.Res.TypeIndex != want && c.fn == nil {
+		c.head.Res, ok = values.Convert(c.head.Res, want)
+		return ok
+	}
+	return c.head.Res.TypeIndex == want
 }
 
 // DoInt makes a call whose result is an int.
@@ -67,7 +77,7 @@ func (c *Call) DoInt() (int64, error) {
 
 // IntResult takes an int.
 func (c *Call) IntResult() (v int64, err error) {
-	if c.head.Res.TypeIndex != abi.TypeInt {
+	if !c.loose(abi.TypeInt) {
 		err = c.mismatch("int")
 	}
 	return int64(c.head.Res.Bits), err

@@ -51,8 +51,8 @@ func TestResults(t *testing.T) {
 		do         func(c *calls.Call) error
 		ok         []string
 	}{
-		{"bool", "a bool", func(c *calls.Call) error { _, err := c.DoBool(); return err }, []string{"bool"}},
-		{"int", "an int", func(c *calls.Call) error { _, err := c.DoInt(); return err }, []string{"int"}},
+		{"bool", "a bool", func(c *calls.Call) error { _, err := c.DoBool(); return err }, []string{"bool", "int"}},
+		{"int", "an int", func(c *calls.Call) error { _, err := c.DoInt(); return err }, []string{"bool", "int"}},
 		{"float", "a float", func(c *calls.Call) error { _, err := c.DoFloat(); return err }, []string{"bool", "float", "int"}},
 		{"DataType", "a DataType", func(c *calls.Call) error { _, err := c.DoDataType(); return err }, []string{"dtype"}},
 		{"Device", "a Device", func(c *calls.Call) error { _, err := c.DoDevice(); return err }, []string{"device"}},
@@ -88,7 +88,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestResultValues: an int becomes a float, and there is no result beside an error.
+// TestResultValues: an int becomes a float and a bool, as in an argument, and there is no result beside an error.
 func TestResultValues(t *testing.T) {
 	load(t)
 	for _, made := range []abi.Any{{TypeIndex: abi.TypeInt, Bits: 3}, {TypeIndex: abi.TypeDevice, Bits: 3}, {}} {
@@ -106,7 +106,7 @@ func TestResultValues(t *testing.T) {
 		f, errOfFloat := c.DoFloat()
 		b, errOfBool := d.DoBool()
 		n, errOfInt := e.DoInt()
-		if isInt := made.TypeIndex == abi.TypeInt; isInt && (f != 3 || n != 3 || errOfFloat != nil || errOfInt != nil) || !isInt && (f != 0 || n != 0 || errOfFloat == nil || errOfInt == nil) || b || errOfBool == nil {
+		if isInt := made.TypeIndex == abi.TypeInt; isInt && (f != 3 || n != 3 || !b || errOfFloat != nil || errOfInt != nil || errOfBool != nil) || !isInt && (f != 0 || n != 0 || b || errOfFloat == nil || errOfInt == nil || errOfBool == nil) {
 			t.Errorf("%v: %v %v, %v %v, %v %v", made, f, errOfFloat, n, errOfInt, b, errOfBool)
 		}
 		fn.Release()
