@@ -54,11 +54,15 @@ func (b *About) inArgument(i int, err error) error {
 	if f := failure.FailureOf(leaf); f != nil {
 		kind = f.Kind
 	}
+	text := Plain(failure.Message(leaf))
+	if last := len(b.Params) - 1; b.Variadic && path == "" && i >= last && (strings.HasSuffix(text, ", got Array") || strings.HasSuffix(text, ", got Tensor")) {
+		text += ": pass its elements one by one, such as *x in Python"
+	}
 	place := b.Name + ": argument " + strconv.Itoa(i) + path
 	if name := b.parameter(i); name != "" {
 		place = b.Name + "(" + name + path + "=...)"
 	}
-	return failure.NewFailure(*failure.AtPath(kind, place, Plain(failure.Message(leaf)), leaf))
+	return failure.NewFailure(*failure.AtPath(kind, place, text, leaf))
 }
 
 // ArgumentError adds to an error that it is of a parameter, in the words for callers.

@@ -809,7 +809,19 @@ def scalars(g):
     assert g.swap((np.int8(1), text)) == ("text", 1) and g.word_count([text]) == {"text": 1} and g.reversed(data, np.int64(1)) == b"atad"
     assert g.pairs(1, lambda i: (text, yes)) == {"text": 1} and g.extend(0, lambda i: [[yes, 2], (no,)]) == 3 and g.compose(lambda x: x, lambda x: [yes])(1) == [True]
     assert g.within(no, {"low": yes, "high": 2.0}) == 1 and g.NotFoundError(name=text, near=[text], tries=np.int8(2)).tries == 2
-    assert "got bool" in str(failure(g.apply, lambda x: yes, 1)) and asyncio.run(g.sleep_async(np.int64(0))) is None
+    assert g.apply(lambda x: yes, 1) == g.apply(lambda x: True, 1) == g.apply(lambda x: np.int8(1), 1) == g.add(True, 0) == 1 and asyncio.run(g.sleep_async(np.int64(0))) is None
+    # An array without a dimension is a number where a number is wanted.
+    zero = np.array
+    for x, want in (zero(5), 5), (zero(2.5), 2.5), (zero(True), True), (zero(5, "u1"), 5), (zero(5, ">i4"), 5), (zero(1, object), 1):
+        assert g.total(x) == 0 and g.total(1, 2) == 2 and g.join(1) == "1"
+        if want != 2.5:
+            assert g.add(x, 1) == g.add(1, b=x) == want + 1 and g.total(1, x, x) == 2 * want and g.apply(lambda _: x, 1) == want and g.reversed(b"ab", x) == (b"ba" if want % 2 else b"ab")
+            assert g.small(1, 2, x) == 3
+        assert g.Point(x, y=x).y == want and g.div_mod(7, zero(2)) == (3, 1) and (g.Point(1).move(x, 1) or True)
+    assert g.rotation(zero(1.5)) and "got Tensor" in str(failure(g.add, zero([1]), 1)) and "got float" in str(failure(g.add, zero(1.5), 1)) and "got float" in str(failure(g.apply, lambda _: zero(1.5), 1))
+    assert "without a mask" in str(failure(g.add, np.ma.array(1), 1)) and type(g.echo(np.zeros(()))).__name__ == "Tensor"
+    for x in np.arange(3), [1, 2], (1,):
+        assert "total(numbers[1]=...): expected an int, got " in str(failure(g.total, 1, 2, x)) and str(failure(g.total, 1, 2, x)).endswith(": pass its elements one by one, such as *x in Python"), x
     second, cannot = np.timedelta64(10**9, "ns"), "expected a timedelta or a number, got a timedelta64: call .astype("
     for name, f in {"add(a=...)": lambda x: g.add(x, 1), "echo(x=...)": lambda x: g.echo([{"k": x}]), "the result of the callback": lambda x: g.apply(lambda _: x, 1), "Point.x": lambda x: setattr(p, "x", x)}.items():
         assert str(failure(f, second)).startswith(f"{name}: {cannot}"), name

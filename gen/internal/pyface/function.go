@@ -126,6 +126,15 @@ func forC(object string, params []parameter, fields bool) string {
 	return fmt.Sprintf("%s, %d", quote(letters), required)
 }
 
+// isNumber reports whether t is a number, a bool or one of these or None.
+func isNumber(t *face.Type) bool {
+	switch t.Bare().Kind {
+	case face.KindBool, face.KindInt, face.KindFloat, face.KindBigInt:
+		return true
+	}
+	return false
+}
+
 // callbackLetter returns the letter of a callback. Few kinds that C could do need code of Python.
 func callbackLetter(t *face.Type) string {
 	if t.Kind != face.KindCallable {
@@ -138,8 +147,10 @@ func callbackLetter(t *face.Type) string {
 	switch bytes := holds(result, []face.Kind{face.KindBytes}, nil); {
 	case bytes && result.Bare().Kind == face.KindBytes && letter == "f":
 		return "b"
-	case bytes:
+	case bytes, isNumber(result) && letter == "c":
 		return "p"
+	case isNumber(result):
+		return "i"
 	case containers(result) > 0:
 		return strings.ToUpper(letter)
 	}
@@ -254,7 +265,14 @@ func (w *writer) argument(indent, label string, p parameter) {
 		return
 	}
 	if from == "" {
-		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.given(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, what, x, number(containers(t))+kindsOf(t, false))
+		helper, more := "given", number(containers(t))+kindsOf(t, false)
+		switch {
+		case p.Variadic && isNumber(t.Elems[0]):
+			helper, more = "numbers", ""
+		case isNumber(t):
+			helper = "number"
+		}
+		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.%[7]s(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, what, x, more, helper)
 		return
 	}
 	x = w.givenContainer(t, what, x, p.field)
@@ -302,8 +320,11 @@ func (w *writer) guard(p parameter) string {
 	if from := w.fromReturned(p.Type); from != "" {
 		args += ", convert=" + from
 	}
-	if p.Type.Bare().Kind == face.KindFunction {
+	switch t := p.Type.Bare(); {
+	case t.Kind == face.KindFunction:
 		args += ", packed=True"
+	case t.Kind == face.KindCallable && isNumber(t.Elems[0]):
+		args += ", convert=" + private + ".number"
 	}
 	return fmt.Sprintf("%s_errors.guard(%s%s)", private, p.name, args)
 }

@@ -157,7 +157,7 @@ typedef struct {
   object *callee, *python, *convert, *make, *lists; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class.
                                             // make is the class of a tuple in flat form, or NULL; for __init__ it takes the handle
   object *params, *names, *defaults, *failed, *taken, *ended, *bound, *trace, *tracebacks;
-  const char* kinds; // of the parameters: s takes text without a copy, p leaves all to Python, o objects, f callbacks, F those that return containers, b those that return bytes, c and C those like f and F that get containers of tvm_ffi, n arrays of numbers; the last may be *;
+  const char* kinds; // of the parameters: s takes text without a copy, p leaves all to Python, o objects, f callbacks, F those that return containers, b and i those that return bytes and a number, c and C those like f and F that get containers of tvm_ffi, n arrays of numbers; the last may be *;
                      // the first is - for an object to make, and + where no code of Go does it
   ssize required, most;
   int flat; // the result may be in flat form: 1 if it is the one of Python then, 2 if convert makes that of it
@@ -484,7 +484,7 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
     v->integer = py.PyLong_AsLongLongAndOverflow(o, &overflow);
     return overflow == 0 || large_int(o, v);
   }
-  if ((kind == 'o' || kind == 'b') && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
+  if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
     v->object = handle(o);
     v->type = v->object->type;
     tvm.TVMFFIObjectIncRef(v->object);
@@ -826,7 +826,7 @@ typedef struct {
   void* no_cpp;
   function* f;
   object *callable, *end;
-  char result; // its kind, for argument
+  char result; // its kind, for Python
   char lists;  // an Array or a Map is to be a list or a dict
 } callback;
 
@@ -864,7 +864,9 @@ static int end_callback(callback* c, object* o, any* result) {
   struct outcome this = {.result = o};
   if (o == NULL) py.PyErr_Fetch(&this.type, &this.value, &this.traceback);
   if (c->end == NULL) {
-    object* end = py.PyObject_CallFunctionObjArgs(c->f->ended, c->result == 'n' ? py._Py_TrueStruct : c->result == 'b' ? py._Py_NoneStruct : NULL, NULL);
+    object* kind = py.PyUnicode_DecodeUTF8(&c->result, 1, NULL);
+    object* end = kind == NULL ? NULL : py.PyObject_CallFunctionObjArgs(c->f->ended, kind, NULL);
+    if (kind != NULL) py.Py_DecRef(kind);
     if (c->end == NULL) c->end = end;
     else if (end != NULL) py.Py_DecRef(end); // another call has made one
     else py.PyErr_Clear();
@@ -921,7 +923,7 @@ __attribute__((visibility("hidden"))) int tvmffi_callback(void* self, const void
   struct limits most = {16, 1 << 24};
   any r = {.type = NONE};
   int code = 0;
-  if (o != NULL && argument(o, c->result, &most, &r)) {
+  if (o != NULL && argument(o, c->result == 'n' ? 'n' : 'o', &most, &r)) {
     py.Py_DecRef(o);
   } else {
     if (o != NULL && py.PyErr_Occurred()) { // an array was interrupted
@@ -957,7 +959,7 @@ APART static int new_callback(function* f, object* o, char kind, any* v) {
   if ((c = spare) != NULL) spare = NULL;
   else if ((c = new_object(sizeof *c, FUNCTION, delete_callback)) == NULL) return 0;
   c->call = tvmffi_callback, c->no_cpp = NULL, c->f = f, c->callable = o, c->end = NULL;
-  c->result = kind == 'F' || kind == 'C' ? 'n' : kind == 'b' ? 'b' : 'o', c->lists = kind != 'c' && kind != 'C';
+  c->result = kind == 'F' || kind == 'C' ? 'n' : kind == 'b' || kind == 'i' ? kind : 'o', c->lists = kind != 'c' && kind != 'C';
   py.Py_IncRef((object*)f);
   py.Py_IncRef(o);
   *v = (any){.type = FUNCTION, .object = &c->base};
@@ -1030,7 +1032,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   struct limits most = {16, 1 << 24};
   ssize init = *f->kinds == '-' || *f->kinds == '+';
   if (init && !makes(f, given[0])) return ordinary(f, args, flags, names);
-  for (const char* kind = f->kinds + (i = init); i < n && ((((*kind | 0x20) == 'f' || (*kind | 0x20) == 'c' || *kind == 'b') && new_callback(f, given[i], *kind, &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
+  for (const char* kind = f->kinds + (i = init); i < n && ((((*kind | 0x20) == 'f' || (*kind | 0x20) == 'c' || *kind == 'b' || *kind == 'i') && new_callback(f, given[i], *kind, &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {
     if (kind[1] != '*') kind++;
   }
   int code = i == n ? run(f, a + init, n - init, &r) : 0, stopped = i < n && py.PyErr_Occurred() != NULL;

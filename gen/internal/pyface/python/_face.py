@@ -33,17 +33,21 @@ def _tracebacks(frames):
     return tuple(all)
 
 
-def _ended(arrays=False, returned=None):
+def _ended(kind, returned=None):
     """Returns the Function that ends the calls of a callback where C cannot: it returns or raises what C has left.
 
-    The result may be a list of arrays if arrays is set, and is bytes if that is None. returned has the depth of its
-    type, and what converts it.
+    kind is n if the result is a container, which may have arrays, b for bytes, i for a number, and o for others. returned
+    has the depth of the type of containers, and what converts it.
     """
-    if arrays is None:
+    if kind == "b":
         from ._values import from_bytes  # most packages do not need the module
 
-        return tvm_ffi.convert(_errors.Guard(_class.left, 0, from_bytes))
-    return tvm_ffi.convert(_errors.Guard(_class.left, *(returned if arrays and returned else (16 * arrays,))))
+        result = 0, from_bytes
+    elif kind == "i":
+        result = 0, _tvmffi.number
+    else:
+        result = kind == "n" and returned or (16 if kind == "n" else 0,)
+    return tvm_ffi.convert(_errors.Guard(_class.left, *result))
 
 
 def _frames(backtrace):
@@ -128,10 +132,10 @@ def function(symbol, params, required, convert=None, returned=None):
     """Returns a decorator for a function that calls a symbol of the library.
 
     params has a letter for each parameter: s for a text, o for an object, f for a function, F for one that returns a
-    container, b for one that returns bytes, c and C for those like f and F that get containers of tvm_ffi, n for a
-    list or an array, p for one that Python converts or checks, v for another value, and * if the last one takes any
-    number of arguments. convert makes the result of what tvm_ffi returns; if it is flat, C makes it alone. returned is
-    for the results of the callbacks that return containers; see _ended.
+    container, b and i for those that return bytes and a number, c and C for those like f and F that get containers of
+    tvm_ffi, n for a list or an array, p for one that Python converts or checks, v for another value, and * if the last
+    one takes any number of arguments. convert makes the result of what tvm_ffi returns; if it is flat, C makes it alone.
+    returned is for the results of the callbacks that return containers; see _ended.
     """
     if _class is None:
         return lambda f: f

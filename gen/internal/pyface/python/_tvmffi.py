@@ -407,6 +407,19 @@ def shaped(what, x, convert, depth, kinds=""):
     return x if is_plain(x) else convert(what, given(what, x, depth, kinds, True))
 
 
+def number(what, x):
+    """Is given for a number, which an array without a dimension is too."""
+    if getattr(x, "ndim", None) == 0 and hasattr(x, "__dlpack__") and not isinstance(x, Object):
+        _is_bool(what, type(x))
+        x = x.item()
+    return given(what, x)
+
+
+def numbers(what, all):
+    """Is given for a tuple of numbers."""
+    return [x if type(x) in PLAIN else number((what, i), x) for i, x in enumerate(all)]
+
+
 def _is_bool(what, cls, typed=False):
     """Reports whether cls is the class of NumPy's bools, which tvm_ffi does not know.
 
