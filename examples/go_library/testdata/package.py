@@ -520,6 +520,13 @@ def callbacks(g):
         deep = functools.reduce(lambda x, _: [x], range(900), "x")
         assert tell(lambda *args: args[3] == deep, deep) is True
 
+    # Functions that Go returns are copied as others, and not pickled.
+    for f in g.adder(1), g.compose(abs, abs), g.add, g.Point.norm:
+        assert copy.copy(f) is f is copy.deepcopy(f) is copy.deepcopy([f])[0]
+    e = failure(pickle.dumps, g.adder(1))
+    assert type(e) is TypeError and str(e).startswith("a function that Go returned cannot be pickled, because it lives in this process: "), e
+    assert "function_that_Go_returned" in str(failure(pickle.dumps, g.rotation(1.0))) and pickle.loads(pickle.dumps([g.add, g.Point.norm])) == [g.add, g.Point.norm]
+
     # The same exception comes out. Nothing keeps it, nor the function.
     e = Mine("same")
     assert failure(g.apply, raising(e), 1) is e and "golib.go" in "".join(traceback.format_exception(type(e), e, e.__traceback__))
@@ -933,7 +940,7 @@ def native(g):
         (failure(g.window, noon.date()), TypeError, "window(start=...): expected a datetime, got date"),
         (failure(g.window, noon, 5), TypeError, "window(length=...): expected a timedelta, got int"),
         (failure(g.window, noon, timedelta.max), OverflowError, "is longer than 292 years"),
-        (failure(g.window, last, hour), OverflowError, "is outside the years 1 to 9999 that datetime has"),
+        (failure(g.window, last, hour), OverflowError, "window(): a time 253402304399 seconds after 1970 is outside the years 1 to 9999 that datetime has"),
         (failure(g.schedule, noon, lambda t: 3, 2), TypeError, "the result of the callback: expected a datetime, got int"),
         (failure(g.schedule, noon, lambda t: 1 // 0, 2), ZeroDivisionError, ""),
         (failure(g.window, noon, np.timedelta64("NaT")), TypeError, "window(length=...): expected a timedelta, got NaT"),

@@ -90,7 +90,7 @@ typedef struct { const char* at; object* owner; ssize bytes, item; int readonly,
 #define VALUES(X)                                                                                  \
   X(PyLong_Type) X(PyBool_Type) X(PyFloat_Type) X(PyUnicode_Type) X(PyBytes_Type) X(PyList_Type)   \
   X(PyTuple_Type) X(PyDict_Type) X(_Py_NoneStruct) X(_Py_TrueStruct)
-#define ERRORS(X) X(PyExc_SystemError) X(PyExc_TypeError) X(PyExc_ValueError) X(PyExc_RuntimeError) X(PyExc_Exception) X(PyExc_BaseException)
+#define ERRORS(X) X(PyExc_SystemError) X(PyExc_TypeError) X(PyExc_ValueError) X(PyExc_OverflowError) X(PyExc_RuntimeError) X(PyExc_Exception) X(PyExc_BaseException)
 #define NAME(type, name, params) #name,
 #define FUNCTION_OF(type, name, params) type(*name) params;
 #define NAME_ONLY(name) #name,
@@ -1010,6 +1010,20 @@ static ssize arrange(function* f, object* const* args, ssize n, object* names, o
   return count;
 }
 
+// named adds the name of the function to an error of convert, such as that a datetime cannot hold a time.
+APART static object* named(function* f) {
+  object *type = NULL, *value = NULL, *traceback = NULL, *name = NULL;
+  if (!py.PyErr_ExceptionMatches(*py.PyExc_OverflowError)) return NULL;
+  py.PyErr_Fetch(&type, &value, &traceback);
+  name = py.PyObject_GetAttrString(f->python, "__qualname__");
+  if (name != NULL) py.PyErr_Format(*py.PyExc_OverflowError, "%U(): %S", name, value);
+  object* all[] = {type, value, traceback, name};
+  for (int i = 0; i < 4; i++) {
+    if (all[i] != NULL) py.Py_DecRef(all[i]);
+  }
+  return NULL;
+}
+
 static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
@@ -1052,7 +1066,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (o == NULL || done || f->convert == NULL) return o;
   object* made = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
   py.Py_DecRef(o);
-  return made;
+  return made != NULL ? made : named(f);
 }
 
 #define REFERENCES(f) {&f->callee, &f->python, &f->convert, &f->make, &f->lists, &f->params, &f->names, &f->defaults, &f->failed, &f->taken, &f->ended, &f->bound, &f->trace, &f->tracebacks}
@@ -1116,7 +1130,7 @@ static object* function_new(object* type, object* args, object* options) {
 // All attributes are those of the function of Python, so that a function has its name, doc,
 // signature and annotations. Only pickle and copy see the function itself.
 static object* function_getattr(object* self, object* name) {
-  if (py.PyUnicode_CompareWithASCIIString(name, "__reduce_ex__") == 0) return py.PyObject_GenericGetAttr(self, name);
+  if (py.PyUnicode_CompareWithASCIIString(name, "__reduce_ex__") == 0 || py.PyUnicode_CompareWithASCIIString(name, "__deepcopy__") == 0) return py.PyObject_GenericGetAttr(self, name);
   object* f = python_of(self);
   return f == NULL ? NULL : py.PyObject_GetAttr(f, name);
 }
@@ -1134,7 +1148,17 @@ static object* function_repr(object* self) {
 static object* function_reduce(object* self, object* args) {
   (void)args;
   object* f = python_of(self);
-  return f == NULL ? NULL : py.PyObject_GetAttrString(f, "__qualname__");
+  object* name = f == NULL ? NULL : py.PyObject_GetAttrString(f, "__qualname__");
+  if (name == NULL && f != NULL && !interrupted()) {
+    py.PyErr_SetString(*py.PyExc_TypeError, "a function that Go returned cannot be pickled, because it lives in this process: pickle what it is made of, and call the library again");
+  }
+  return name;
+}
+
+static object* function_copy(object* self, object* memo) {
+  (void)memo;
+  py.Py_IncRef(self);
+  return self;
 }
 
 // pydoc looks for the doc in the class.
@@ -1173,6 +1197,8 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   static method methods[] = {
       {"__reduce_ex__", function_reduce, 1, NULL},
       {"column", function_column, 1 | 0x20, NULL}, // METH_VARARGS, METH_STATIC
+      {"__copy__", function_copy, 4, NULL},
+      {"__deepcopy__", function_copy, 8, NULL},
       {"left", function_left, 4 | 0x20, NULL}, // METH_NOARGS, METH_STATIC
       {"plain", function_plain, 8 | 0x20, NULL}, // METH_O, METH_STATIC
       {"look", function_look, 8 | 0x20, NULL},

@@ -218,6 +218,8 @@ def reraise(name=""):
     x, caller = raised(e), sys._getframe(1)
     if x is e and isinstance(x, TypeError) and _UNKNOWN in str(x):
         x.args = (_named(str(x), caller.f_locals),)
+    if x is e and type(x) is OverflowError and not hasattr(x, "__tvm_ffi_error__"):  # such as that of a result that a datetime cannot hold
+        x.args = (f"{name}(): {x}",)
     field = x is e and caller.f_code.co_name == "__init__" and re.match(r"[\w.]+\.__ffi_init__\(\) field '(\w+)':\s+", str(x))
     if field:
         parameter = field[1] + "_" if field[1] + "_" in caller.f_locals else field[1]

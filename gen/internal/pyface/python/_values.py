@@ -267,6 +267,7 @@ def to_function(result, *params):
             x = checked(*args)
             return result(x) if result else x
 
+        call.__name__ = call.__qualname__ = "function_that_Go_returned"  # for repr, and for pickle, which refuses it
         return call
 
     return convert
