@@ -74,7 +74,8 @@ func (a Any) Release() { a.object.Release() }
 
 // Value returns the value in its natural Go type: nil, int64, *big.Int for an int beyond
 // int64, bool, float64, string, []byte, DataType, Device, Pointer, *Function, *Tensor, *Module, *Array[Any],
-// *List[Any], *Map[Any, Any], *Dict[Any, Any], *Shape, *Error or *Object.
+// *List[Any], *Map[Any, Any], *Dict[Any, Any], *Shape, *Error or *Object. In an exported library it is also what the
+// Python package gives for a value of any type: a time.Time, time.Duration, complex128, a set or a constant.
 func (a Any) Value() any {
 	switch a.index {
 	case abi.TypeNone:
@@ -125,6 +126,10 @@ func (a Any) Value() any {
 		}
 	}
 	if a.object != nil {
+		if x, ok, err := codec.DecodeTyped(a.object.View(), objects.ReadOwned()); ok && err == nil {
+			runtime.KeepAlive(a.object)
+			return x
+		}
 		return codec.Wrap[*Object](a.object)
 	}
 	return nil

@@ -56,8 +56,12 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 	c := &codec.Codec{
 		Name: t.String(),
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-			if from.Plain && t == reflect.TypeFor[any]() {
-				if x, ok, err := codec.DecodePlain(v, from); ok {
+			if v.TypeIndex.IsObject() && t == reflect.TypeFor[any]() {
+				x, ok, err := codec.DecodeTyped(v, from)
+				if !ok && from.Plain {
+					x, ok, err = codec.DecodePlain(v, from)
+				}
+				if ok {
 					*(*any)(p) = x
 					return err
 				}
@@ -89,12 +93,12 @@ func argumentCodec(t reflect.Type) *codec.Codec {
 		c.Empty = &codec.Maps.Create
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
-		return encodeDynamic(reflect.NewAt(t, p).Elem(), outer)
+		return encodeDynamic(reflect.NewAt(t, p).Elem(), outer, t == reflect.TypeFor[any]())
 	})
 }
 
-// encodeDynamic packs what value, an interface or a temporary, holds.
-func encodeDynamic(value reflect.Value, outer *codec.Nest) (values.AnyView, error) {
+// encodeDynamic packs what value, an interface or a temporary, holds. isAny is set for a value of any type.
+func encodeDynamic(value reflect.Value, outer *codec.Nest, isAny bool) (values.AnyView, error) {
 	outer = outer.Whole() // C++ and Rust see that it is a container of the library
 	if value.Kind() == reflect.Interface {
 		if value.IsNil() {
@@ -106,11 +110,20 @@ func encodeDynamic(value reflect.Value, outer *codec.Nest) (values.AnyView, erro
 	case temporary:
 		return x.encode(outer)
 	case ObjectRef:
+		if isAny {
+			return codec.EncodeDynamicObject(objects.StateOf(x), outer)
+		}
 		return codec.EncodeObject(objects.StateOf(x))
 	}
 	holder := reflect.New(value.Type())
 	holder.Elem().Set(value)
-	return codec.EncodeIn(codec.Of(value.Type()), holder.UnsafePointer(), outer)
+	if !isAny || outer.Typed() {
+		return codec.EncodeIn(codec.Of(value.Type()), holder.UnsafePointer(), outer)
+	}
+	inner, before := outer.EnterAny()
+	t, err := codec.EncodeIn(codec.Of(value.Type()), holder.UnsafePointer(), inner)
+	inner.LeaveAny(before)
+	return t, err
 }
 
 var pointerCodec = &codec.Codec{

@@ -207,7 +207,10 @@ type Packed func(args []Any) (any, error)
 //
 // Native code may call the Function on any thread and from several threads at once. The
 // error is of kind ErrType if f is not such a func.
-func FuncOf(f any) (*Function, error) {
+func FuncOf(f any) (*Function, error) { return funcOf(f, false) }
+
+// funcOf is FuncOf for callers that take typed values if typed is set.
+func funcOf(f any, typed bool) (*Function, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
@@ -230,18 +233,18 @@ func FuncOf(f any) (*Function, error) {
 		}
 		return Retain(fn), nil
 	}
-	call, err := callerOf(v)
+	call, err := callerOf(v, typed)
 	if err != nil {
 		return nil, err
 	}
 	return codec.Wrap[*Function](objects.Own(callbacks.NewOf(call, v.Pointer()))), nil
 }
 
-// callerOf returns a callback that calls a Go func.
-func callerOf(v reflect.Value) (func(*callbacks.Args) error, error) {
+// callerOf returns a callback that calls a Go func. typed is set if its callers take typed values.
+func callerOf(v reflect.Value, typed bool) (func(*callbacks.Args) error, error) {
 	if v.Type().ConvertibleTo(reflect.TypeFor[Packed]()) {
 		f := v.Convert(reflect.TypeFor[Packed]()).Interface().(Packed)
-		return func(a *callbacks.Args) error { return callPacked(f, a) }, nil
+		return func(a *callbacks.Args) error { return callPacked(f, a, typed) }, nil
 	}
 	t := v.Type()
 	s, err := codec.SignatureOf(t)
@@ -269,12 +272,12 @@ func callerOf(v reflect.Value) (func(*callbacks.Args) error, error) {
 		if s.Result == nil {
 			return nil
 		}
-		temp, err := s.Result.Encode(s.PackResults(out).UnsafePointer())
+		temp, err := codec.EncodeResult(s.Result, s.PackResults(out).UnsafePointer(), typed)
 		return codec.ReturnTemp(a, temp, err)
 	}, nil
 }
 
-func callPacked(f Packed, a *callbacks.Args) error {
+func callPacked(f Packed, a *callbacks.Args, typed bool) error {
 	args := make([]Any, a.Len())
 	for i := range args {
 		var err error
@@ -286,7 +289,7 @@ func callPacked(f Packed, a *callbacks.Args) error {
 	if err != nil {
 		return err
 	}
-	temp, err := codec.Of(reflect.TypeFor[any]()).Encode(unsafe.Pointer(&result))
+	temp, err := codec.EncodeResult(codec.For[any](), unsafe.Pointer(&result), typed)
 	return codec.ReturnTemp(a, temp, err)
 }
 
@@ -303,21 +306,8 @@ func funcCodec(t reflect.Type) *codec.Codec {
 			return codec.NoCodec(t, failure.Message(err))
 		}
 	}
-	return &codec.Codec{
+	c := &codec.Codec{
 		Name: "ffi.Function",
-		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
-			v := reflect.NewAt(t, p).Elem()
-			if v.IsNil() {
-				return values.AnyView{}, nil
-			}
-			fn, err := FuncOf(v.Interface())
-			if err != nil {
-				return values.AnyView{}, err
-			}
-			defer fn.Release() // the value has a reference of its own
-			objects.IncRef(codec.Ref(fn).Handle())
-			return values.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
-		},
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			if v.TypeIndex == abi.TypeNone {
 				reflect.NewAt(t, p).Elem().SetZero()
@@ -337,6 +327,19 @@ func funcCodec(t reflect.Type) *codec.Codec {
 			return nil
 		},
 	}
+	return c.Nested(func(p unsafe.Pointer, outer *codec.Nest) (values.AnyView, error) {
+		v := reflect.NewAt(t, p).Elem()
+		if v.IsNil() {
+			return values.AnyView{}, nil
+		}
+		fn, err := funcOf(v.Interface(), outer.Asked())
+		if err != nil {
+			return values.AnyView{}, err
+		}
+		defer fn.Release() // the value has a reference of its own
+		objects.IncRef(codec.Ref(fn).Handle())
+		return values.AnyView{Value: abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(codec.Ref(fn).Handle())}, Owned: true}, nil
+	})
 }
 
 // reflectCall calls the function with the parameters of the Go func type t.
@@ -355,7 +358,7 @@ func (f *Function) reflectCall(t reflect.Type, s *codec.Signature, in []reflect.
 	v, err := f.apply(len(in), func(i int) (values.AnyView, error) {
 		p := reflect.New(codec.ArgumentType(t, i))
 		p.Elem().Set(in[i])
-		temp, err := s.Codec(i).Encode(p.UnsafePointer())
+		temp, err := codec.EncodeArgument(s.Codec(i), p.UnsafePointer(), true)
 		return temp, failure.Annotate("argument "+codec.Itoa(i), err)
 	})
 	if err == nil {

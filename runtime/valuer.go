@@ -36,6 +36,6 @@ func valuerCodec(t reflect.Type, others *codec.Codec) *codec.Codec {
 		if err != nil {
 			return values.AnyView{}, failure.Annotate("the value of "+t.String(), err)
 		}
-		return encodeDynamic(reflect.ValueOf(&x).Elem(), inner)
+		return encodeDynamic(reflect.ValueOf(&x).Elem(), inner, false)
 	})
 }

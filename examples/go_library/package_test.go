@@ -19,6 +19,7 @@ func TestPackage(t *testing.T) {
 	python := nativetest.Python(t)
 	for _, tests := range []string{
 		"functions,docs,results,forms,iterators,arguments,scalars,containers,nested,records,shapes,tensors,classes,gauges,errors,declared,derived,opaque,unmade,asynchronous,again",
+		"untyped", "portable,untyped",
 		"quick", "loading", "clash", "early", // these are about a process in which nothing has happened
 	} {
 		t.Run(tests, func(t *testing.T) {
@@ -30,7 +31,7 @@ func TestPackage(t *testing.T) {
 	// The code in C has to know the form of values of each Python.
 	for version, python := range nativetest.Pythons(t) {
 		t.Run("plain "+version, func(t *testing.T) {
-			run(t, nil, python, filepath.Join("testdata", "package.py"), "plain,records,shapes,arrays,buffers,callbacks,constructors,weak,native,unsigned", dir)
+			run(t, nil, python, filepath.Join("testdata", "package.py"), "plain,records,shapes,arrays,buffers,callbacks,constructors,weak,native,unsigned,untyped", dir)
 		})
 	}
 }

@@ -72,6 +72,7 @@ var rooms = []room{
 	{dir: "runtime/exportrt", own: machine("runtime/env", "internal/dynlib", "internal/fieldtag", "internal/nearest", "runtime", "runtime/bindrt")},
 	{dir: "runtime/exportrt/faults"},
 	{dir: "runtime/exportrt/python"},
+	{dir: "runtime/exportrt/typed", own: machine("runtime", "runtime/define", "runtime/structural")},
 	{dir: "runtime/kind", own: []string{"runtime"}},
 	{dir: "runtime/bindrt", own: machine("internal/find", "runtime")},
 	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},

@@ -458,10 +458,14 @@ func (a *Args) CallPacked(f uintptr) error {
 	purego.SyscallN(f, capi.Address(&c.at))
 	rc := c.rc
 	runtime.KeepAlive(c)
+	return a.failed(rc)
+}
+
+// failed returns the error of a function that returned rc. A callback stays on the thread that it was called on.
+func (a *Args) failed(rc int32) error {
 	if rc == 0 {
 		return nil
 	}
-	// A callback stays on the thread that it was called on.
 	raised := new(uintptr)
 	purego.SyscallN(capi.API.ErrorMoveFromRaised, capi.Address(raised))
 	return failure.OfCall(int64(rc), *raised)

@@ -31,8 +31,12 @@ const (
 	// FlatRoom is Room for a function whose result may be a text or a container in flat form. A
 	// container in a value of any type is an object nevertheless.
 	FlatRoom
-	// FlatAnyRoom is FlatRoom for a caller that has no type for such objects.
+	// FlatAnyRoom is FlatRoom for a caller that has no type for such objects. It takes typed values, too.
 	FlatAnyRoom
+	// FlatTyped comes before the name of a type, a text, and its value in flat form; see codec.Codec.Typed.
+	FlatTyped
+	// TypedRoom is None for a caller that takes typed values as objects.
+	TypedRoom
 )
 
 // FlatCall is the safe call of callbacks of Python, which take arguments in flat form, or 0. Such an argument
@@ -63,6 +67,29 @@ func (a *Args) takesFlat() bool {
 // FlattensAny reports whether the caller takes containers in values of any type in flat form, too.
 func (a *Args) FlattensAny() bool {
 	return capi.PointerTo[abi.Any](a.frame.Res).TypeIndex == FlatAnyRoom
+}
+
+// Typed reports whether the caller takes values of any type with the names of their types.
+func (a *Args) Typed() bool {
+	t := capi.PointerTo[abi.Any](a.frame.Res).TypeIndex
+	return t == FlatAnyRoom || t == TypedRoom
+}
+
+// AskTyped calls f for a caller that takes typed values.
+func (a *Args) AskTyped(f func(*Args) error) error {
+	r := capi.PointerTo[abi.Any](a.frame.Res)
+	*r = abi.Any{TypeIndex: TypedRoom}
+	err := f(a)
+	if r.TypeIndex == TypedRoom {
+		r.TypeIndex = abi.TypeNone
+	}
+	return err
+}
+
+// Forward calls a Function object with the arguments and the result of a.
+func (a *Args) Forward(function uintptr) error {
+	rc, _, _ := purego.SyscallN(capi.SafeCall(function), function, a.frame.Args, a.frame.N, a.frame.Res)
+	return a.failed(int32(rc))
 }
 
 // ReturnFlat sets the result to values in flat form, with the bytes of raw strings.

@@ -41,6 +41,9 @@ func NewTask(a *Args, first int, handle uintptr) (*Task, error) {
 		}
 		t.values = append(t.values, v)
 	}
+	if a.Typed() {
+		t.result.TypeIndex = TypedRoom
+	}
 	t.args.frame = ccall.CallbackFrame{
 		Call: capi.PointerTo[ccall.Released](handle).Call, Handle: handle,
 		Args: uintptr(unsafe.Pointer(unsafe.SliceData(t.values))), N: uintptr(len(t.values)),
@@ -76,6 +79,9 @@ func (t *Task) Run(ctx context.Context) error { return t.run(ctx) }
 func (t *Task) End(err error) (abi.Any, error) {
 	err = t.args.settled(err)
 	result := t.result
+	if result.TypeIndex == TypedRoom {
+		result = abi.Any{}
+	}
 	if err != nil {
 		err = failure.Passed(err, t.args.origin(), false)
 		if result.TypeIndex.IsObject() {

@@ -102,6 +102,9 @@ func (c *Call) slot(i uint32) unsafe.Pointer {
 // None packs None. Arguments that are never packed are None too.
 func (c *Call) None(i int) { c.set(i, abi.TypeNone, 0) }
 
+// OfObject reports whether the callee is a Function object.
+func (c *Call) OfObject() bool { return c.fn == nil }
+
 // Len returns the number of arguments.
 func (c *Call) Len() int { return int(c.head.N) }
 

@@ -35,6 +35,9 @@ type Codec struct {
 	Tuple, Variant bool
 	// Name is the expected type, for errors.
 	Name string
+	// Typed names the type to callers that know it, for values of any type: time, duration, complex, set, or an
+	// exported enum. It is empty for all other types.
+	Typed string
 	// Encode packs the value at p. AnyView.Keep holds what the packed value points to.
 	Encode func(p unsafe.Pointer) (values.AnyView, error)
 	// Absent is the reason why the Go type has no counterpart, nil if it has one.
@@ -408,7 +411,11 @@ func numberCodec(t reflect.Type) *Codec {
 	case reflect.Float32, reflect.Float64:
 		return floatCodec(t)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return intCodec(t)
+		c := intCodec(t)
+		if t == reflect.TypeFor[time.Duration]() {
+			c.Typed = "duration"
+		}
+		return c
 	}
 	return uintCodec(t)
 }
@@ -525,6 +532,12 @@ func convertScalar(v abi.Any, from objects.Reading, index abi.TypeIndex, want st
 		}
 		if converted, ok := values.Convert(v, index); ok {
 			return converted, nil
+		}
+	}
+	if value, ok := withoutType(v); ok { // a duration, or a constant
+		defer Release(value)
+		if value.TypeIndex == index { // so it is not an object
+			return value, nil
 		}
 	}
 	return v, WrongType(want, v)

@@ -139,6 +139,8 @@ type Nest struct {
 	depth int
 	// flat gets the parts of a result in flat form; nil otherwise.
 	flat *calls.Pack
+	// typing says whether values of any type have the names of their types.
+	typing typing
 }
 
 // parts returns what gets the parts of a result in flat form, nil for all other values.
@@ -149,13 +151,16 @@ func (n *Nest) parts() *calls.Pack {
 	return n.flat
 }
 
-// Apart returns n for the fields of an object, which are never in flat form.
+// Apart returns n for the fields of an object, which are never in flat form, and which others than the caller read.
 func (n *Nest) Apart() *Nest {
-	if n.parts() == nil {
+	if n == nil {
+		return keptNest
+	}
+	if n.flat == nil && n.typing == kept {
 		return n
 	}
 	whole := *n
-	whole.flat = nil
+	whole.flat, whole.typing = nil, kept
 	return &whole
 }
 
@@ -165,7 +170,9 @@ func (n *Nest) Whole() *Nest {
 	if p := n.parts(); p == nil || p.FlatAny() {
 		return n
 	}
-	return n.Apart()
+	n = n.Apart()
+	n.typing = untyped
+	return n
 }
 
 // MaxDepth limits how deep values may be nested: C++ takes them apart by
@@ -189,11 +196,18 @@ func (n *Nest) Enter(kind reflect.Type, at unsafe.Pointer, size int) (*Nest, err
 			}
 		}
 	}
-	return &Nest{n, kind, at, size, depth, n.parts()}, nil
+	inner := &Nest{outer: n, kind: kind, at: at, size: size, depth: depth, flat: n.parts()}
+	if n != nil {
+		inner.typing = n.typing
+	}
+	return inner, nil
 }
 
 // EncodeIn packs the value at p inside outer.
 func EncodeIn(c *Codec, p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
+	if c.Typed != "" && outer.Typed() {
+		return encodeTyped(c, p, outer)
+	}
 	if c.within != nil {
 		return c.within(p, outer)
 	}

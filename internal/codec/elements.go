@@ -45,7 +45,9 @@ func putElement[T any](p *calls.Pack, x T, outer *Nest) error {
 func Pack(p *calls.Pack, c *Codec, x unsafe.Pointer, outer *Nest) error {
 	switch c.Direct {
 	case directString:
-		return p.String(*(*string)(x))
+		if c.Typed == "" || !outer.Typed() {
+			return p.String(*(*string)(x))
+		}
 	case directInt:
 		p.Int(*(*int64)(x))
 		return nil

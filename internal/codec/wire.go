@@ -25,6 +25,10 @@ func wireCodec(wire reflect.Type, give func(p unsafe.Pointer) (w unsafe.Pointer)
 		Wire: wire, takeWire: take,
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 			w := reflect.New(wire).UnsafePointer()
+			if value, ok := withoutType(v); ok {
+				defer Release(value)
+				v = value
+			}
 			if err := Of(wire).Decode(v, from, w); err != nil {
 				return err
 			}
@@ -46,7 +50,7 @@ type wireTime = struct {
 
 func timeCodec() *Codec {
 	const day, most = 24 * 60 * 60, 1 << 56 // two billion years
-	return wireCodec(reflect.TypeFor[wireTime](), func(p unsafe.Pointer) unsafe.Pointer {
+	c := wireCodec(reflect.TypeFor[wireTime](), func(p unsafe.Pointer) unsafe.Pointer {
 		t := *(*time.Time)(p)
 		_, east := t.Zone()
 		return unsafe.Pointer(&wireTime{t.Unix(), int64(t.Nanosecond()), int64(east)})
@@ -58,6 +62,8 @@ func timeCodec() *Codec {
 		*(*time.Time)(p) = time.Unix(x.Seconds, x.Nanoseconds).In(zoneOf(int(x.East)))
 		return nil
 	})
+	c.Typed = "time"
+	return c
 }
 
 // zones has some of the zones that zoneOf has made, by their offset.
@@ -101,6 +107,7 @@ func complexCodec(t reflect.Type) *Codec {
 		}
 		return setComplex(valueAt(t, p), complex(x.Real, x.Imag))
 	})
+	c.Typed = "complex"
 	pair := c.Decode
 	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 		if v.TypeIndex != abi.TypeInt && v.TypeIndex != abi.TypeBool && v.TypeIndex != abi.TypeFloat && v.TypeIndex != abi.TypeBigInt {
@@ -130,6 +137,12 @@ func isSet(t reflect.Type) bool {
 
 // setCodec converts a set as a sequence of its elements, in order where they have one.
 func setCodec(t reflect.Type) *Codec {
+	c := sequenceOf(t)
+	c.Typed = "set"
+	return c
+}
+
+func sequenceOf(t reflect.Type) *Codec {
 	switch t {
 	case reflect.TypeFor[map[string]struct{}]():
 		return setOf[string]()

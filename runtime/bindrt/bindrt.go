@@ -103,7 +103,7 @@ func Put[T any](c *Call, i int, v T) {
 		codec.PutFlat(c, i, codec.For[T](), unsafe.Pointer(&v))
 		return
 	}
-	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
+	t, err := codec.EncodeArgument(codec.For[T](), unsafe.Pointer(&v), c.OfObject())
 	c.Put(i, t, err)
 }
 
@@ -309,7 +309,7 @@ func Return[T any](a *Args, v T) error {
 }
 
 func returnObject[T any](a *Args, v T) error {
-	t, err := codec.For[T]().Encode(unsafe.Pointer(&v))
+	t, err := codec.EncodeResult(codec.For[T](), unsafe.Pointer(&v), a.Typed())
 	return codec.ReturnTemp(a, t, err)
 }
 

@@ -186,7 +186,7 @@ func (f *recordField) encode(p unsafe.Pointer, outer *codec.Nest) (abi.Any, erro
 		}
 		return v, nil
 	}
-	t, err := codec.EncodeIn(f.codec, p, outer)
+	t, err := codec.EncodeIn(f.codec, p, outer.Apart())
 	if err != nil {
 		return abi.Any{}, failure.Annotate("field "+f.Name, err)
 	}

@@ -49,7 +49,11 @@ func (l *Exports) async() *Function {
 				}
 				return failure.Errorf(failure.KindAttr, "%s has no function or method %s that takes a context.Context%s", l.Name, name, nearest.Question(name, all))
 			}
-			a.Return(functionOf(f.start, f.origin()))
+			start := f.start
+			if a.Typed() {
+				start = func(a *bindrt.Args) error { return a.AskTyped(f.start) }
+			}
+			a.Return(functionOf(start, f.origin()))
 			return nil
 		},
 	}

@@ -58,7 +58,7 @@ func ErrorOf[T any](kind, base string, toError func(T) error) ErrorType {
 			}
 			v = x
 		}
-		fields, failed := fieldValues(reflect.ValueOf(v).Elem())
+		fields, failed := fieldValues(reflect.ValueOf(v).Elem(), a.Typed())
 		if failed != nil {
 			return failed
 		}
@@ -189,15 +189,16 @@ func setField(field reflect.Value, value tvmffi.Any) error {
 	return err
 }
 
-// fieldValues returns the fields of v, an error, without optional ones that are zero.
-func fieldValues(v reflect.Value) (map[string]tvmffi.Any, error) {
+// fieldValues returns the fields of v, an error, without optional ones that are zero, for a caller that takes typed
+// values if typed is set.
+func fieldValues(v reflect.Value, typed bool) (map[string]tvmffi.Any, error) {
 	values := map[string]tvmffi.Any{}
 	for _, f := range errorFields(v) {
 		if f.tag.Optional && f.value.IsZero() {
 			continue
 		}
 		// The address is in Go memory that v keeps alive.
-		view, err := codec.Of(f.value.Type()).Encode(unsafe.Pointer(f.value.UnsafeAddr()))
+		view, err := codec.EncodeResult(codec.Of(f.value.Type()), unsafe.Pointer(f.value.UnsafeAddr()), typed)
 		if err != nil {
 			return nil, failure.Annotate("field "+f.tag.Name, err)
 		}

@@ -76,6 +76,8 @@ type Exports struct {
 	Methods []Function
 	// Errors are the error types of the package.
 	Errors []ErrorType
+	// Enums are its types with exported constants.
+	Enums []Enum
 	// Includes are packages whose functions and types this package offers too, under
 	// the names that they have in the registry.
 	Includes []*Exports
@@ -121,6 +123,9 @@ func (l *Exports) attempt() (err error) {
 	}
 	if err := l.declareErrors(); err != nil {
 		return err
+	}
+	for _, e := range l.Enums {
+		codec.SetEnum(e.t, e.name)
 	}
 	functions := l.functions()
 	for _, f := range functions {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -55,6 +56,8 @@ func (r *flatReader) next() string {
 	case abi.TypeSmallStr:
 		text, _ := capi.StringOf(v)
 		return fmt.Sprintf("%q", text)
+	case callbacks.FlatTyped:
+		return r.next() + ":" + r.next()
 	case callbacks.FlatList, callbacks.FlatTuple:
 		for range v.Bits {
 			parts = append(parts, r.next())
@@ -159,6 +162,16 @@ func TestFlat(t *testing.T) {
 	mixed := map[string]any{"k": []any{1, []string{"x"}, map[string]any{}}}
 	if got, _, _ := flatCallBy(mixed, callbacks.FlatAnyRoom, 1<<12); got != `{"k":[1 ["x"] {}]}` {
 		t.Error(got, "is all of a value of any type in flat form")
+	}
+	// A value of any type has the name of its type only for a caller that has no other way to know it.
+	typed := tvmffi.Tuple2[any, time.Duration]{A: map[string]any{"a": []any{time.Unix(1, 2).UTC(), time.Second, 2i, map[int]struct{}{3: {}}}, "b": []time.Duration{4}}, B: 5}
+	for room, want := range map[abi.TypeIndex]string{
+		callbacks.FlatAnyRoom: `({"a":["time":(1 2 0) "duration":1000000000 "complex":(0.00 2.00) "set":[3]] "b":["duration":4]} 5)`,
+		callbacks.FlatRoom:    `(ffi.Map 5)`,
+	} {
+		if got, _, _ := flatCallBy(typed, room, 1<<12); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 	note := "a note of some length"
 	tree := branch{Name: "root", Size: tvmffi.Tuple2[int64, float32]{A: 1, B: 2}, Note: &note, Next: []branch{{Name: "leaf", Any: "x"}}}

@@ -60,8 +60,8 @@ var reclaim func()
 // the error, and each symbol returns it. A symbol whose function does not exist returns an
 // error too: an included package may have been generated again, but not this library.
 //
-// end is the C function that calls End.
-func Ready(l *Exports, table, end uintptr, names []string) {
+// end is the C function that calls End. typed is Objects of package typed, in a library with values of any type.
+func Ready(l *Exports, table, end uintptr, names []string, typed ...func(key string) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := capi.PointerTo[symbols](table)
@@ -92,6 +92,7 @@ func Ready(l *Exports, table, end uintptr, names []string) {
 	for _, f := range l.errorFunctions() {
 		functions[f.Name] = &f
 	}
+	functions[typedName] = l.typed(functions, typed)
 	for i, name := range names {
 		f, err := functions[name], err
 		if f == nil {

@@ -46,6 +46,7 @@ type sequence[T any] struct {
 	ended  bool
 	run    func(yield func(T) bool)
 	in     string // the Go func, for panics
+	typed  bool   // the caller of the func takes typed values
 	want   chan struct{}
 	values chan T
 	err    error // set before values is closed
@@ -56,7 +57,7 @@ type sequence[T any] struct {
 }
 
 func newSequence[T any](a *bindrt.Args, run func(yield func(T) bool)) tvmffi.Moved {
-	s := &sequence[T]{run: run, in: a.GoName(), want: make(chan struct{}), values: make(chan T), released: make(chan struct{}), owners: a.Owners()}
+	s := &sequence[T]{run: run, in: a.GoName(), typed: a.Typed(), want: make(chan struct{}), values: make(chan T), released: make(chan struct{}), owners: a.Owners()}
 	about := &callbacks.About{Name: "next", Ended: sync.OnceFunc(func() { close(s.released) })}
 	handle := callbacks.NewDescribed(s.next, 0, about)
 	return tvmffi.Move(codec.Wrap[*tvmffi.Function](objects.Own(handle)))
@@ -83,6 +84,9 @@ func (s *sequence[T]) next(a *bindrt.Args) error {
 	if !ok {
 		s.ended = true
 		return s.err
+	}
+	if s.typed && !a.Typed() {
+		return a.AskTyped(func(a *bindrt.Args) error { return bindrt.Return(a, v) })
 	}
 	return bindrt.Return(a, v)
 }

@@ -52,10 +52,15 @@ var EventType = define.Object[Event]("golib.Event",
 	define.Doc("Event is an entry of a calendar."),
 	define.Deferred(&membersEvent))
 
+// NoteType is the type golib.Note: objects of it are *define.Instance[Note].
+var NoteType = define.Object[Note]("golib.Note",
+	define.Doc("Note holds a value of any type."),
+	define.Deferred(&membersNote))
+
 var tvmffiExports = exportrt.Exports{
 	Name:   "golib",
 	Prefix: "golib.",
-	Types:  []exportrt.Type{BucketType, IndexType, ClubType, PointType, CircleType, GaugeType, EventType},
+	Types:  []exportrt.Type{BucketType, IndexType, ClubType, PointType, CircleType, GaugeType, EventType, NoteType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "add",
@@ -91,6 +96,19 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Adder(x0))
+			},
+		},
+		{
+			Name:   "after",
+			Doc:    "After returns a function that returns a value after another.",
+			Params: []string{"first"},
+			Func:   After,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, After(x0))
 			},
 		},
 		{
@@ -164,6 +182,19 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "assorted",
+			Doc:    "Assorted returns values of any type, one inside another.",
+			Params: []string{"when"},
+			Func:   Assorted,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[time.Time](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Assorted(x0))
+			},
+		},
+		{
 			Name:   "attend",
 			Doc:    "Attend joins an event at a time. It is an error to do so after its end.",
 			Params: []string{"e", "at"},
@@ -179,6 +210,33 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, r)
+			},
+		},
+		{
+			Name:   "carried",
+			Doc:    "Carried passes a value, and a list and a map with it, through a function of the host.",
+			Params: []string{"f", "x"},
+			Func:   Carried,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func(any, []any, map[string]any) any {
+					return func(y0 any, y1 []any, y2 map[string]any) any {
+						var c bindrt.Call3
+						c.BeginFunction(bindrt.Ref(fn), 3)
+						bindrt.Put(&c.Call, 0, y0)
+						bindrt.Put(&c.Call, 1, y1)
+						bindrt.Put(&c.Call, 2, y2)
+						r, err := bindrt.Do[any](&c.Call)
+						if err != nil {
+							panic(err)
+						}
+						return r
+					}
+				})
+				x1 := bindrt.Arg[any](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Carried(x0, x1))
 			},
 		},
 		{
@@ -257,6 +315,21 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Describe(x0, x1))
+			},
+		},
+		{
+			Name:     "described",
+			Doc:      "Described returns the type and the text that values have in Go.",
+			Params:   []string{"x", "more"},
+			Variadic: true,
+			Func:     Described,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				x1 := exportrt.Rest[any](a, 1)
+				if err := a.CheckCount(); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Described(x0, x1...))
 			},
 		},
 		{
@@ -680,6 +753,19 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "noted",
+			Doc:    "Noted returns a note of a value.",
+			Params: []string{"x"},
+			Func:   Noted,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Noted(x0))
+			},
+		},
+		{
 			Name: "origin",
 			Doc:  "Origin returns the origin.",
 			Func: Origin,
@@ -790,6 +876,27 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:    "patient",
+			Doc:     "Patient returns the value when it is asked, unless ctx ends.",
+			Params:  []string{"x"},
+			Func:    (func(any) (any, error))(nil),
+			Origin:  Patient,
+			Context: true,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return exportrt.Interruptible(a, func(ctx context.Context) error {
+					r, err := Patient(ctx, x0)
+					if err != nil {
+						return err
+					}
+					return bindrt.Return(a, r)
+				})
+			},
+		},
+		{
 			Name:   "poll",
 			Doc:    "Poll sleeps like Sleep, but checks for interrupts itself.",
 			Params: []string{"milliseconds"},
@@ -852,6 +959,19 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, exportrt.Lend(a, Ramp(int(x0))))
+			},
+		},
+		{
+			Name:   "refuse",
+			Doc:    "Refuse returns an error with a value.",
+			Params: []string{"x"},
+			Func:   Refuse,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return Refuse(x0)
 			},
 		},
 		{
@@ -1324,6 +1444,20 @@ var tvmffiExports = exportrt.Exports{
 				return bindrt.Return(a, Count(x0))
 			},
 		},
+		{
+			Name:   "wrapped",
+			Doc:    "Wrapped yields a value, and a list of it.",
+			Params: []string{"x"},
+			Func:   (func(any) func() *tvmffi.Tuple1[any])(nil),
+			Origin: Wrapped,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Sequence(a, Wrapped(x0)))
+			},
+		},
 	},
 	Errors: []exportrt.ErrorType{
 		exportrt.ErrorOf("golib.NotFoundError", "KeyError", func(err NotFoundError) error {
@@ -1338,6 +1472,12 @@ var tvmffiExports = exportrt.Exports{
 		exportrt.ErrorOf("golib.LateError", "", func(err LateError) error {
 			return &err
 		}),
+		exportrt.ErrorOf("golib.NotedError", "", func(err NotedError) error {
+			return &err
+		}),
+	},
+	Enums: []exportrt.Enum{
+		exportrt.EnumOf[Basis](),
 	},
 }
 
@@ -1352,7 +1492,7 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersBucket, membersIndex, membersClub, membersPoint, membersCircle, membersGauge, membersEvent []define.TypeOption
+var membersBucket, membersIndex, membersClub, membersPoint, membersCircle, membersGauge, membersEvent, membersNote []define.TypeOption
 
 func init() {
 	membersBucket = []define.TypeOption{
@@ -1632,6 +1772,20 @@ func init() {
 					return err
 				}
 				return bindrt.Return(a, self.Until(x0))
+			},
+		})),
+	}
+	membersNote = []define.TypeOption{
+		define.Method("held", Note.Held, tvmffi.Doc("Held returns the value with the name of its type."), exportrt.Method(exportrt.Function{
+			Name:   "Note.held",
+			Origin: Note.Held,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[Note](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r0, r1 := self.Held()
+				return bindrt.Return(a, tvmffi.Tuple2[string, any]{A: r0, B: r1})
 			},
 		})),
 	}

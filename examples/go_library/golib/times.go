@@ -1,9 +1,11 @@
 package golib
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"maps"
+	"math/big"
 	"math/cmplx"
 	"time"
 )
@@ -147,3 +149,72 @@ func Attend(e Event, at time.Time) (left time.Duration, err error) {
 	}
 	return left, nil
 }
+
+// Assorted returns values of any type, one inside another.
+//
+//tvmffi:export
+func Assorted(when time.Time) map[string]any {
+	return map[string]any{"when": when, "parts": []any{time.Second, 2i, map[string]struct{}{"x": {}}, big.NewInt(7)}, "times": []time.Time{when}, "slot": &Slot{From: when}}
+}
+
+// Described returns the type and the text that values have in Go.
+//
+//tvmffi:export
+func Described(x any, more ...any) string { return fmt.Sprintf("%T %v %v", x, x, more) }
+
+// Carried passes a value, and a list and a map with it, through a function of the host.
+//
+//tvmffi:export
+func Carried(f func(x any, list []any, all map[string]any) any, x any) []any {
+	return []any{f(x, []any{x}, map[string]any{"x": x}), x}
+}
+
+// After returns a function that returns a value after another.
+//
+//tvmffi:export
+func After(first any) func(x any) []any { return func(x any) []any { return []any{first, x} } }
+
+// Wrapped yields a value, and a list of it.
+//
+//tvmffi:export
+func Wrapped(x any) iter.Seq[any] {
+	return func(yield func(any) bool) { _ = yield(x) && yield([]any{x}) }
+}
+
+// Patient returns the value when it is asked, unless ctx ends.
+//
+//tvmffi:export
+func Patient(ctx context.Context, x any) (any, error) { return x, ctx.Err() }
+
+// Note holds a value of any type.
+//
+//tvmffi:object
+type Note struct {
+	Value any            `ffi:"value"`
+	More  map[string]any `ffi:"more,optional"`
+}
+
+// Held returns the value with the name of its type.
+//
+//tvmffi:method
+func (n Note) Held() (string, any) { return fmt.Sprintf("%T", n.Value), n.Value }
+
+// Noted returns a note of a value.
+//
+//tvmffi:export
+func Noted(x any) Note { return Note{Value: x, More: map[string]any{"also": x}} }
+
+// NotedError has a value of any type.
+//
+//tvmffi:error
+type NotedError struct {
+	Value any `ffi:"value"`
+}
+
+// Error describes the error.
+func (e *NotedError) Error() string { return fmt.Sprintf("noted %T", e.Value) }
+
+// Refuse returns an error with a value.
+//
+//tvmffi:export
+func Refuse(x any) error { return &NotedError{x} }

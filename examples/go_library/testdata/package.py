@@ -962,6 +962,66 @@ def native(g):
         assert type(error) is kind and want in str(error), repr(error)
 
 
+def untyped(g):
+    """Values of any type keep their types, both ways and one inside another."""
+    import asyncio
+    from datetime import datetime, timedelta, timezone
+
+    import numpy as np
+
+    noon, hour = datetime(2026, 11, 28, 12, 0, 0, 123456, timezone(timedelta(hours=-5))), timedelta(hours=1)
+    every = [noon, hour, 2j, {"x"}, {1, 2}, {noon, 1}, set(), [noon, ({"k": [hour]},)], {noon: hour}, None, "x"]
+    lists = [*every[:7], [noon, [{"k": [hour]}]], *every[8:]]  # as results: tuples are lists
+
+    def same(x, y):
+        return type(x) is type(y) and x == y and (not isinstance(x, list) or all(map(same, x, y)))
+
+    slot = {"from": noon, "length": timedelta(0), "tags": set()}
+    assert same(g.assorted(noon), {"when": noon, "parts": [timedelta(seconds=1), 2j, {"x"}, 7], "times": [noon], "slot": slot}), g.assorted(noon)
+    for x, want in zip(every, ["time.Time", "time.Duration", "complex128", "map[string]struct {}", "map[int64]struct {}", "map[interface {}]struct {}"]):
+        for text in g.described(x), g.described(g.echo(x)), g.described(x, g.Point(1)):
+            assert text.startswith(want), text
+    assert g.described([noon, (hour, {"a": {"b": 1j}})], hour) == "[]interface {} [2026-11-28 12:00:00.123456 -0500 -0500 [1h0m0s map[a:map[b:(0+1i)]]]] [1h0m0s]"
+    assert g.described(np.complex128(1j)).startswith("complex128") and g.described(x=frozenset("a")) == "map[string]struct {} map[a:{}] []"
+    assert same(g.echo(every), lists) and all(map(same, map(g.echo, every), lists)), g.echo(every)
+
+    # Callbacks, functions and sequences of Go.
+    got = []
+    for x, want in zip(every, lists):
+        assert same(g.carried(lambda *args: got.append(args) or args, x), [[want, [want], {"x": want}], want]), x
+        assert type(x) in (list, tuple, dict) or same(got[-1][0], want), got[-1]
+        pair = g.after(x)
+        assert same(pair(x), [want, want]) and same(pair(1), [want, 1]) and same(list(g.wrapped(x)), [want, [want]]), x
+        assert same(g.carried(lambda *_: x, 1), [want, 1]) and same(g.patient(x), want) and same(asyncio.run(g.patient_async(x)), want), x
+
+        # Fields.
+        for note in g.noted(x), g.Note(x, {"also": x}), g.Note(value=None):
+            if note.value is None:
+                note.value, note.more = x, {"also": x}
+            kind, value = note.held()
+            assert same(note.value, want) and same(note.more, {"also": want}) and same(value, want) and g.described(x).startswith(kind), (x, note)
+            assert repr(note) == f"golib.Note(value={want!r}, more={{'also': {want!r}}})", repr(note)
+            for other in copy.copy(note), copy.deepcopy(note), pickle.loads(pickle.dumps(note)):
+                assert same(other.value, want) and same(other.more, {"also": want}), other
+
+        # Errors.
+        e = failure(g.refuse, x)
+        for other in e, pickle.loads(pickle.dumps(e)), g.NotedError(value=x), failure(g.carried, lambda *_: (_ for _ in ()).throw(e), 1):
+            assert type(other) is g.NotedError and same(other.value, want), other
+    naive = noon.replace(tzinfo=None)
+    for error, want in (
+        (failure(g.echo, naive), "echo(x=...): "), (failure(g.echo, [1, {"k": naive}]), 'echo(x[1]["k"]=...): '),
+        (failure(setattr, g.Note(1), "value", naive), "Note.value: "), (failure(g.after(1), naive), "argument 1: "),
+        (failure(g.carried, lambda *_: naive, 1), "the result of the callback: "), (failure(g.NotedError, value=naive), "NotedError(value=...): "),
+    ):  # fmt: skip
+        assert type(error) is ValueError and str(error).startswith(want + "datetime.datetime(") and "has no time zone" in str(error), repr(error)
+
+    # Others see what they see of the types elsewhere.
+    bare = tvm_ffi.get_global_func("golib.echo")
+    typed = g.Note(hour).value, tvm_ffi.get_global_func("golib.assorted")((0, 5, 3600))
+    assert typed[0] == hour and tuple(typed[1]["when"]) == (0, 5, 3600) and list(typed[1]["parts"])[0] == 10**9 and bare(hour) == hour, typed
+
+
 def containers(g):
     """Containers that tvm_ffi would follow without end, or into the end of the stack."""
 
@@ -1633,6 +1693,9 @@ else:
     sys.path.insert(0, folder)
     import tvm_ffi
 
+    if tests[0] == "portable":  # another Python, for which the library has no code in C
+        tests.pop(0)
+        sys.implementation = types.SimpleNamespace(**{**vars(sys.implementation), "name": "another"})
     before = set(sys.modules)
     import golib
 

@@ -52,6 +52,13 @@ modes, m, _ = paint.modes("spray")
 assert modes[0] is m is Mode.SPRAY and paint.modes(Mode.SPRAY)[1] is Mode.SPRAY
 assert pickle.loads(pickle.dumps(m)) is m and "like blood" in Color.__doc__
 
+# As values of any type, too.
+for x, want in (Color.BLUE, "paint.Color 2"), (Mode.BRUSH, "paint.Mode brush"), (Finish.GLOSS | Finish.CLEAR, "paint.Finish 6"), ([{"k": (Color.RED,)}], "[]interface {} [map[k:[1]]]"), (1, "int64 1"):
+    kind, values = paint.kinds(x)
+    assert kind == want and values == [[{"k": [1]}] if type(x) is list else x, 1, "spray", 6, ["brush"], {2: 9}], (kind, values)
+    assert list(map(type, values)) == [type(x), Color, Mode, Finish, list, dict] and type(values[4][0]) is Mode and list(map(type, values[5])) == [Color], values
+assert type(paint.kinds([{Color.RED}])[1][0][0].pop()) is Color and tuple(tvm_ffi.get_global_func("paint.kinds")(1)[1])[1:4] == (1, "spray", 6)
+
 spray = paint.palette(Color.RED, lambda c: Mode.SPRAY if c == 1 else "brush")
 assert spray(1, None) == [Color.RED, Color.BLUE] and spray(Color.BLUE, 2) == [2, 1, 2] and paint.palette(2, lambda c: "brush")(1, None) == [1]
 for e, kind, want in (

@@ -309,6 +309,13 @@ func (e *exporter) library() jen.Code {
 		}
 		fields = append(fields, field("Errors", jen.Index().Add(exportrt("ErrorType")).Values(spread(all)...)))
 	}
+	if len(e.Enums) > 0 {
+		var all []jen.Code
+		for _, t := range e.Enums {
+			all = append(all, exportrt("EnumOf").Types(jen.Id(t.GoName)).Call())
+		}
+		fields = append(fields, field("Enums", jen.Index().Add(exportrt("Enum")).Values(spread(all)...)))
+	}
 	if len(e.Included) > 0 {
 		var all []jen.Code
 		for _, in := range e.Included {

@@ -26,9 +26,14 @@ func Main(x Exported) ([]byte, error) {
 	f.ImportName(exportrtPath, "exportrt")
 	f.ImportAlias(x.Path, "exported")
 	f.Anon(exportrtPath+"/faults", exportrtPath+"/python")
+	args := []jen.Code{jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols"), jen.Id("end"), jen.Id("names")}
+	if x.HasAny() {
+		f.ImportName(exportrtPath+"/typed", "typed")
+		args = append(args, jen.Qual(exportrtPath+"/typed", "Objects"))
+	}
 	f.Comment("//export " + readySymbol(x))
 	f.Func().Id(readySymbol(x)).Params(jen.Id("symbols"), jen.Id("end").Uintptr()).Block(
-		exportrt("Ready").Call(jen.Qual(x.Path, exportsFunc).Call(), jen.Id("symbols"), jen.Id("end"), jen.Id("names")))
+		exportrt("Ready").Call(args...))
 	f.Line()
 	f.Comment("//export " + endSymbol(x))
 	f.Func().Id(endSymbol(x)).Params().Block(exportrt("End").Call())
@@ -44,9 +49,9 @@ func Main(x Exported) ([]byte, error) {
 	return newExporter(x, f).render("the main package")
 }
 
-// symbols returns the names of the functions in the order of the symbols. The last one
-// starts asynchronous calls; see package exportrt.
-func symbols(x Exported) []string { return append(x.Symbols(), "_async") }
+// symbols returns the names of the functions in the order of the symbols. The last ones
+// start asynchronous calls and ask for typed values; see package exportrt.
+func symbols(x Exported) []string { return append(x.Symbols(), "_async", "_typed") }
 
 // Stubs writes the C file of the shared library: the constructor, and symbols for each
 // function, its metadata and its doc.

@@ -136,9 +136,9 @@ type Field struct {
 
 // Enum is a named type of Go with constants.
 type Enum struct {
-	// Name is the name in Go.
-	Name string
-	Doc  string
+	// Name is the name in Go, and Path the same behind the import path of its package.
+	Name, Path string
+	Doc        string
 	// Kind is KindInt or KindString. Unsigned is set for an integer of 64 bits without a sign.
 	Kind     Kind
 	Unsigned bool

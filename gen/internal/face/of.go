@@ -246,7 +246,7 @@ func (b *builder) crossing(p source.Param) *Type {
 // enum adds the enum of e.
 func (b *builder) enum(e *source.Enum) {
 	basic := e.Object.Type().Underlying().(*types.Basic)
-	enum := &Enum{Name: e.GoName, Doc: e.Doc, Kind: KindInt, Unsigned: basic.Info()&types.IsUnsigned != 0 && bits(basic) == 64}
+	enum := &Enum{Name: e.GoName, Path: e.Object.Pkg().Path() + "." + e.GoName, Doc: e.Doc, Kind: KindInt, Unsigned: basic.Info()&types.IsUnsigned != 0 && bits(basic) == 64}
 	used := map[string]bool{}
 	for _, c := range e.Constants {
 		m := Member{GoName: c.GoName, Name: memberName(c.GoName, e.GoName), Doc: c.Doc}

@@ -70,7 +70,7 @@ func (c *classWriter) prepare() {
 		c.made[f] = made{c.resultConverter(f), c.fresh(c.Name + "_" + f.Name), ""}
 	}
 	for i := range c.Fields {
-		if f := &c.Fields[i]; f.Type.Bare().Kind == face.KindEnum || converted(f.Type) {
+		if f := &c.Fields[i]; f.Type.Bare().Kind == face.KindEnum || converted(f.Type) || untyped(f.Type) && f.Type.Bare().Kind != face.KindCallable {
 			c.from(f.Type)
 			c.made[f] = made{c.converter(f.Type), c.fresh(c.Name + "_" + f.Name), c.fresh(c.Name + "_set_" + f.Name)}
 		} else if from := c.from(f.Type); from != "" && plain(f.Name) == f.Name && inClass(f.Name) == f.Name {
@@ -102,9 +102,15 @@ func (c *classWriter) attributes() (aliases [][2]string) {
 			continue
 		}
 		c.pyf("\n    @%s.property\n    def %s(self) -> %s:\n%s        return %s(%s(self))\n", private, name, result, docstring("        ", f.Doc), m.convert, m.target)
+		if !checked(f.Type) {
+			c.after = append(c.after, fmt.Sprintf("%s_face.field(%s, %s, %s, %s)\n", private, c.name, quote(name), quote(f.Name), m.convert))
+		}
 		if changes {
 			what := quote(c.name + "." + name)
 			value := fmt.Sprintf("%s(%s, %s)", c.from(f.Type), what, c.givenContainer(f.Type, what, "value", true))
+			if !checked(f.Type) {
+				value = fmt.Sprintf("%s.shaped(%s, value, %s, %d%s)", private, what, c.from(f.Type), containers(f.Type), kindsOf(f.Type, true))
+			}
 			c.pyf("\n    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None:\n        %[3]s(self, %[4]s)\n", name, c.in(f.Type), m.setter, value)
 			c.pyif("    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None: ...\n", name, c.in(f.Type))
 		}
@@ -325,7 +331,7 @@ func (c *classWriter) shown() (names string) {
 	for p := c.Class; p != nil; p = p.Parent {
 		own, used := "", face.NewScope(inClass, reserved...)
 		for _, f := range p.Fields {
-			native = native || converted(f.Type)
+			native = native || converted(f.Type) || untyped(f.Type)
 			if name := used.Claim(f.Name); !f.NoRepr {
 				own += ", " + quote(name)
 			}
@@ -344,8 +350,15 @@ func (c *classWriter) shown() (names string) {
 // connect writes what needs the finished class.
 func (c *classWriter) connect(aliases [][2]string) {
 	var targets, names, setters, fields []string
+	untyped := ""
 	for _, f := range slices.Concat(c.Properties, c.Methods) {
 		targets, names = append(targets, c.made[f].target), append(names, quote(f.Name))
+		if returnsAny(f.Result()) {
+			untyped += quote(f.Name) + ", "
+		}
+	}
+	if untyped != "" {
+		names = append(names, "any=("+untyped+")")
 	}
 	for i := range c.Fields {
 		if m, ok := c.made[&c.Fields[i]]; ok {

@@ -25,16 +25,25 @@ func checked(t *face.Type) bool {
 	return holds(t, append([]face.Kind{face.KindEnum}, native...), nil)
 }
 
-// shaped reports whether an argument of type t that is not plain is converted: it is checked, or holds a record or bytes, for which
-// there are other objects than dicts and bytes. What callbacks return is not in an argument.
+// shaped reports whether an argument of type t that is not plain is converted: it is checked, or holds a record, bytes or a value
+// of any type, for which there are other objects than dicts, bytes and those of TVM-FFI. What callbacks return is not in an
+// argument.
 func shaped(t *face.Type) bool {
-	return checked(t) || hasRecord(t) || t.Bare().Kind != face.KindCallable && holds(t, []face.Kind{face.KindBytes}, nil)
+	return checked(t) || hasRecord(t) || untyped(t) || t.Bare().Kind != face.KindCallable && holds(t, []face.Kind{face.KindBytes}, nil)
 }
 
 // hasRecord reports whether a value of type t is a record, or holds one that is converted.
 func hasRecord(t *face.Type) bool {
 	k := Kinds.Row(t.Kind)
 	return t.Record != nil || k.from != "" && t.Kind != face.KindCallable && slices.ContainsFunc(t.Elems, hasRecord)
+}
+
+// untyped reports whether a value of type t is one of any type, or may hold one.
+func untyped(t *face.Type) bool { return holds(t, []face.Kind{face.KindAny}, nil) }
+
+// returnsAny reports whether a result of type t may hold a value of any type, also one of a function or an iterator in it.
+func returnsAny(t *face.Type) bool {
+	return untyped(t) || t.Kind == face.KindIterator && untyped(t.Elems[0])
 }
 
 // holds reports whether a value of type t is of one of the kinds, or holds one that is converted. outer are the records around t.
@@ -53,12 +62,13 @@ func holds(t *face.Type, kinds []face.Kind, outer []*face.Record) bool {
 // converter returns a function that converts a result of type t, or "" if it stays as it is.
 func (w *writer) converter(t *face.Type) string {
 	to := Kinds.Row(t.Kind).to
+	w.values = w.values || t.Kind == face.KindAny
 	switch {
 	case t.Lent:
 		return private + ".to_array"
 	case to == "":
 		return ""
-	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t) && !slices.ContainsFunc(t.Elems[1:], shaped):
+	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t) && !untyped(t) && !slices.ContainsFunc(t.Elems[1:], shaped):
 		return private + ".checked"
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "to", w.converter)
@@ -77,6 +87,9 @@ func (w *writer) from(t *face.Type) string {
 	switch {
 	case !shaped(t) && !getsLists(t.Bare()):
 		return ""
+	case t.Kind == face.KindAny:
+		w.values = true
+		return private + from
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "from", w.fromField)
 	case t.Enum != nil:

@@ -37,6 +37,8 @@ func (w *writer) enums() {
 			w.pyf("\n    def __str__(self) -> %s:\n        return self.value\n", text)
 			w.pyif("    def __str__(self) -> %s: ...\n", text)
 		}
+		w.values = true
+		w.pyf("\n\n%s_values.enum(%s, %s)\n", private, quote(e.Path), name)
 	}
 }
 

@@ -19,6 +19,9 @@ func (w *writer) function(f *face.Function) {
 	}
 	w.functions = true
 	call := fmt.Sprintf("%s.function(%s, %s)", private, quote(f.Symbol), quote(f.Global))
+	if returnsAny(f.Result()) {
+		call = fmt.Sprintf("%s.function(%s, %s, True)", private, quote(f.Symbol), quote(f.Global))
+	}
 	if args := w.target(f, false); args != "" && f.Symbol != "" {
 		call = fmt.Sprintf("%s_face.target(%s, %s, %s)", private, call, args, quote(f.Symbol))
 	}

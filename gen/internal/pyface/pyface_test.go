@@ -26,11 +26,11 @@ var (
 	integer = of(face.KindInt)
 	text    = of(face.KindString)
 	point   = &face.Class{Name: "Point", Key: "all.Point", Doc: "Point is a [Point] with \\ and \"\"\"."}
-	color   = &face.Enum{Name: "Color", Kind: face.KindInt, Members: []face.Member{
+	color   = &face.Enum{Name: "Color", Path: "example.test/all.Color", Kind: face.KindInt, Members: []face.Member{
 		{GoName: "ColorRed", Name: "RED", Doc: "ColorRed is like blood.", Value: face.Value{Kind: face.KindInt, Text: "1"}},
 		{GoName: "ColorBlue", Name: "BLUE", Value: face.Value{Kind: face.KindInt, Text: "-2"}},
 	}}
-	fruit = &face.Enum{Name: "Fruit", Doc: "Fruit grows.", Kind: face.KindString, Members: []face.Member{
+	fruit = &face.Enum{Name: "Fruit", Path: "example.test/all.Fruit", Doc: "Fruit grows.", Kind: face.KindString, Members: []face.Member{
 		{GoName: "FruitPear", Name: "PEAR", Value: face.Value{Kind: face.KindString, Text: "pear"}},
 	}}
 	limits = &face.Record{Name: "Limits"}

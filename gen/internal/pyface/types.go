@@ -84,7 +84,7 @@ type kind struct {
 
 // Kinds is the table of the kinds. Containers of tvm_ffi cross by reference: their elements are not converted.
 var Kinds = face.Table[kind]{
-	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", to: "to_any", c: "v"},
+	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", to: "to_any", from: "from_any", c: "v"},
 	face.KindBool: {given: "$bool", c: "v"}, face.KindInt: {given: "$int", c: "v"}, face.KindFloat: {given: "$float", c: "v"},
 	face.KindComplex: {given: "$complex", raw: "$Sequence[$float]", to: "_values.to_complex", class: true, from: "from_complex"},
 	face.KindBigInt:  {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},

@@ -119,7 +119,7 @@ typedef struct { text kind, message, trace; void *cause, *value; } flat_error;
 typedef struct { const any* values; const char* bytes; } flat_argument;
 // An argument of a callback has the type FLAT if it is in flat form. A result of the type ROOM tells the library that the error may be the result, and FLAT_ANY_ROOM also
 // values in flat form, with all that is in them; see internal/callbacks.
-enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, FLAT_ANY_ROOM, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP, BIG_INT = 78 };
+enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, FLAT_ANY_ROOM, FLAT_TYPED, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP, BIG_INT = 78 };
 
 #define TVM(X)                                                      \
   X(int, TVMFFIObjectIncRef, (void*))                               \
@@ -549,6 +549,28 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
   return ok;
 }
 
+// typed makes a value of Python of the name of its type and of a value without it, and of an object that holds both, which
+// is of the type typed_type.
+static object* typed;
+static int32_t typed_type = -1;
+
+static object* function_typed(object* self, object* args) {
+  (void)self;
+  object* make;
+  long long type;
+  if (!py.PyArg_ParseTuple(args, "OL", &make, &type)) return NULL;
+  py.Py_IncRef(typed = make); // it stays as long as the process
+  typed_type = (int32_t)type;
+  py.Py_IncRef(py._Py_NoneStruct);
+  return py._Py_NoneStruct;
+}
+
+APART static object* typed_object(function* f, any v) {
+  object *o = with_pending(f->taken, v), *made = o == NULL ? NULL : py.PyObject_CallFunctionObjArgs(typed, o, NULL);
+  if (o != NULL) py.Py_DecRef(o);
+  return made;
+}
+
 // result makes a value of Python of v.
 static object* result(function* f, const any* v) {
   text t = {v->small, v->size};
@@ -573,7 +595,7 @@ static object* result(function* f, const any* v) {
     if (words[1] == 0) return py.PyLong_FromUnsignedLongLong(words[0]);
   }
   if (v->type >= OBJECT) tvm.TVMFFIObjectIncRef(other.object);
-  return with_pending(f->taken, other);
+  return v->type == typed_type ? typed_object(f, other) : with_pending(f->taken, other);
 }
 
 // new_tuple makes a tuple of a class, whose elements are to be set.
@@ -581,6 +603,18 @@ static object* new_tuple(object* class, ssize n) {
   object* o = py.PyType_GenericAlloc(class, n);
   if (o != NULL && tuples_keep_hash) ((ssize*)o)[3] = -1; // behind the size: not known yet
   return o;
+}
+
+static object* flat(function* f, const any** next, const char* bytes, object* class);
+
+// flat_typed does what flat does for a value that has the name of its type before it.
+APART static object* flat_typed(function* f, const any** next, const char* bytes) {
+  object *name = flat(f, next, bytes, NULL), *value = name == NULL ? NULL : flat(f, next, bytes, NULL), *made = NULL;
+  if (value != NULL && typed != NULL) made = py.PyObject_CallFunctionObjArgs(typed, value, name, NULL);
+  else if (value != NULL) py.Py_IncRef(made = value);
+  if (name != NULL) py.Py_DecRef(name);
+  if (value != NULL) py.Py_DecRef(value);
+  return made;
 }
 
 // flat makes a value of Python of the next value in flat form. bytes are those of its texts, and
@@ -602,6 +636,7 @@ static object* flat(function* f, const any** next, const char* bytes, object* cl
     if (dict != NULL) py.Py_DecRef(dict);
     return NULL;
   }
+  if (v->type == FLAT_TYPED) return flat_typed(f, next, bytes);
   if (v->type != FLAT_LIST && v->type != FLAT_TUPLE) return result(f, v);
   ssize n = (ssize)v->integer;
   int list = v->type == FLAT_LIST;
@@ -1037,6 +1072,11 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
     // The callee sets a field to what tvm_ffi may not know.
     int known = f->callee == py._Py_NoneStruct || n != 2 || plain(args[1], &most) || py.PyType_IsSubtype(args[1]->type, object_class) || py.PyType_IsSubtype(args[1]->type, py.PyFloat_Type);
     object* o = call(known ? f->python : f->callee, args, flags, names);
+    if (o != NULL && f->convert != NULL && !plain(o, &(struct limits){0, 0})) {
+      object* made = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
+      py.Py_DecRef(o);
+      return made;
+    }
     // The callee says which field it is that does not take a value.
     return o != NULL || !known || f->callee == py._Py_NoneStruct || interrupted() ? o : call(f->callee, args, flags, names);
   }
@@ -1202,6 +1242,7 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
       {"left", function_left, 4 | 0x20, NULL}, // METH_NOARGS, METH_STATIC
       {"plain", function_plain, 8 | 0x20, NULL}, // METH_O, METH_STATIC
       {"look", function_look, 8 | 0x20, NULL},
+      {"typed", function_typed, 1 | 0x20, NULL}, // METH_VARARGS, METH_STATIC
       {0},
   };
   static property properties[] = {

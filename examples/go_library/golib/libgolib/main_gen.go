@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
 	_ "github.com/tvmffi-go/tvmffi/runtime/exportrt/faults"
 	_ "github.com/tvmffi-go/tvmffi/runtime/exportrt/python"
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt/typed"
 )
 
 // #include <stdint.h>
@@ -18,7 +19,7 @@ import "C"
 
 //export tvmffi_ready_golib
 func tvmffi_ready_golib(symbols, end uintptr) {
-	exportrt.Ready(exported.TVMFFIExports(), symbols, end, names)
+	exportrt.Ready(exported.TVMFFIExports(), symbols, end, names, typed.Objects)
 }
 
 //export tvmffi_end_golib
@@ -27,6 +28,6 @@ func tvmffi_end_golib() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"add", "adder", "append", "apply", "around", "attend", "caught", "common", "compose", "countdown", "describe", "distance", "div_mod", "doubled", "echo", "env", "explain", "extend", "fail", "fields", "find", "first", "gather", "greet", "hash", "hashes", "host", "interview", "introduce", "introduce_all", "is_missing", "join", "longest", "merged", "mix", "origin", "overlap", "packets", "pairs", "parallel", "poll", "polynomial", "power", "ramp", "repeat", "reversed", "roots", "rotation", "scale", "schedule", "sleep", "small", "sorted", "spread", "squares", "started", "stopped", "sum", "summary", "swap", "tell", "tell_array", "through", "ticks", "total", "type_key", "volume", "waiter", "window", "within", "word_count", "_error_cause", "_error_fields", "_error_new", "_async"}
+var names = []string{"add", "adder", "after", "append", "apply", "around", "assorted", "attend", "carried", "caught", "common", "compose", "countdown", "describe", "described", "distance", "div_mod", "doubled", "echo", "env", "explain", "extend", "fail", "fields", "find", "first", "gather", "greet", "hash", "hashes", "host", "interview", "introduce", "introduce_all", "is_missing", "join", "longest", "merged", "mix", "noted", "origin", "overlap", "packets", "pairs", "parallel", "patient", "poll", "polynomial", "power", "ramp", "refuse", "repeat", "reversed", "roots", "rotation", "scale", "schedule", "sleep", "small", "sorted", "spread", "squares", "started", "stopped", "sum", "summary", "swap", "tell", "tell_array", "through", "ticks", "total", "type_key", "volume", "waiter", "window", "within", "word_count", "wrapped", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
 
 func main() {}

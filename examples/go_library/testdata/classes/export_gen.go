@@ -363,6 +363,10 @@ var tvmffiExports = exportrt.Exports{
 			return &err
 		}),
 	},
+	Enums: []exportrt.Enum{
+		exportrt.EnumOf[Level](),
+		exportrt.EnumOf[Side](),
+	},
 }
 
 // Register registers the functions and types of this package for all languages in this

@@ -43,6 +43,20 @@ var tvmffiExports = exportrt.Exports{
 	Types:  []exportrt.Type{DropType, TinType, MixerType, PotType},
 	Functions: []exportrt.Function{
 		{
+			Name:   "kinds",
+			Doc:    "Kinds returns x with its type in Go, and constants as values of any type.",
+			Params: []string{"x"},
+			Func:   Kinds,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r0, r1 := Kinds(x0)
+				return bindrt.Return(a, tvmffi.Tuple2[string, []any]{A: r0, B: r1})
+			},
+		},
+		{
 			Name:     "lambda",
 			Doc:      "Reserved has parameters with names that Python reserves or uses, and joins them.",
 			Params:   []string{"list", "class", "None"},
@@ -187,6 +201,11 @@ var tvmffiExports = exportrt.Exports{
 		exportrt.ErrorOf("paint.DryError", "", func(err DryError) error {
 			return &err
 		}),
+	},
+	Enums: []exportrt.Enum{
+		exportrt.EnumOf[Color](),
+		exportrt.EnumOf[Finish](),
+		exportrt.EnumOf[Mode](),
 	},
 }
 

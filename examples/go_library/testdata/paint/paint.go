@@ -60,6 +60,13 @@ func Mix(c Color) Color {
 	return c
 }
 
+// Kinds returns x with its type in Go, and constants as values of any type.
+//
+//tvmffi:export
+func Kinds(x any) (kind string, all []any) {
+	return fmt.Sprintf("%T %v", x, x), []any{x, ColorRed, ModeSpray, Gloss | Clear, []Mode{ModeBrush}, map[Color]any{ColorBlue: Color(9)}}
+}
+
 // Modes returns all modes, and m first if it is not nil.
 //
 //tvmffi:export m=nil

@@ -27,6 +27,6 @@ func tvmffi_end_words() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"letters", "shout", "tripler", "upper", "_error_cause", "_error_fields", "_error_new", "_async"}
+var names = []string{"letters", "shout", "tripler", "upper", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
 
 func main() {}

@@ -40,8 +40,8 @@ static struct {
   int32_t (*streams)(stream_of, struct stream*);
   safe_call callback;                  // of functions of Python
   uintptr_t count;
-  void* handles[24];
-} symbols = {.count = 24};
+  void* handles[27];
+} symbols = {.count = 27};
 
 extern void tvmffi_ready_words(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_words(void);
@@ -194,6 +194,10 @@ FUNCTION(21, _async)
 LINKED(21, _async)
 FUNCTION(22, _metadata__async)
 FUNCTION(23, _doc__async)
+FUNCTION(24, _typed)
+LINKED(24, _typed)
+FUNCTION(25, _metadata__typed)
+FUNCTION(26, _doc__typed)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);

@@ -8,7 +8,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import Function, core, given, lib, plain, refused, shaped, tvm_ffi, worded
+from ._tvmffi import Function, core, given, lib, plain, refused, shaped, tvm_ffi, typed, worded
 
 
 def _optional(name):
@@ -19,6 +19,7 @@ def _optional(name):
 
 
 _error_new, _error_fields, _error_cause = map(_optional, ("_error_new", "_error_fields", "_error_cause"))
+_error_fields = _error_fields and typed(_error_fields, "_error_fields")
 
 
 class GoError:

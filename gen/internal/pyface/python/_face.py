@@ -46,7 +46,7 @@ def _ended(kind, returned=None):
     elif kind == "i":
         result = 0, _tvmffi.number
     else:
-        result = kind == "n" and returned or (16 if kind == "n" else 0,)
+        result = returned if returned and (kind == "n") == (returned[0] > 0) else (16 if kind == "n" else 0,)
     return tvm_ffi.convert(_errors.Guard(_class.left, *result))
 
 
@@ -120,8 +120,13 @@ def target(f, params, required, symbol=""):
     """
     if _class is None:
         return f
-    address, handle = (_address(symbol), 0) if symbol else (0, f.__chandle__())
+    address, handle = (_address(symbol), 0) if symbol else (0, _handle(f))
     return _class(f, f, address, handle, params, (), (), required, None, None, 1, _failed, _taken, _ended, *_TOOLS)
+
+
+def _handle(f):
+    handle = f.__chandle__()
+    return _tvmffi.untyped[handle].__chandle__() if handle in _tvmffi.untyped else handle
 
 
 def _address(symbol):
@@ -146,8 +151,24 @@ def method(cls, name, callee, params, required, convert=None, returned=None):
     """Does the same for a method or a property of a class, which calls a Function."""
     if _class is not None:
         f = cls.__dict__[name]
-        g = _made(getattr(f, "fget", f), callee, 0, callee.__chandle__(), params, required, convert, None, returned)
+        g = _made(getattr(f, "fget", f), callee, 0, _handle(callee), params, required, convert, None, returned)
         setattr(cls, name, property(g, doc=f.__doc__) if isinstance(f, property) else g)
+
+
+def field(cls, name, key, convert):
+    """Does the same for a field of any type: only values that are not plain need code of Python."""
+    if _class is not None:
+        p, info = cls.__dict__[name], next(f for f in cls.__tvm_ffi_type_info__.fields if f.name == key)
+        get = _class(info.getter, None, 0, 0, "", (), (), 17, convert, None, False, _failed, _taken, _ended, *_TOOLS)
+        setattr(cls, name, property(get, p.fset and _checked(info.setter, "", p.fset), doc=p.__doc__))
+
+
+def go_function(f, function, params, convert):
+    """Does the same for f, which calls a Function that Go returned."""
+    if _class is None:
+        return f
+    flat = 1 if getattr(convert, "flat", convert is None) else 2
+    return _class(f, function, 0, function.__chandle__(), params, (), (), len(params), convert, None, flat, _failed, _taken, _ended, *_TOOLS)
 
 
 def constructor(cls, params, required, returned=None):

@@ -185,12 +185,26 @@ _keep_faults()
 checked = lambda f, params="", other=None: other or f  # noqa: E731
 
 
-def function(symbol, name):
-    """Returns a function of the library, or of the registry if it has no symbol."""
+def function(symbol, name, any=False):
+    """Returns a function of the library, or of the registry if it has no symbol. Its results may have any type if any is set."""
     try:
+        if any:
+            return typed(symbol and lib.get_function(symbol), symbol or tvm_ffi.get_global_func(name))
         return checked(lib.get_function(symbol) if symbol else tvm_ffi.get_global_func(name))
     except (AttributeError, ValueError):
         raise _failed(f"{FILE} has no function {symbol or name}: it was built from other Go code than this package: run tvmffi-bind export again") from None
+
+
+_typed = function("_typed", "")
+TYPED = _typed()  # the key of the objects that hold a value of any type and the name of its type; None without such values
+untyped = {}  # the functions behind those that typed returns, by their handles
+
+
+def typed(f, name=None):
+    """Returns f, a Function or the one with that name, with types in results where Go says any."""
+    result = _typed(name or f)
+    untyped[result.__chandle__()] = f
+    return checked(result)
 
 
 def _make_class(mcls, name, bases, namespace, **options):
@@ -302,6 +316,19 @@ def register(key, /, **converters):
     return registered
 
 
+class Typed(Object):
+    """A value of any type with the name of its type."""
+
+    __slots__ = ()
+
+    def __init__(self, name, value):
+        self.__ffi_init__(name, value)
+
+
+if TYPED is not None:
+    Typed = tvm_ffi.register_object(str(TYPED))(Typed)
+
+
 def slots(key, base=Object):
     """Returns the slots of a class whose objects can have weak references, unless those of base can.
 
@@ -320,15 +347,15 @@ def parent(key):
         return Object
 
 
-def members(cls, *names):
-    """Returns the functions of the methods and properties of a class."""
+def members(cls, *names, any=()):
+    """Returns the functions of the methods and properties of a class. Results of those in any may have any type."""
     info = cls.__tvm_ffi_type_info__
     found = {f.name: f.getter for f in info.fields}
     found.update((m.name, m.func) for m in info.methods)
     for name in names:
         if name not in found:
             raise _failed(f"{FILE} has no member {name} of {info.type_key}: it was built from other Go code than this package: run tvmffi-bind export again")
-    return [checked(found[name]) for name in names]
+    return [(typed if name in any else checked)(found[name]) for name in names]
 
 
 def fields(cls, *names):
@@ -672,15 +699,21 @@ def to_dict(key, value):
     return _flat(to, key, value)
 
 
-_plain_items = to_dict(lambda k: str(k) if isinstance(k, core.String) else k, None)
+_plain_items = to_dict(lambda k: str(k) if isinstance(k, core.String) else to_typed(k) if type(k) is Typed else k, None)
 
 
 def to_any():
     return _flat(plain)
 
 
+# to_typed makes a value of an object that holds one and the name of its type. _values has it.
+to_typed = None
+
+
 def plain(value):
-    """Makes lists, dicts and texts of a result of any type, however deep it is. What is shared stays shared."""
+    """Makes lists, dicts, texts and values of types of Go of a result of any type, however deep it is. What is shared stays shared."""
+    if type(value) in PLAIN:
+        return value
     result, done = [value], {}
     todo = [result]
     while todo:
@@ -694,6 +727,8 @@ def plain(value):
                 parts[k] = done[handle]
             elif isinstance(v, core.String):
                 parts[k] = str(v)
+            elif type(v) is Typed:
+                parts[k] = to_typed(v)
     return result[0]
 
 
@@ -846,12 +881,17 @@ def deepcopy(self, memo=None):
 _starts: dict[str, Function] = {}
 
 
+@functools.lru_cache(None)
+def _async():
+    return function("_async", "", True)
+
+
 async def wait(name, *args):
     """Calls a function of Go and waits without blocking the loop."""
     import asyncio
 
     if name not in _starts:
-        _starts[name] = checked(function("_async", "")(name))
+        _starts[name] = checked(_async()(name))
     loop = asyncio.get_running_loop()
     waiting = loop.create_future()
     ended = False

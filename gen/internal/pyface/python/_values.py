@@ -6,15 +6,16 @@ One for results has the name to_... . None stands for a value that stays as it i
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Mapping, Set
 from datetime import datetime, timedelta, timezone
 from enum import Enum, IntFlag
 from threading import get_ident
 
-from . import _columns, _tvmffi
+from . import _columns, _face, _tvmffi
 from ._columns import Wired
-from ._tvmffi import PLAIN, Function, Object, _place, elements, given, shaped, to_list
+from ._tvmffi import CONTAINERS, PLAIN, Function, Object, Typed, _place, elements, given, plain, shaped, to_enum, to_list
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LISTS = (list, tuple)
@@ -135,6 +136,92 @@ def from_set(convert):
 def to_set(convert):
     to = to_list(convert)
     return lambda a: set(to(a))
+
+
+# Values of any type.
+
+_results = {}  # the functions for results, by the names of types
+_names = {}  # of enums
+
+
+def enum(name, cls):
+    """Gives an enum the name of its type in Go."""
+    _results[name], _names[cls] = to_enum(cls), name
+
+
+def _any_set(a):
+    try:
+        return set(plain(a) if isinstance(a, _tvmffi.Object) else a)
+    except TypeError:  # it holds a list
+        return a
+
+
+_results.update(time=to_time, duration=to_duration, complex=to_complex, set=_any_set, any=plain)
+
+
+def to_typed(x, name=None):
+    """Returns the value of a type with that name, or that of an object which holds both."""
+    if name is None:
+        name, x = x.type, x.value
+    convert = _results.get(name)
+    return x if convert is None else convert(x)
+
+
+if _face._class is not None and _tvmffi.TYPED is not None:
+    _face._class.typed(to_typed, Typed.__tvm_ffi_type_info__.type_index)
+
+
+@functools.lru_cache(None)
+def _has_type(cls):
+    return issubclass(cls, (datetime, timedelta, complex, Set)) or cls in _names
+
+
+def from_any(what, x):
+    """Returns a value of any type with objects for what Go has a type for, however deep that is."""
+    x = given(what, x)
+    level, done = [x], {}
+    while level:
+        below = []
+        for element in level:
+            if isinstance(element, CONTAINERS) and id(element) not in done:
+                done[id(element)] = None
+                below += (*element, *element.values()) if isinstance(element, dict) else element
+            elif _has_type(type(element)):
+                return _from_any(what, x, {})
+        level = [element for element in below if type(element) not in PLAIN]
+    return x
+
+
+_tvmffi.to_typed = to_typed
+
+
+def _from_any(what, x, done):
+    cls = type(x)
+    if cls in PLAIN:
+        return x
+    if isinstance(x, CONTAINERS):
+        if id(x) not in done:
+            if isinstance(x, dict):
+                done[id(x)] = {_from_any(what, k, done): _from_any((what, k), element, done) for k, element in x.items()}
+            else:
+                elements = [_from_any((what, i), element, done) for i, element in enumerate(x)]
+                done[id(x)] = tuple(elements) if isinstance(x, tuple) else elements
+        return done[id(x)]
+    if cls in _names:
+        return Typed(_names[cls], x.value)
+    if isinstance(x, datetime):
+        return Typed("time", from_time(what, x)) if x == x else x
+    if isinstance(x, timedelta):
+        return Typed("duration", from_duration(what, x)) if x == x else x
+    if isinstance(x, complex):
+        return Typed("complex", from_complex(what, x))
+    if isinstance(x, Set):
+        try:
+            x = sorted(x)  # equal sets are equal objects
+        except TypeError:
+            pass
+        return Typed("set", [_from_any(what, element, done) for element in x])
+    return x
 
 
 def from_optional(convert):
@@ -268,7 +355,7 @@ def to_function(result, *params):
             return result(x) if result else x
 
         call.__name__ = call.__qualname__ = "function_that_Go_returned"  # for repr, and for pickle, which refuses it
-        return call
+        return _face.go_function(call, f, "v" * len(params), result) if plain else call
 
     return convert
 

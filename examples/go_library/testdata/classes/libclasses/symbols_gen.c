@@ -40,8 +40,8 @@ static struct {
   int32_t (*streams)(stream_of, struct stream*);
   safe_call callback;                  // of functions of Python
   uintptr_t count;
-  void* handles[69];
-} symbols = {.count = 69};
+  void* handles[72];
+} symbols = {.count = 72};
 
 extern void tvmffi_ready_classes(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_classes(void);
@@ -254,6 +254,10 @@ FUNCTION(66, _async)
 LINKED(66, _async)
 FUNCTION(67, _metadata__async)
 FUNCTION(68, _doc__async)
+FUNCTION(69, _typed)
+LINKED(69, _typed)
+FUNCTION(70, _metadata__typed)
+FUNCTION(71, _doc__typed)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);

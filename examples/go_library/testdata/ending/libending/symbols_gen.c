@@ -40,8 +40,8 @@ static struct {
   int32_t (*streams)(stream_of, struct stream*);
   safe_call callback;                  // of functions of Python
   uintptr_t count;
-  void* handles[57];
-} symbols = {.count = 57};
+  void* handles[60];
+} symbols = {.count = 60};
 
 extern void tvmffi_ready_ending(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_ending(void);
@@ -238,6 +238,10 @@ FUNCTION(54, _async)
 LINKED(54, _async)
 FUNCTION(55, _metadata__async)
 FUNCTION(56, _doc__async)
+FUNCTION(57, _typed)
+LINKED(57, _typed)
+FUNCTION(58, _metadata__typed)
+FUNCTION(59, _doc__typed)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);

@@ -40,8 +40,8 @@ static struct {
   int32_t (*streams)(stream_of, struct stream*);
   safe_call callback;                  // of functions of Python
   uintptr_t count;
-  void* handles[63];
-} symbols = {.count = 63};
+  void* handles[66];
+} symbols = {.count = 66};
 
 extern void tvmffi_ready_waits(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_waits(void);
@@ -246,6 +246,10 @@ FUNCTION(60, _async)
 LINKED(60, _async)
 FUNCTION(61, _metadata__async)
 FUNCTION(62, _doc__async)
+FUNCTION(63, _typed)
+LINKED(63, _typed)
+FUNCTION(64, _metadata__typed)
+FUNCTION(65, _doc__typed)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);
