@@ -38,6 +38,7 @@ static struct {
   safe_call object;                    // calls a Function object
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
+  safe_call callback;                  // of functions of Python
   uintptr_t count;
   void* handles[75];
 } symbols = {.count = 75};
@@ -97,6 +98,10 @@ static int32_t streams(stream_of get, struct stream* found) {
   return n;
 }
 
+#ifndef _WIN32 // see package runtime/exportrt/python
+extern int tvmffi_callback(void*, const void*, int32_t, void*);
+#endif
+
 static safe_call ready(void) {
   safe_call call = __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
   if (call != NULL) return call;
@@ -104,6 +109,7 @@ static safe_call ready(void) {
   symbols.streams = streams;
 #ifndef _WIN32
   symbols.guarded = guarded;
+  symbols.callback = tvmffi_callback;
 #endif
   tvmffi_ready_columns((uintptr_t)&symbols, (uintptr_t)end);
   return __atomic_load_n(&symbols.call, __ATOMIC_ACQUIRE);
