@@ -103,6 +103,12 @@ assert b.color == 9 and type(b.color) is int and "what it looks like" in inspect
 assert str(inspect.signature(Drop)) == "(weight: 'float', color: 'Color | int' = <Color.RED: 1>, from_: 'str' = '') -> 'None'"
 assert "color\n    what it looks like" in inspect.getdoc(Drop)
 
+# Keys that are one in Python are not lost without an error.
+for shelf in paint.shelf, next(x for x in gc.get_referents(paint.shelf) if type(x) is types.FunctionType):
+    for kind, text in {"map": "two keys of the map are one key in Python, as 1 and True are", "deep": "two keys", "set": "two elements of the set are one"}.items():
+        e = failure(shelf, kind)
+        assert type(e) is ValueError and text in str(e), e
+
 # Special methods.
 with Tin(["red", "blue"]) as t:
     assert t.open and len(t) == 2 and list(t) == ["red", "blue"] and str(t) == "red+blue" and not Tin([])

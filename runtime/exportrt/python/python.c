@@ -632,6 +632,10 @@ static object* flat(function* f, const any** next, const char* bytes, object* cl
       if (key != NULL) py.Py_DecRef(key);
       if (value != NULL) py.Py_DecRef(value);
     }
+    if (ok && py.PyDict_Size(dict) != (ssize)v->integer) {
+      py.PyErr_SetString(*py.PyExc_ValueError, "two keys of the map are one key in Python, as 1 and True are");
+      ok = 0;
+    }
     if (ok) return dict;
     if (dict != NULL) py.Py_DecRef(dict);
     return NULL;

@@ -170,6 +170,19 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "shelf",
+			Doc:    "Shelf returns a map or a set with keys that Python takes for one.",
+			Params: []string{"kind"},
+			Func:   Shelf,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Shelf(x0))
+			},
+		},
+		{
 			Name:   "strip",
 			Doc:    "Strip returns the coats from the top to the bottom.",
 			Params: []string{"c"},

@@ -257,3 +257,16 @@ func NewMixer(drops int, weigh func(drop int64) (int64, error)) (*Mixer, error) 
 //
 //tvmffi:method
 func (m *Mixer) Weight() int64 { return m.weight }
+
+// Shelf returns a map or a set with keys that Python takes for one.
+//
+//tvmffi:export
+func Shelf(kind string) any {
+	switch kind {
+	case "map":
+		return map[any]string{1: "tin", true: "pot", "x": "brush"}
+	case "deep":
+		return []any{map[any]string{1: "tin", true: "pot"}}
+	}
+	return map[any]struct{}{1: {}, true: {}}
+}

@@ -694,7 +694,10 @@ def _entries(m):
 def to_dict(key, value):
     def to(m):
         entries = m.items() if type(m) is dict else _entries(m)
-        return {k if key is None else key(k): v if value is None else value(v) for k, v in entries}
+        result = {k if key is None else key(k): v if value is None else value(v) for k, v in entries}
+        if len(result) != (len(m) if type(m) is dict else _map_size(m)):
+            raise ValueError("two keys of the map are one key in Python, as 1 and True are")
+        return result
 
     return _flat(to, key, value)
 

@@ -135,7 +135,14 @@ def from_set(convert):
 
 def to_set(convert):
     to = to_list(convert)
-    return lambda a: set(to(a))
+    return lambda a: _set(to(a))
+
+
+def _set(elements):
+    result = set(elements)
+    if len(result) != len(elements):
+        raise ValueError("two elements of the set are one in Python, as 1 and True are")
+    return result
 
 
 # Values of any type.
@@ -151,7 +158,7 @@ def enum(name, cls):
 
 def _any_set(a):
     try:
-        return set(plain(a) if isinstance(a, _tvmffi.Object) else a)
+        return _set(plain(a) if isinstance(a, _tvmffi.Object) else a)
     except TypeError:  # it holds a list
         return a
 
