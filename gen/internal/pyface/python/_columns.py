@@ -40,12 +40,21 @@ def elements(what, x, kinds=""):
     and M for times, as in NumPy; - says that code of Python looks at the elements, ? that they may be None, and l that Go keeps
     the value as a list.
     """
-    given = x
+    given, columns = x, _columns_of(x)
+    if columns is not None:
+        absent = [_described(c)[2] for c in columns]
+        for j, nulls in enumerate(absent):
+            if nulls and "?" not in kinds:
+                raise _null(((what, nulls.index(True)), j), columns[j])
+        if any(absent):
+            return [list(row) for row in zip(*(elements(what, c, kinds) for c in columns))]
     x, zone, nulls = _described(x)
     if nulls:
         if "?" not in kinds:
-            raise _null(what, given, nulls)
+            raise _null((what, nulls.index(True)), given)
         return _with_nulls(what, x, nulls, zone, kinds)
+    if _is_nested(x):
+        return _bounded(what, list(map(_inner, x)), bool(kinds.strip("?l")))
     try:
         array = _array(x, zone if "M" in kinds else None)
     except Exception:  # of other packages
@@ -107,6 +116,11 @@ def _described(x):
     if hasattr(dtype, "pyarrow_dtype"):  # pandas
         x = getattr(x, "array", x).__arrow_array__()
         dtype = x.type
+    if hasattr(dtype, "run_end_type"):  # of Arrow
+        from pyarrow.compute import run_end_decode
+
+        x = run_end_decode(x)
+        dtype = x.type
     if hasattr(dtype, "index_type") and hasattr(dtype, "value_type"):  # a dictionary of Arrow
         dtype = dtype.value_type
         x = x.cast(dtype)
@@ -118,7 +132,8 @@ def _described(x):
         count = x.null_count
         if count() if callable(count) else count:
             nulls = x.is_null()
-    elif hasattr(dtype, "na_value") and not hasattr(dtype, "subtype"):  # of pandas; what is sparse has numbers of NumPy
+    elif hasattr(dtype, "na_value") and not hasattr(dtype, "subtype") and type(dtype).__name__ != "NumpyEADtype":
+        # of pandas; what is sparse has numbers of NumPy, and so has an array of NumPy in its clothes
         nulls = x.isna()
         nulls = nulls if nulls.any() else None
     return x, zone, nulls if nulls is None else _list(nulls)
@@ -128,12 +143,39 @@ def refuse_nulls(what, x):
     """Raises the error for a column with nulls."""
     nulls = _described(x)[2]
     if nulls:
-        raise _null(what, x, nulls)
+        raise _null((what, nulls.index(True)), x)
 
 
-def _null(what, x, nulls):
+def _columns_of(x):
+    """Returns the columns of a frame of pandas or polars, or of a table of Arrow. It is None for all others."""
+    if hasattr(x, "get_columns"):
+        return x.get_columns()
+    if hasattr(x, "iloc") and getattr(x, "ndim", 0) == 2:
+        return [x.iloc[:, j] for j in range(x.shape[1])]
+    return x.columns if hasattr(x, "column_names") and hasattr(x, "columns") else None
+
+
+def _is_nested(x):
+    """Reports whether the elements of a column of polars or Arrow are columns or structures. __array__ hides nulls in them."""
+    dtype = getattr(x, "dtype", None) or getattr(x, "type", None)
+    dtype = getattr(dtype, "storage_type", dtype)  # of an extension of Arrow
+    nested = getattr(dtype, "is_nested", None)
+    return nested() if callable(nested) else getattr(dtype, "num_fields", 0) > 0
+
+
+def _inner(x):
+    """Returns what an element of such a column is: a column again, if it can be."""
+    if not hasattr(x, "as_py"):  # of polars
+        return x
+    values = getattr(x, "values", None)
+    if values is None and hasattr(getattr(x, "value", None), "as_py"):
+        return _inner(x.value)
+    return x.as_py() if values is None or callable(values) else values
+
+
+def _null(what, x):
     remedies = [name for name in ("fillna(value)", "dropna()", "fill_null(value)", "drop_nulls()", "drop_null()") if hasattr(x, name.partition("(")[0])]
-    return TypeError(f"{_place((what, nulls.index(True)))}: expected a value, got a null: call .{' or .'.join(remedies[:2])}")
+    return TypeError(f"{_place(what)}: expected a value, got a null: call .{' or .'.join(remedies[:2])}")
 
 
 def _list(x):
@@ -155,7 +197,8 @@ def _array(x, zone):
     if hasattr(x, "__array__"):
         return x.__array__()
     try:
-        return memoryview(x)
+        view = memoryview(x)
+        return view.cast("B") if view.format == "b" and type(x).__module__.startswith("pyarrow") else view  # its buffers say that they are signed
     except TypeError:
         if not hasattr(x, "__dlpack__"):
             return None

@@ -438,8 +438,15 @@ def number(what, x):
     """Is given for a number, which an array without a dimension is too."""
     if getattr(x, "ndim", None) == 0 and hasattr(x, "__dlpack__") and not isinstance(x, Object):
         _is_bool(what, type(x))
+        if is_time(x):
+            raise TypeError(f"{_place(what)}: expected a number, got an array of {x.dtype}: pass x.item(), or divide it by np.timedelta64(1, 's')")
         x = x.item()
     return given(what, x)
+
+
+def is_time(x):
+    """Reports whether x is a time or a duration of NumPy, or an array of them."""
+    return getattr(getattr(x, "dtype", None), "kind", None) in ("m", "M")
 
 
 def numbers(what, all):
@@ -580,6 +587,7 @@ def _place(what):
 
 def looked(x):
     """Looks at an argument of a function that Go has returned as _tensor does. It returns True if no value of the class needs that."""
+    _is_bool("an argument", type(x))
     if _kind(type(x)) != "dlpack":
         return True
     _tensor("an argument", x)

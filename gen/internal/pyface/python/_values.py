@@ -29,17 +29,18 @@ def from_bytes(what, x):
     """Returns the bytes of a buffer, or of an array of NumPy, a column of pandas and the like."""
     if isinstance(x, (bytes, bytearray, str, Object)):
         return x
-    given(_place(what), x)  # it refuses masked arrays
+    given(_place(what), x, 0, "", True)  # it refuses masked arrays
+    _columns.refuse_nulls(what, x)
+    signed = "b"  # the format of buffers of pyarrow, whatever they have
     memory = "bytes(x) for its memory, or x.astype('u1') for its numbers" if hasattr(x, "astype") else "bytes(x) for its memory"
     try:
         view = memoryview(x)
     except Exception:  # of other packages
         try:
-            view, memory = memoryview(x.__array__()), "x.__array__().astype('u1')"
+            view, memory, signed = memoryview(x.__array__()), "x.__array__().astype('u1')", None
         except Exception:
             return x
-    # The items of a buffer of pyarrow are signed, whatever they are.
-    if view.ndim == 0 or view.format not in ("B", "<B", "c") and not (view.format == "b" and type(x).__module__.startswith("pyarrow")):
+    if view.ndim == 0 or view.format not in ("B", "<B", "c") and not (view.format == signed and type(x).__module__.startswith("pyarrow")):
         found = f"items of the format {view.format!r}" if view.ndim else "no dimension"
         raise TypeError(f"{_place(what)}: expected bytes, got {type(x).__name__} with {found}: pass {memory}")
     return view.tobytes()
@@ -49,7 +50,8 @@ def from_complex(what, x):
     if type(x) is complex:
         return x.real, x.imag
     try:
-        z = None if isinstance(x, str) else complex(x)
+        # complex takes decimals, and times and durations of NumPy.
+        z = None if isinstance(x, str) or hasattr(x, "quantize") or _tvmffi.is_time(x) else complex(x)
     except TypeError:
         z = None
     except OverflowError as e:  # of an int
