@@ -156,10 +156,10 @@ type borrowed struct {
 	err   error
 	// with keeps the arguments of With.
 	with []abi.Any
-	// loans are settled by settle. owners keep them.
+	// loans are settled by settle. passed are the handles of Passed.
 	loans  []Loan
 	settle Settler
-	owners []*objects.Object
+	passed []uintptr
 }
 
 // movedArgument is an argument that came as an RValueRef.
@@ -208,7 +208,7 @@ func (a *Args) endBorrowed() {
 	a.frame.Side = 0
 	b.loan.End()
 	b.moved, b.err, b.with = b.moved[:0], nil, nil
-	b.loans, b.settle, b.owners = b.loans[:0], nil, nil
+	b.loans, b.settle, b.passed = b.loans[:0], nil, b.passed[:0]
 	if sides.spare.CompareAndSwap(nil, b) {
 		return
 	}

@@ -1,6 +1,8 @@
 package callbacks
 
 import (
+	"slices"
+
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -16,7 +18,10 @@ type Loan struct {
 	Handle uintptr
 }
 
-// Settler makes the result of a func safe that had loans, or the error err: neither may refer to memory that only a caller
+// Has reports whether an address is in the memory.
+func (l Loan) Has(address uintptr) bool { return address >= l.Address && address < l.End }
+
+// Settler makes safe the result, or the error err, of a func that had loans: neither may refer to memory that only a caller
 // keeps. It returns the error of the func.
 type Settler func(a *Args, loans []Loan, err error) error
 
@@ -34,26 +39,39 @@ func (a *Args) Loans() []Loan {
 	return a.side().loans
 }
 
-// Owners returns references to the tensors that keep the memory of loans, for something that uses it after the call. The
-// collector drops them.
-func (a *Args) Owners() []*objects.Object {
-	loans := a.Loans()
-	if len(loans) == 0 {
-		return nil
-	}
-	b := a.side()
-	if b.owners == nil {
-		for _, l := range loans {
-			if l.Handle == 0 {
-				continue
-			}
-			objects.IncRef(l.Handle)
-			o := objects.Own(l.Handle)
-			o.LeaveToCollector()
-			b.owners = append(b.owners, o)
+// Owner returns a reference to the tensor that keeps the memory of l, for something that uses it after the call. The collector
+// drops it.
+func (l Loan) Owner() *objects.Object {
+	objects.IncRef(l.Handle)
+	o := objects.Own(l.Handle)
+	o.LeaveToCollector()
+	return o
+}
+
+// Owners returns the owners of all loans that have one.
+func (a *Args) Owners() (all []*objects.Object) {
+	for _, l := range a.Loans() {
+		if l.Handle != 0 {
+			all = append(all, l.Owner())
 		}
 	}
-	return b.owners
+	return all
+}
+
+// Passed records a handle of a tensor in the result that keeps its memory itself.
+func (a *Args) Passed(handle uintptr) {
+	b := a.side()
+	b.passed = append(b.passed, handle)
+}
+
+// HasPassed reports whether a handle is one of Passed, or of an argument.
+func (a *Args) HasPassed(handle uintptr) bool {
+	for i := range a.Len() {
+		if v := a.Value(i); v.TypeIndex.IsObject() && uintptr(v.Bits) == handle {
+			return true
+		}
+	}
+	return slices.Contains(a.side().passed, handle)
 }
 
 // Result is the result so far.

@@ -1,7 +1,7 @@
 package objects
 
 import (
-	"sync/atomic"
+	"slices"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -20,24 +20,31 @@ func IsNode(handle uintptr) bool {
 	return capi.PointerTo[abi.Object](handle).Deleter == ccall.ReleaseObject()
 }
 
-// KeepWithNode keeps owners as long as the node of a Function or a Tensor lives, unless it keeps them already. The caller has
-// a reference to the node.
-func KeepWithNode(handle uintptr, owners []*Object) {
+// KeepWithNode keeps owners as long as the node of a Function or a Tensor lives, beside those that it keeps already. The
+// caller has a reference to the node.
+func KeepWithNode(handle uintptr, owners ...*Object) {
 	s := slotOf(handle)
-	var with held
-	if h := s.Load(); h != nil {
-		with = *h
+	for {
+		before := s.Load()
+		var with held
+		if before != nil {
+			with = *before
+		}
+		k, ok := with.value.(kept)
+		if !ok {
+			k.value = with.value
+		}
+		k.owners = slices.Clone(k.owners)
+		for _, o := range owners {
+			if !slices.ContainsFunc(k.owners, func(other *Object) bool { return other.handle == o.handle }) {
+				k.owners = append(k.owners, o)
+			}
+		}
+		with.value = k
+		if s.CompareAndSwap(before, &with) {
+			return
+		}
 	}
-	if k, ok := with.value.(kept); ok && len(k.owners) > 0 && k.owners[0].handle == owners[0].handle {
-		return
-	}
-	with.value = kept{owners, with.value}
-	s.Store(&with)
-}
-
-// Shared reports whether others than the caller have references to an object.
-func Shared(handle uintptr) bool {
-	return uint32(atomic.LoadUint64(&capi.PointerTo[abi.Object](handle).RefCounts)) != 1
 }
 
 // MoveNodeTo makes memory of the Go heap that of a Tensor in a node. data has the elements in the places that the shape and the

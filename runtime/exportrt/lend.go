@@ -28,11 +28,11 @@ func Lend[T tvmffi.Element](a *bindrt.Args, data []T) tvmffi.Moved {
 		size := uintptr(len(data)) * unsafe.Sizeof(data[0])
 		for _, l := range a.Loans() {
 			switch {
-			case at < l.Address || at+size > l.End:
+			case !l.Has(at) || at+size > l.End:
 			case l.Handle == 0:
 				return lend(append([]T(nil), data...))
 			default:
-				return part(l.Handle, at, int64(len(data)))
+				return part(a, l.Handle, at, int64(len(data)))
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func lend[T tvmffi.Element](data []T) tvmffi.Moved {
 }
 
 // part returns n elements, from an address on, of a Tensor of one dimension.
-func part(handle, at uintptr, n int64) tvmffi.Moved {
+func part(a *bindrt.Args, handle, at uintptr, n int64) tvmffi.Moved {
 	c := *capi.PointerTo[abi.DLTensor](handle + abi.ObjectSize)
 	if at == c.Data+uintptr(c.ByteOffset) && n == values.Product(values.ShapeOf(&c)) {
 		objects.IncRef(handle)
@@ -58,6 +58,7 @@ func part(handle, at uintptr, n int64) tvmffi.Moved {
 		if handle, err = values.ViewTensor(handle, abi.DLTensor{Data: at, Device: c.Device, DType: c.DType}, []int64{n}, []int64{1}); err != nil {
 			panic(err)
 		}
+		a.Passed(handle)
 	}
 	return tvmffi.Move(codec.Wrap[*tvmffi.Tensor](objects.Own(handle)))
 }
@@ -129,19 +130,15 @@ func borrowed[T tvmffi.Element](a *bindrt.Args, i int) ([]T, error) {
 //
 // A Function reads the memory when it is called, and the func that it calls may have the slice: it keeps the tensors. So does a
 // tensor that the func made of the slice. Neither can keep a DLTensor*, so a Function is an error then, and the tensor gets a
-// copy. The fields of an error are read when somebody asks for them, so those in the memory are copied.
+// copy. A view of such a tensor is copied. Fields of an error are read when somebody asks for them, so those in the memory are
+// copied, and the error keeps the tensors for all else that it has.
 func settle(a *bindrt.Args, loans []callbacks.Loan, err error) error {
+	s := settling{a: a, loans: loans}
 	if err != nil {
-		if d, found := failure.DeclaredIn(err); d != nil {
-			d.Detach(found, func(p unsafe.Pointer) bool {
-				return slices.ContainsFunc(loans, func(l callbacks.Loan) bool { return uintptr(p) >= l.Address && uintptr(p) < l.End })
-			})
-		}
-		return err
+		return s.error(err)
 	}
 	r := a.Result()
-	s := settling{a: a, loans: loans}
-	if err = s.value(*r); err != nil {
+	if err = s.value(r); err != nil {
 		codec.Release(*r)
 		*r = abi.Any{}
 	}
@@ -155,31 +152,75 @@ type settling struct {
 	seen  map[uint64]bool // containers
 }
 
-func (s *settling) value(v abi.Any) (err error) {
+// loanAt returns the loan that has an address.
+func (s *settling) loanAt(address uintptr) (callbacks.Loan, bool) {
+	i := slices.IndexFunc(s.loans, func(l callbacks.Loan) bool { return l.Has(address) })
+	if i < 0 {
+		return callbacks.Loan{}, false
+	}
+	return s.loans[i], true
+}
+
+// keepingError is an error that may have slices of arguments.
+type keepingError struct {
+	error
+	owners []*objects.Object
+}
+
+// Unwrap returns the error.
+func (e *keepingError) Unwrap() error { return e.error }
+
+func (s *settling) error(err error) error {
+	if d, found := failure.DeclaredIn(err); d != nil {
+		d.Detach(found, func(p unsafe.Pointer) bool {
+			_, lent := s.loanAt(uintptr(p))
+			return lent
+		})
+	}
+	owners := s.a.Owners()
+	if owners == nil || failure.FailureOf(err) != nil { // such an error is made of texts, or comes from another language
+		return err
+	}
+	return &keepingError{err, owners}
+}
+
+// value settles a value of the result, or returns an error. It may replace *v by another value.
+func (s *settling) value(v *abi.Any) (err error) {
 	switch {
-	case !codec.HasParts(v):
+	case !codec.HasParts(*v):
 	case v.TypeIndex == abi.TypeTensor:
-		s.tensor(uintptr(v.Bits))
+		return s.tensor(v)
 	case v.TypeIndex == abi.TypeFunction:
 		return s.function(uintptr(v.Bits))
-	case codec.MayNest(v) && !s.seen[v.Bits]:
+	case codec.MayNest(*v) && !s.seen[v.Bits]:
 		if s.seen == nil {
 			s.seen = map[uint64]bool{}
 		}
 		s.seen[v.Bits] = true
-		codec.Parts(v, func(p codec.Part) bool {
-			if err = s.value(p.Key); err == nil {
-				err = s.value(p.Value)
+		if all, ok := codec.Elements(*v); ok {
+			for i := 0; i < len(all) && err == nil; i++ {
+				err = s.value(&all[i])
 			}
+			return err
+		}
+		codec.Parts(*v, func(p codec.Part) bool {
+			x, err2 := values.Owned(p.Value) // value may release it
+			if err = err2; err != nil {
+				return false
+			}
+			if err = s.value(&x); err == nil && x.TypeIndex == abi.TypeTensor && x != p.Value {
+				err = failure.Errorf(failure.KindRuntime, "a view of a tensor over memory of an argument is in a map or an object: return a Clone of it")
+			}
+			codec.Release(x)
 			return err == nil
 		})
 	}
 	return err
 }
 
-// function keeps the tensors for a Function that Go has just made. Another one does not know the arguments.
+// function keeps the tensors for a Function of Go. Another one, and one that is an argument, does not know the slices.
 func (s *settling) function(handle uintptr) error {
-	if !objects.IsNode(handle) || objects.Shared(handle) {
+	if !objects.IsNode(handle) || s.a.HasPassed(handle) {
 		return nil
 	}
 	for _, l := range s.loans {
@@ -188,31 +229,39 @@ func (s *settling) function(handle uintptr) error {
 				"pass a Tensor, such as tvm_ffi.from_dlpack(x) in Python or ffi::Tensor in C++"))
 		}
 	}
-	objects.KeepWithNode(handle, s.a.Owners())
+	objects.KeepWithNode(handle, s.a.Owners()...)
 	return nil
 }
 
 // tensor keeps the memory of a tensor that Go has made of a slice of an argument.
-func (s *settling) tensor(handle uintptr) {
-	if !objects.IsNode(handle) {
-		return
-	}
+func (s *settling) tensor(v *abi.Any) error {
+	handle := uintptr(v.Bits)
 	c := capi.PointerTo[abi.DLTensor](handle + abi.ObjectSize)
-	for _, l := range s.loans {
-		switch {
-		case c.Data < l.Address || c.Data >= l.End:
-		case l.Handle != 0:
-			objects.KeepWithNode(handle, s.a.Owners())
-			return
-		default:
-			room := make([]uint64, (l.End-l.Address+7)/8) // aligned for each type of elements
-			codec.Heap(room)
-			copied := unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), l.End-l.Address)
-			copy(copied, unsafe.Slice(capi.PointerTo[byte](l.Address), len(copied)))
-			objects.MoveNodeTo(handle, unsafe.Pointer(&copied[c.Data-l.Address]))
-			return
+	l, lent := s.loanAt(c.Data + uintptr(c.ByteOffset))
+	switch {
+	case !lent || s.a.HasPassed(handle):
+	case !objects.IsNode(handle): // a view
+		objects.IncRef(handle)
+		view := codec.Wrap[*tvmffi.Tensor](objects.Own(handle))
+		defer view.Release()
+		copied, err := view.Clone()
+		if err != nil {
+			return err
 		}
+		codec.Release(*v)
+		v.Bits = uint64(codec.Ref(copied).Handle())
+		objects.IncRef(uintptr(v.Bits))
+		copied.Release()
+	case l.Handle != 0:
+		objects.KeepWithNode(handle, l.Owner())
+	default:
+		room := make([]uint64, (l.End-l.Address+7)/8) // aligned for each type of elements
+		codec.Heap(room)
+		copied := unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), l.End-l.Address)
+		copy(copied, unsafe.Slice(capi.PointerTo[byte](l.Address), len(copied)))
+		objects.MoveNodeTo(handle, unsafe.Pointer(&copied[c.Data-l.Address]))
 	}
+	return nil
 }
 
 // elements names the data type of the elements of a []T.

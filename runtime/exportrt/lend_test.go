@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -28,6 +29,11 @@ type bytesValue struct {
 }
 
 func (e bytesValue) Error() string { return fmt.Sprintf("%d bytes are wrong", len(e.Wrong)) }
+
+// ownError is not declared.
+type ownError struct{ wrong []uint8 }
+
+func (e ownError) Error() string { return fmt.Sprintf("%d bytes are wrong", len(e.wrong)) }
 
 // lenders are funcs that return memory of their argument in all ways, as generated code does.
 var lenders = map[string]func(a *bindrt.Args, x []uint8) error{
@@ -56,6 +62,25 @@ var lenders = map[string]func(a *bindrt.Args, x []uint8) error{
 	"func": func(a *bindrt.Args, x []uint8) error {
 		return bindrt.Return(a, func(i int64) int64 { return int64(x[i]) })
 	},
+	"object": func(a *bindrt.Args, x []uint8) error {
+		f, err := tvmffi.FuncOf(func(i int64) int64 { return int64(x[i]) })
+		if err != nil {
+			return err
+		}
+		return bindrt.Return(a, []any{f, f})
+	},
+	"view": func(a *bindrt.Args, x []uint8) error {
+		t, err := tvmffi.FromSlice(x, 2, 2)
+		if err != nil {
+			return err
+		}
+		v, err := t.Transpose()
+		if err != nil {
+			return err
+		}
+		return bindrt.Return(a, []any{v})
+	},
+	"own error":   func(_ *bindrt.Args, x []uint8) error { return ownError{x} },
 	"error":       func(_ *bindrt.Args, x []uint8) error { return fmt.Errorf("outer: %w", &bytesError{Wrong: x}) },
 	"value error": func(_ *bindrt.Args, x []uint8) error { return bytesValue{x[1:]} },
 	"panic":       func(_ *bindrt.Args, x []uint8) error { panic(&bytesError{Wrong: x[:2]}) },
@@ -66,7 +91,10 @@ func numbersIn(t *testing.T, v tvmffi.Any, err error) (all []uint8) {
 	t.Helper()
 	var pointer *bytesError
 	var value bytesValue
+	var own ownError
 	switch {
+	case errors.As(err, &own):
+		return own.wrong
 	case errors.As(err, &pointer):
 		return pointer.Wrong
 	case errors.As(err, &value):
@@ -130,6 +158,7 @@ func TestLend(t *testing.T) {
 	}
 	want := map[string]string{
 		"whole": "[1 2 3 4]", "part": "[2 3]", "parts": "[1 2 3 4]", "tensor": "[3 4]", "strided": "[1 3]", "sequence": "[1 2 3 4]", "func": "[1 2 3 4]",
+		"object": "[1 2 3 4 1 2 3 4]", "view": "[1 3 2 4]", "own error": "[1 2 3 4]",
 		"error": "[1 2 3 4]", "value error": "[2 3 4]", "panic": "[1 2]",
 	}
 	for name, call := range lenders {
@@ -157,8 +186,11 @@ func TestLend(t *testing.T) {
 				return runtimetest.Get[int64](t, "tensors.live_bytes") == before
 			})
 
+			if name == "own error" { // nothing could keep a DLTensor*
+				return
+			}
 			v, err = runtimetest.Call("tensors.lend_view", f)
-			if name == "sequence" || name == "func" {
+			if name == "sequence" || name == "func" || name == "object" {
 				runtimetest.WantError(t, err, tvmffi.ErrType, "a DLTensor is borrowed until the call returns, but the function that it returns may use it later: pass a Tensor")
 				return
 			}
@@ -168,6 +200,52 @@ func TestLend(t *testing.T) {
 			v.Release()
 		})
 	}
+}
+
+// A tensor of Go that is lent and comes back keeps nothing but itself.
+func TestLend_tensorOfGo(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	f := exported(t, "lender", func(*tvmffi.Tensor) any { return nil }, func(a *bindrt.Args) error {
+		x, y := exportrt.Borrowed[uint8](a, 0), exportrt.Borrowed[uint8](a, 1)
+		if err := a.Check(2); err != nil {
+			return err
+		}
+		return bindrt.Return(a, tvmffi.Tuple2[tvmffi.Moved, tvmffi.Moved]{A: exportrt.Lend(a, x), B: exportrt.Lend(a, y)})
+	})
+	runtimetest.DropGarbage(t)
+	before := objects.LiveCallbacks()
+	x, y := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]uint8{1, 2})), runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]uint8{3}))
+	for range 10 {
+		v, err := f.Call(x, y)
+		if got := fmt.Sprint(numbersIn(t, v, err)); got != "[1 2 3]" {
+			t.Error(got)
+		}
+		v.Release()
+	}
+	x.Release()
+	y.Release()
+	runtimetest.Collect(t, "no tensor is left", func() bool { return objects.LiveCallbacks() == before })
+}
+
+// A view of a tensor over a slice of an argument cannot be replaced in a map.
+func TestLend_viewInMap(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	f := exported(t, "lender", func(*tvmffi.Tensor) any { return nil }, func(a *bindrt.Args) error {
+		x, err := tvmffi.FromSlice(exportrt.Borrowed[uint8](a, 0))
+		if err != nil {
+			return err
+		}
+		v, err := x.Slice(0, 1, 3)
+		if err != nil {
+			return err
+		}
+		return bindrt.Return(a, map[string]any{"v": v})
+	})
+	x := runtimetest.Get[*tvmffi.Tensor](t, "tensors.malloc", 4)
+	defer x.Release()
+	_, err := f.Call(x)
+	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "a view of a tensor over memory of an argument is in a map or an object: return a Clone of it")
+	runtimetest.DropGarbage(t)
 }
 
 // A result in memory of Go does not keep the arguments.

@@ -152,7 +152,7 @@ func (r *reader) lend(f *Function, d directive) {
 	if !found {
 		r.fail(d.pos, "lend has no effect: %s has no parameter or result such as []float32, a slice of ints or floats", f.GoName)
 	}
-	made := slices.IndexFunc(f.Results, func(p Param) bool { return r.makesOpaque(p.Type) })
+	made := slices.IndexFunc(f.Results, func(p Param) bool { return r.makesOpaque(p.Type, nil) })
 	lent := slices.IndexFunc(f.Params, func(p Param) bool { return p.Lent })
 	if d.verb != verbMethod && made >= 0 && lent >= 0 {
 		p := f.Params[lent]
@@ -161,10 +161,40 @@ func (r *reader) lend(f *Function, d directive) {
 	}
 }
 
-// makesOpaque reports whether t is a pointer to the struct of an opaque class.
-func (r *reader) makesOpaque(t types.Type) bool {
-	p, ok := types.Unalias(t).(*types.Pointer)
-	return ok && r.opaque(p.Elem())
+// makesOpaque reports whether a value of type t is a pointer to the struct of an opaque class, or may have or return one. within
+// are the types around t.
+func (r *reader) makesOpaque(t types.Type, within []types.Type) bool {
+	t = types.Unalias(t)
+	if slices.Contains(within, t) {
+		return false
+	}
+	within = append(within, t)
+	has := func(t types.Type) bool { return r.makesOpaque(t, within) }
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		return r.opaque(u.Elem()) || has(u.Elem())
+	case *types.Slice:
+		return has(u.Elem())
+	case *types.Array:
+		return has(u.Elem())
+	case *types.Map:
+		return has(u.Key()) || has(u.Elem())
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if has(u.Field(i).Type()) {
+				return true
+			}
+		}
+	case *types.Signature: // a func, or an iter.Seq, whose yield takes one
+		for _, vars := range []*types.Tuple{u.Params(), u.Results()} {
+			for v := range vars.Variables() {
+				if has(v.Type()) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // lendable reports whether t is a slice that can be the memory of a tensor.

@@ -140,6 +140,12 @@ func LendsNothing(a string) []string { return nil }
 //tvmffi:export lend // want `lend of LendsObject: the object that it returns could keep x, which is memory of the caller, after the call: remove lend, or take x as a *tvmffi.Tensor and read it by tvmffi.Slice`
 func LendsObject(x []float64) *Index { return nil }
 
+//tvmffi:export lend // want `lend of LendsObjects: the object that it returns could keep x`
+func LendsObjects(x []float64) map[string][]*Index { return nil }
+
+//tvmffi:export lend // want `lend of LendsLater: the object that it returns could keep x`
+func LendsLater(x []float64) iter.Seq[*Index] { return nil }
+
 //tvmffi:export
 func Sequence(s iter.Seq[int64]) {} // want `parameter s of Sequence: type iter.Seq[int64] can only be a result of a func or a method: use a slice, or a func`
 
