@@ -125,11 +125,13 @@ func (a Any) Value() any {
 			return failure.ErrorOf(h)
 		}
 	}
-	if a.object != nil {
+	if a.object.Handle() != 0 {
 		if x, ok, err := codec.DecodeTyped(a.object.View(), objects.ReadOwned()); ok && err == nil {
 			runtime.KeepAlive(a.object)
 			return x
 		}
+	}
+	if a.object != nil {
 		return codec.Wrap[*Object](a.object)
 	}
 	return nil

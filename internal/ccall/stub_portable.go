@@ -47,14 +47,19 @@ var getters = sync.OnceValue(func() (g [FieldKinds]uintptr) {
 	g[Int16] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*int16)(at)) })
 	g[Int8] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*int8)(at)) })
 	g[Uint64] = purego.NewCallback(func(field, result uintptr) uintptr {
-		words := [2]uint64{*(*uint64)(pointer(field))}
-		if words[0] <= math.MaxInt64 || stubs.BigInt == 0 {
-			*(*abi.Any)(pointer(result)) = abi.Any{TypeIndex: abi.TypeInt, Bits: words[0]}
+		n := *(*uint64)(pointer(field))
+		if n <= math.MaxInt64 || stubs.BigInt == 0 {
+			*(*abi.Any)(pointer(result)) = abi.Any{TypeIndex: abi.TypeInt, Bits: n}
 			return 0
 		}
-		content := &abi.ByteArray{Data: uintptr(unsafe.Pointer(&words)), Size: unsafe.Sizeof(words)}
+		// One object of the heap, which does not move: a stack may.
+		content := &struct {
+			abi.ByteArray
+			words [2]uint64
+		}{words: [2]uint64{n}}
+		content.ByteArray = abi.ByteArray{Data: uintptr(unsafe.Pointer(&content.words)), Size: unsafe.Sizeof(content.words)}
 		rc, _, _ := purego.SyscallN(stubs.BigInt, uintptr(unsafe.Pointer(content)), result)
-		runtime.KeepAlive(&words)
+		runtime.KeepAlive(content)
 		return rc
 	})
 	g[Uint32] = number(abi.TypeInt, func(at unsafe.Pointer) uint64 { return uint64(*(*uint32)(at)) })

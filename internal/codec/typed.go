@@ -144,7 +144,7 @@ func SetTypedObjects(index abi.TypeIndex, make func(name string, value values.An
 // enums are the types that SetEnum got, by name.
 var enums sync.Map // string -> reflect.Type
 
-// SetEnum makes a named type of ints or texts known by its name.
+// SetEnum registers a named int or string type under its name.
 func SetEnum(t reflect.Type, name string) {
 	c := *Of(t)
 	c.Typed = name

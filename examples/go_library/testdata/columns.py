@@ -53,7 +53,7 @@ def durations():
         for n in (1, -1, per + 1, INT64 - 1):
             check(c.durations, m8([per, n], unit), ValueError, "durations(x[1]=...): ")
             check(c.duration, m8(n, unit)[()], ValueError, "is not a whole number of nanoseconds: call .astype('m8[ns]')")
-    for x, want in (m8([1], "M"), "got 1 months, which have no fixed length"), (m8([2], "Y"), "got 2 years"), (np.array([3], "m8"), "without a unit"), (m8([1, "NaT"], "s")[1:], "got NaT"):
+    for x, want in (m8([1], "M"), "got 1 months, and that unit has no fixed length"), (m8([2], "Y"), "got 2 years"), (np.array([3], "m8"), "without a unit"), (m8([1, "NaT"], "s")[1:], "got NaT"):
         check(c.durations, x, TypeError, f"durations(x[0]=...): expected a timedelta, {want}" if "unit" not in want else want)
         check(c.duration, x[0], TypeError, want)
     grid = m8([[1, 2, 3], [4, 5, 6]], "ns")
@@ -194,6 +194,7 @@ def frames():
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    import pyarrow.compute
 
     m8 = np.array([0, 1, -5], "m8[ns]")
     rng = random.Random(7)
@@ -222,6 +223,33 @@ def frames():
             for column in big:
                 check(c.durations, column, OverflowError, "durations(x[1]=...): ")
             check(c.duration, big[0][1], OverflowError, "duration(x=...): ")
+    # A null below the outer level, which __array__ hides.
+    lists = [pa.list_(pa.int64()), pa.large_list(pa.int64()), pa.list_(pa.int64(), 2), pa.list_view(pa.int64())]
+    tensor = pa.fixed_shape_tensor(pa.int64(), [2])
+    for first in 3, None:
+        rows = [[1, 2], [first, 4]]
+        nested = [pl.Series(rows), pl.Series(rows, dtype=pl.Array(pl.Int64, 2)), pd.Series(rows, dtype=pd.ArrowDtype(lists[0]))]
+        for kind in lists:
+            x = pa.array([[0, 0], *rows], kind)
+            nested += [x[1:], pa.chunked_array([x[1:2], x[2:]])]
+        nested.append(pa.ExtensionArray.from_storage(tensor, pa.array(rows, lists[2])))
+        data = {"a": [1, first], "b": [2, 4]}
+        frames = [pl.DataFrame(data), pa.table(data), pa.record_batch(data), pd.DataFrame({"a": pd.Categorical(data["a"]), "b": data["b"]})]
+        for x in nested + frames:
+            if first:
+                assert c.grid(x) == rows, type(x)
+            else:
+                check(c.grid, x, TypeError, "grid(x[1][0]=...): expected a value, got a null: call .")
+    assert c.rows(pa.array([[1], []], pa.list_(pa.duration("ns")))) == [[1], []] == c.rows(pl.Series([[1], []], dtype=pl.List(pl.Duration("ns"))))
+    runs = [pa.compute.run_end_encode(pa.array([1, 1, x], pa.float64())) for x in (2, None)]
+    assert c.floats(runs[0]) == [1, 1, 2]
+    for f in c.floats, c.complexes:
+        check(f, runs[1], TypeError, "[2]=...): expected a value, got a null")
+    assert c.floats(pd.Series([1, np.nan]).array)[0] == 1
+    # Times, durations and decimals are no numbers.
+    for x in np.timedelta64(5, "ns"), np.datetime64("2020", "ns"), Decimal("0.1"):
+        check(c.complexes, [x], TypeError, "complexes(x[0]=...): expected a complex number, got ")
+    check(c.duration, np.array(5, "M8[ns]"), TypeError, "duration(x=...): ")
     assert c.duration(pd.Timedelta(7)) == 7
     check(c.duration, pd.NaT, TypeError, "expected a timedelta, got NaTType")
 

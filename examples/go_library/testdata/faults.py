@@ -60,3 +60,8 @@ run(GOLIB + "faulthandler.enable(); signal.raise_signal(signal.SIGSEGV)", **ende
 run(GOLIB + "faulthandler.enable(); faulthandler._sigfpe()", -8, [FATAL + "Floating"])
 run(GOLIB + "faulthandler.enable(); faulthandler.disable(); ctypes.string_at(0)", -11, has_not=[FATAL, "goroutine"])
 run(GOLIB + "signal.raise_signal(signal.SIGSEGV)", -11)
+# faulthandler was enabled before the library, and is disabled after it.
+gone = "import tvm_ffi; faulthandler.enable()\n" + GOLIB + "faulthandler.disable(); go(fail); "
+run(gone + "ctypes.string_at(0)", -11, has_not=[FATAL, "goroutine"])
+run(gone + "signal.raise_signal(signal.SIGSEGV)", -11, has_not=[FATAL])
+run(gone + "faulthandler.enable(); ctypes.string_at(0)", **ended)

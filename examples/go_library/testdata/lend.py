@@ -40,6 +40,7 @@ class Array:
         return view
 
     def __dlpack__(self, **options):
+        getattr(self, "before", list)()
         if options and self.version == 0:
             raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
         if not options:
@@ -116,6 +117,13 @@ def read_only():
     assert firsts(may, []) == firsts(may, [may]) == 0
     for args in (a, []), (may, [a]), (may, (may, a)):
         fails(BufferError, "an argument: the array is read-only", firsts, *args)
+    # An array whose package changes the list, while C goes through it.
+    many = [np.arange(2.0)] * 50
+    a.before = many.clear
+    many.append(a)
+    fails(BufferError, "an argument: the array is read-only", firsts, may, many)
+    assert many == []
+    del a.before
     fails(BufferError, "the result of the callback: the array is read-only", m.made, lambda: a)
     old = Array([1, 2, 3], 0, True)
     fails(BufferError, "first(t=...): the array does not say whether it may be written, and Go could write to it: pass a copy", m.first, old)

@@ -81,12 +81,19 @@ func (w *writer) argsInC(f *face.Function, method bool, convert string) string {
 	return args
 }
 
-// returned returns what converts the results of the callbacks among params: a depth and a function, once for each pair.
+// returned returns what converts the results of the callbacks among params: a depth and a function, once for each pair. It is
+// empty if no callback needs it. C has one pair for all callbacks that return containers, so one without a function counts, too.
 func (w *writer) returned(params []parameter) (all []string) {
+	needed := false
 	for _, p := range params {
-		if from := w.fromReturned(p.Type); from != "" {
-			all = append(all, fmt.Sprintf("(%d, %s)", returnedDepth(p.Type), from))
+		from := w.fromReturned(p.Type)
+		needed = needed || from != ""
+		if depth := returnedDepth(p.Type); from != "" || depth > 0 {
+			all = append(all, fmt.Sprintf("(%d, %s)", depth, cmp.Or(from, "None")))
 		}
+	}
+	if !needed {
+		return nil
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -87,6 +87,7 @@ __attribute__((visibility("hidden"))) void tvmffi_faults(int step) {
       front[i] = now;
     } else {
       int changed = now.sa_handler != front[i].sa_handler;
+      if (step == 3 && changed) before[i] = now; // what was there before the library, and has been removed
       if (step == 3) __atomic_store_n(&later[i], NULL, __ATOMIC_RELEASE);
       else if (changed) __atomic_store_n(&later[i], now.sa_sigaction, __ATOMIC_RELEASE);
       if (changed) sigaction(signals[i], &front[i], NULL);

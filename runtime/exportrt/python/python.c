@@ -157,7 +157,7 @@ typedef struct {
   object *callee, *python, *convert, *make, *lists; // convert makes the result of what tvm_ffi returns, or NULL; for __init__ it is the class.
                                             // make is the class of a tuple in flat form, or NULL; for __init__ it takes the handle
   object *params, *names, *defaults, *failed, *taken, *ended, *bound, *trace, *tracebacks;
-  const char* kinds; // of the parameters: s takes text without a copy, p leaves all to Python, o objects, f callbacks, F those that return containers, b and i those that return bytes and a number, c and C those like f and F that get containers of tvm_ffi, n arrays of numbers; the last may be *;
+  const char* kinds; // of the parameters: s takes text without a copy, p leaves all to Python, o objects, f callbacks, F those that return containers, b and i those that return bytes and a number, n arrays of numbers; the last may be *; c and C are like f and F, but their callbacks get containers of tvm_ffi;
                      // the first is - for an object to make, and + where no code of Go does it
   ssize required, most;
   int flat; // the result may be in flat form: 1 if it is the one of Python then, 2 if convert makes that of it
@@ -350,6 +350,7 @@ static array* new_array(ssize n) {
 struct limits {
   int depth;
   ssize elements;
+  int looks; // whether unmade calls look
 };
 
 // handle returns the object of TVM-FFI behind an object of tvm_ffi, which is NULL if __init__ did
@@ -675,13 +676,11 @@ static int unwritable(object* o) {
   static object* passes; // the last such class
   object* t = o->type;
   if (t == passes || t == py.PyFloat_Type || t == py.PyLong_Type || t == py.PyUnicode_Type || t == py.PyBool_Type || t == py.PyBytes_Type || o == py._Py_NoneStruct || look == NULL) return 0;
-  object* all = py.PyObject_CallFunctionObjArgs(look, o, NULL);
+  py.Py_IncRef(t); // look may give o another class
+  object *all = py.PyObject_CallFunctionObjArgs(look, o, NULL), *old = t;
+  if (all == py._Py_TrueStruct) old = passes, passes = t;
+  if (old != NULL) py.Py_DecRef(old);
   if (all == NULL) return 1;
-  if (all == py._Py_TrueStruct) {
-    object* old = passes;
-    py.Py_IncRef(passes = t);
-    if (old != NULL) py.Py_DecRef(old);
-  }
   py.Py_DecRef(all);
   return 0;
 }
@@ -702,7 +701,7 @@ static int unmade(object* o, struct limits* most) {
     return 1;
   }
   int list = py.PyType_IsSubtype(o->type, py.PyList_Type), dict = !list && py.PyType_IsSubtype(o->type, py.PyDict_Type);
-  if (!list && !dict && !py.PyType_IsSubtype(o->type, py.PyTuple_Type)) return unwritable(o);
+  if (!list && !dict && !py.PyType_IsSubtype(o->type, py.PyTuple_Type)) return most->looks && unwritable(o);
   ssize n = dict ? py.PyDict_Size(o) : list ? py.PyList_Size(o) : py.PyTuple_Size(o), at = 0;
   int found = 0;
   if (most->depth == 0) {
@@ -714,10 +713,18 @@ static int unmade(object* o, struct limits* most) {
     return 1;
   }
   most->depth--;
-  for (object *k, *x; !found && n > 0; n--) {
+  for (object *k = NULL, *x; !found && n > 0; n--) { // unwritable runs code of Python, which may change o
     if (dict && !py.PyDict_Next(o, &at, &k, &x)) break;
     if (!dict) x = list ? py.PyList_GetItem(o, n - 1) : py.PyTuple_GetItem(o, n - 1);
-    found = (dict && unmade(k, most)) || unmade(x, most);
+    if (x == NULL) { // the list is shorter now
+      py.PyErr_Clear();
+      continue;
+    }
+    if (k != NULL) py.Py_IncRef(k);
+    py.Py_IncRef(x);
+    found = (k != NULL && unmade(k, most)) || unmade(x, most);
+    if (k != NULL) py.Py_DecRef(k);
+    py.Py_DecRef(x);
   }
   most->depth++;
   return found;
@@ -762,7 +769,7 @@ static object* function_column(object* self, object* args) {
   (void)self;
   object *o, *taken;
   long long times, per;
-  struct limits most = {16, 1 << 24};
+  struct limits most = {16, 1 << 24, 0};
   ssize at = 0;
   any v = {.type = NONE};
   if (!py.PyArg_ParseTuple(args, "OLLO", &o, &times, &per, &taken)) return NULL;
@@ -777,7 +784,7 @@ static object* function_column(object* self, object* args) {
 
 static object* function_plain(object* self, object* o) {
   (void)self;
-  struct limits most = {16, 1 << 24};
+  struct limits most = {16, 1 << 24, 0};
   return py.PyBool_FromLong(plain(o, &most));
 }
 
@@ -826,7 +833,7 @@ enum { checks = ARGUMENTS + 1 };
 static int refuses(function* f, object* const* args, ssize n) {
   ssize k = 0;
   if (*f->kinds == '-' && n > 0 && py.PyType_IsSubtype(args[0]->type, object_class) && is_made(args[k++])) return 1;
-  struct limits most = {1000, 1 << 27};
+  struct limits most = {1000, 1 << 27, f->callee == py._Py_NoneStruct}; // another function looks itself
   while (k < n && !unmade(args[k], &most)) k++;
   return k < n;
 }
@@ -959,7 +966,7 @@ __attribute__((visibility("hidden"))) int tvmffi_callback(void* self, const void
   if (ok) o = call(c->callable, given + 1, (size_t)n | (size_t)1 << (sizeof(size_t) * 8 - 1), NULL);
   while (i > 0) py.Py_DecRef(given[i--]);
   if (given != few) free(given);
-  struct limits most = {16, 1 << 24};
+  struct limits most = {16, 1 << 24, 0};
   any r = {.type = NONE};
   int code = 0;
   if (o != NULL && argument(o, c->result == 'n' ? 'n' : 'o', &most, &r)) {
@@ -1072,7 +1079,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (*f->kinds == '+') r = (any){.type = NONE};
   if (f->required == checks) {
     if (refuses(f, args, names == NULL ? n : n + py.PyTuple_Size(names))) return NULL;
-    struct limits most = {16, 1 << 24};
+    struct limits most = {16, 1 << 24, 0};
     // The callee sets a field to what tvm_ffi may not know.
     int known = f->callee == py._Py_NoneStruct || n != 2 || plain(args[1], &most) || py.PyType_IsSubtype(args[1]->type, object_class) || py.PyType_IsSubtype(args[1]->type, py.PyFloat_Type);
     object* o = call(known ? f->python : f->callee, args, flags, names);
@@ -1087,7 +1094,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
   if (names != NULL && (n = arrange(f, args, n, names, ordered)) < 0) return ordinary(f, args, flags, names);
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
   object* const* given = names != NULL ? ordered : args;
-  struct limits most = {16, 1 << 24};
+  struct limits most = {16, 1 << 24, 0};
   ssize init = *f->kinds == '-' || *f->kinds == '+';
   if (init && !makes(f, given[0])) return ordinary(f, args, flags, names);
   for (const char* kind = f->kinds + (i = init); i < n && ((((*kind | 0x20) == 'f' || (*kind | 0x20) == 'c' || *kind == 'b' || *kind == 'i') && new_callback(f, given[i], *kind, &a[i])) || argument(given[i], *kind, &most, &a[i])); i++) {

@@ -315,6 +315,9 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 	},
+	Enums: []exportrt.Enum{
+		exportrt.EnumOf[Color](),
+	},
 }
 
 // Register registers the functions and types of this package for all languages in this

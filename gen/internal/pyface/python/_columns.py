@@ -6,6 +6,7 @@ No other module decides what a column is. C reads only the buffers of numbers by
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ _UNITS = {
 # by per; then made returns the place of the first number, in the order of the elements, that becomes no int of 64 bits.
 # It returns None for other buffers. _face does it in C.
 made = lambda array, times=0, per=1: None  # noqa: E731
-read = ()  # the formats of buffers that made takes, unless they lie
+read: frozenset[str] = frozenset()  # the formats of buffers that made takes, unless they lie
 
 
 class Wired(list):
@@ -81,13 +82,13 @@ def elements(what, x, kinds=""):
         if kind and array.size > VISITS:
             raise _large(what)
         try:
-            result = array.tolist() if kind or array.format not in read and _sound(array) else x
+            result = array.tolist() if kind or array.format not in read and sound(array) else x
         except NotImplementedError:  # of a memoryview
             result = x
     return result
 
 
-def _sound(view):
+def sound(view):
     """Reports whether the sizes of a memoryview agree. It reads other memory if they do not."""
     import struct
 
@@ -117,9 +118,7 @@ def _described(x):
         x = getattr(x, "array", x).__arrow_array__()
         dtype = x.type
     if hasattr(dtype, "run_end_type"):  # of Arrow
-        from pyarrow.compute import run_end_decode
-
-        x = run_end_decode(x)
+        x = importlib.import_module("pyarrow.compute").run_end_decode(x)
         dtype = x.type
     if hasattr(dtype, "index_type") and hasattr(dtype, "value_type"):  # a dictionary of Arrow
         dtype = dtype.value_type
@@ -253,7 +252,7 @@ def nanoseconds(what, x):
     if unit is None:
         if "[" not in x.dtype.str:
             raise TypeError(f"{_place(what)}: expected a timedelta, got a timedelta64 without a unit: say which it is, such as by .astype('m8[s]')")
-        raise TypeError(f"{_place(what)}: expected a timedelta, got {x!s}, which have no fixed length: pass days, or the difference of two dates")
+        raise TypeError(f"{_place(what)}: expected a timedelta, got {x!s}, and that unit has no fixed length: pass days, or the difference of two dates")
     n = int(x.view("i8")) * unit[0]
     if n % unit[1]:
         raise ValueError(f"{_place(what)}: {x!s} is not a whole number of nanoseconds: call .astype('m8[ns]') to cut it")

@@ -316,6 +316,10 @@ def register(key, /, **converters):
     return registered
 
 
+# to_typed makes a value of an object that holds one and the name of its type. _values has it.
+to_typed = lambda x: x  # noqa: E731
+
+
 class Typed(Object):
     """A value of any type with the name of its type."""
 
@@ -326,7 +330,7 @@ class Typed(Object):
 
 
 if TYPED is not None:
-    Typed = tvm_ffi.register_object(str(TYPED))(Typed)
+    tvm_ffi.register_object(str(TYPED))(Typed)
 
 
 def slots(key, base=Object):
@@ -426,7 +430,7 @@ def given(what, x, depth=0, kinds="", typed=False):
     if isinstance(x, CONTAINERS):
         x = _bounded(what, x, typed)
     x = _listed(what, x, depth, kinds)
-    return x if typed else _tensors(what, x)
+    return x if typed else tensors(what, x)
 
 
 def shaped(what, x, convert, depth, kinds=""):
@@ -481,7 +485,7 @@ def _kind(cls):
     return ""
 
 
-def _tensors(what, x):
+def tensors(what, x):
     """Returns x with a Tensor in place of each array of which only a struct of DLPack says whether it may be written."""
     if not isinstance(x, CONTAINERS):
         return _tensor(what, x) if _kind(type(x)) == "dlpack" else x
@@ -717,8 +721,6 @@ def to_any():
     return _flat(plain)
 
 
-# to_typed makes a value of an object that holds one and the name of its type. _values has it.
-to_typed = None
 
 
 def plain(value):

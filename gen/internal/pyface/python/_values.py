@@ -18,6 +18,7 @@ from ._columns import Wired
 from ._tvmffi import CONTAINERS, PLAIN, Function, Object, Typed, _place, elements, given, plain, shaped, to_enum, to_list
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _LISTS = (list, tuple)
 
 
@@ -43,6 +44,8 @@ def from_bytes(what, x):
     if view.ndim == 0 or view.format not in ("B", "<B", "c") and not (view.format == signed and type(x).__module__.startswith("pyarrow")):
         found = f"items of the format {view.format!r}" if view.ndim else "no dimension"
         raise TypeError(f"{_place(what)}: expected bytes, got {type(x).__name__} with {found}: pass {memory}")
+    if not _columns.sound(view):
+        raise TypeError(f"{_place(what)}: expected bytes, got {type(x).__name__}, whose buffer has sizes that disagree: pass bytes(x)")
     return view.tobytes()
 
 
@@ -97,8 +100,9 @@ def from_time(what, x):
 
 def to_time(a):
     seconds, n, east = elements(a)
-    try:
-        return (_EPOCH + timedelta(seconds=seconds, microseconds=n // 1000)).astimezone(timezone(timedelta(seconds=east)) if east else timezone.utc)
+    try:  # the time there may be in the years of datetime where that of UTC is not
+        local = _NAIVE_EPOCH + timedelta(seconds=seconds + east, microseconds=n // 1000)
+        return local.replace(tzinfo=timezone(timedelta(seconds=east)) if east else timezone.utc)
     except OverflowError:
         raise OverflowError(f"a time {seconds} seconds after 1970 is outside the years 1 to 9999 that datetime has") from None
 
@@ -159,8 +163,9 @@ def enum(name, cls):
 
 
 def _any_set(a):
+    a = plain(a) if isinstance(a, _tvmffi.Object) else a
     try:
-        return _set(plain(a) if isinstance(a, _tvmffi.Object) else a)
+        return _set(a)
     except TypeError:  # it holds a list
         return a
 
@@ -177,17 +182,22 @@ def to_typed(x, name=None):
 
 
 if _face._class is not None and _tvmffi.TYPED is not None:
-    _face._class.typed(to_typed, Typed.__tvm_ffi_type_info__.type_index)
+    _face._class.typed(to_typed, getattr(Typed, "__tvm_ffi_type_info__").type_index)
 
 
 @functools.lru_cache(None)
 def _has_type(cls):
-    return issubclass(cls, (datetime, timedelta, complex, Set)) or cls in _names
+    return issubclass(cls, (datetime, timedelta, complex, Set)) or cls in _names or _is_numpy(cls)
+
+
+def _is_numpy(cls):
+    """Reports whether cls is a type of times, durations or complex numbers of NumPy that Python has not."""
+    return cls.__module__ == "numpy" and (cls.__name__ in ("datetime64", "timedelta64") or cls.__name__.startswith(("complex", "clongdouble")))
 
 
 def from_any(what, x):
     """Returns a value of any type with objects for what Go has a type for, however deep that is."""
-    x = given(what, x)
+    x = _tvmffi.tensors(what, given(what, x, 0, "", True))
     level, done = [x], {}
     while level:
         below = []
@@ -218,11 +228,11 @@ def _from_any(what, x, done):
         return done[id(x)]
     if cls in _names:
         return Typed(_names[cls], x.value)
-    if isinstance(x, datetime):
-        return Typed("time", from_time(what, x)) if x == x else x
-    if isinstance(x, timedelta):
-        return Typed("duration", from_duration(what, x)) if x == x else x
-    if isinstance(x, complex):
+    if isinstance(x, datetime) or cls.__name__ == "datetime64":
+        return Typed("time", from_time(what, x)) if x == x or _is_numpy(cls) else x
+    if isinstance(x, timedelta) or cls.__name__ == "timedelta64":
+        return Typed("duration", from_duration(what, x)) if x == x or _is_numpy(cls) else x
+    if isinstance(x, complex) or _is_numpy(cls):
         return Typed("complex", from_complex(what, x))
     if isinstance(x, Set):
         try:

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
 	_ "github.com/tvmffi-go/tvmffi/runtime/exportrt/faults"
 	_ "github.com/tvmffi-go/tvmffi/runtime/exportrt/python"
+	"github.com/tvmffi-go/tvmffi/runtime/exportrt/typed"
 )
 
 // #include <stdint.h>
@@ -18,7 +19,7 @@ import "C"
 
 //export tvmffi_ready_columns
 func tvmffi_ready_columns(symbols, end uintptr) {
-	exportrt.Ready(exported.TVMFFIExports(), symbols, end, names)
+	exportrt.Ready(exported.TVMFFIExports(), symbols, end, names, typed.Objects)
 }
 
 //export tvmffi_end_columns
@@ -27,6 +28,6 @@ func tvmffi_end_columns() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"bools", "called", "colors", "complexes", "duration", "durations", "floats", "grid", "ints", "known", "lasted", "mixed", "rows", "seen", "several", "sum", "table", "texts", "time", "times", "total", "_error_cause", "_error_fields", "_error_new", "_async"}
+var names = []string{"bools", "called", "colors", "complexes", "duration", "durations", "floats", "grid", "ints", "known", "lasted", "mixed", "rows", "seen", "several", "sum", "table", "texts", "time", "times", "total", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
 
 func main() {}

@@ -40,8 +40,8 @@ static struct {
   int32_t (*streams)(stream_of, struct stream*);
   safe_call callback;                  // of functions of Python
   uintptr_t count;
-  void* handles[75];
-} symbols = {.count = 75};
+  void* handles[78];
+} symbols = {.count = 78};
 
 extern void tvmffi_ready_columns(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_columns(void);
@@ -262,6 +262,10 @@ FUNCTION(72, _async)
 LINKED(72, _async)
 FUNCTION(73, _metadata__async)
 FUNCTION(74, _doc__async)
+FUNCTION(75, _typed)
+LINKED(75, _typed)
+FUNCTION(76, _metadata__typed)
+FUNCTION(77, _doc__typed)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);
