@@ -246,7 +246,7 @@ def frames():
     for f in c.floats, c.complexes:
         check(f, runs[1], TypeError, "[2]=...): expected a value, got a null")
     assert c.floats(pd.Series([1, np.nan]).array)[0] == 1
-    # Times, durations and decimals are no numbers.
+    # Times, durations and decimals do not stand for numbers.
     for x in np.timedelta64(5, "ns"), np.datetime64("2020", "ns"), Decimal("0.1"):
         check(c.complexes, [x], TypeError, "complexes(x[0]=...): expected a complex number, got ")
     check(c.duration, np.array(5, "M8[ns]"), TypeError, "duration(x=...): ")
