@@ -510,8 +510,6 @@ def _with_tensors(what, x):
 
 def _tensor(what, x):
     """Returns a Tensor over the memory of x. It raises a BufferError if Go must not write to that, or if x does not say so."""
-    import ctypes
-
     def capsule(**options):
         try:
             return x.__dlpack__(**options)

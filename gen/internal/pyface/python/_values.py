@@ -14,10 +14,9 @@ from enum import Enum, IntFlag
 from threading import get_ident
 
 from . import _columns, _face, _tvmffi
-from ._columns import Wired
+from ._columns import _EPOCH, Wired
 from ._tvmffi import CONTAINERS, PLAIN, Function, Object, Typed, _place, elements, given, plain, shaped, to_enum, to_list
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _LISTS = (list, tuple)
 
