@@ -63,8 +63,9 @@ var (
 )
 
 // String returns the name that the library uses for the data type, such as "float32" or
-// "int8x4". The library has no names for complex numbers and unknown codes; String forms
-// theirs in the same way.
+// "int8x4". The library has no names for complex numbers and unknown codes, and one name for
+// several odd types, such as "int32" for 65535 lanes and "handle" for each width; String forms
+// theirs in the same way, so that no two types have one name. Void, without bits and lanes, is "".
 func (t DataType) String() string {
 	if abi.DLDataType(t).IsCustom() && capi.Attached() {
 		if name, err := values.DataTypeToString(abi.DLDataType(t)); err == nil {
@@ -159,14 +160,14 @@ func dataTypeOf(bits uint64) DataType {
 // ParseDataType parses the name of a data type. It accepts the names and the short forms
 // that the library accepts: "float32", "f32", "bf16x4", "int8xvscalex2", "fp8_e4m3fn",
 // "float4_e2m1fn_x2", "handle", "void", "". The library itself parses a name such as
-// "custom[mine]16"; the type must be registered there. "complex64" and "complex128" are accepted
-// too, which no version of the library reads. The error is of kind ErrValue.
+// "custom[mine]16"; the type must be registered there. "complex64", "complex128x2" and so on are
+// accepted too, which no version of the library reads. The error is of kind ErrValue.
 func ParseDataType(name string) (DataType, error) {
-	switch name {
-	case "complex64":
-		return Complex64, nil
-	case "complex128":
-		return Complex128, nil
+	if width, ok := strings.CutPrefix(name, "complex"); ok && width != "" {
+		t, err := abi.ParseDLDataType("uint" + width)
+		if t.Code = abi.DLComplex; err == nil {
+			return DataType(t), nil
+		}
 	}
 	if strings.HasPrefix(name, "custom") {
 		if err := Load(); err != nil {

@@ -24,32 +24,42 @@ var codeNames = [...]string{
 	DLFloat6E2M3FN: "float6_e2m3fn", DLFloat6E3M2FN: "float6_e3m2fn", DLFloat4E2M1FN: "float4_e2m1fn",
 }
 
+// codeBits are the widths that the names of codes say by themselves.
+var codeBits = [len(codeNames)]uint8{
+	DLOpaqueHandle: 64, DLBool: 8, DLFloat8E3M4: 8, DLFloat8E4M3: 8, DLFloat8E4M3B11FNUZ: 8, DLFloat8E4M3FN: 8, DLFloat8E4M3FNUZ: 8,
+	DLFloat8E5M2: 8, DLFloat8E5M2FNUZ: 8, DLFloat8E8M0FNU: 8, DLFloat6E2M3FN: 6, DLFloat6E3M2FN: 6, DLFloat4E2M1FN: 4,
+}
+
 // String returns the name that the library gives the data type, such as
 // "float32" or "int8x4". Complex numbers, and codes that this package does not
-// know, are written in the same form.
+// know, are written in the same form. So are types whose name in the library is that of
+// another type: no two types have one name.
 func (t DLDataType) String() string {
 	switch {
 	case t == DLDataType{Code: DLOpaqueHandle}:
 		return ""
-	case t.Code == DLOpaqueHandle:
-		return "handle"
+	case t.Code == DLOpaqueHandle && t.Bits == codeBits[t.Code]:
+		return "handle" + t.lanes()
 	case t.IsCustom():
 		return fmt.Sprintf("custom[%d]%d", t.Code, t.Bits) + t.lanes()
 	case int(t.Code) >= len(codeNames):
 		return fmt.Sprintf("code%d_%d", t.Code, t.Bits) + t.lanes()
 	}
-	name := codeNames[t.Code]
-	if t.Code < DLFloat8E3M4 && (t.Code != DLBool || t.Bits != 8) {
+	name, usual := codeNames[t.Code], codeBits[t.Code]
+	switch {
+	case usual == 0, t.Code < DLFloat8E3M4 && t.Bits != usual:
 		name += strconv.Itoa(int(t.Bits))
+	case t.Bits != usual:
+		name += fmt.Sprintf("(%d bits)", t.Bits)
 	}
 	return name + t.lanes()
 }
 
 func (t DLDataType) lanes() string {
 	switch n := int16(t.Lanes); {
-	case n > 1:
+	case n > 1 || n == 0:
 		return "x" + strconv.Itoa(int(n))
-	case n < -1:
+	case n < 0:
 		return "xvscalex" + strconv.Itoa(-int(n))
 	}
 	return ""
