@@ -147,7 +147,8 @@ func (a Any) String() string {
 
 // As returns the value of a as a T if it is one. Unlike [Convert], it does not convert
 // an int to a float or a string to a data type. An object is a T if its type is T or
-// derives from T; the result shares the reference of a. The error is of kind ErrType for a
+// derives from T; the result shares the reference of a. A container is a T if its elements are
+// what T says, which As looks at all of. The error is of kind ErrType for a
 // value of another type, and ErrOverflow for a number that does not fit T.
 func As[T any](a Any) (T, error) {
 	if x, ok := held[T](a); ok {
@@ -182,8 +183,9 @@ func held[T any](a Any) (x T, ok bool) {
 // Convert returns the value of a as a T, with the conversions that the library makes for
 // parameters: bool to int, int and bool to float, int to bool, string to DataType and
 // Device. They apply inside slices, arrays, maps, tuples, structs and pointers too; an
-// error names the path to the value that cannot be converted. Convert does not convert
-// the contents of an object, such as an Array[float64] or a Variant. An entry of a Map that
+// error names the path to the value that cannot be converted. If the elements of an Array or a Map are not
+// what T says, the result is a new Array or Map. A List and a Dict, which may change, are not copied to
+// one of another type: that is an error. Convert does not convert the content of a Variant. An entry of a Map that
 // a struct has no field for is an error, as it is in an argument.
 func Convert[T any](a Any) (T, error) { return read[T](a, objects.ReadOwned().Converting()) }
 
@@ -191,7 +193,7 @@ func Convert[T any](a Any) (T, error) { return read[T](a, objects.ReadOwned().Co
 func read[T any](a Any, from objects.Reading) (T, error) {
 	if a.object != nil {
 		var x T
-		if shared, err := shareObject(a.object, &x); shared || err != nil {
+		if shared, err := shareObject(a.object, from, &x); shared || err != nil {
 			return x, err
 		}
 	}
@@ -224,8 +226,8 @@ func (s sharing) Adopt(handle uintptr) *objects.Object {
 }
 
 // shareObject stores o at p if T is a pointer to an object type and o is of that type.
-// It reports false for other types T.
-func shareObject[T any](o *objects.Object, p *T) (shared bool, err error) {
+// It reports false for other types T, and for a container that from converts.
+func shareObject[T any](o *objects.Object, from objects.Reading, p *T) (shared bool, err error) {
 	class := codec.ClassFor[T]()
 	if class == nil {
 		return false, nil
@@ -234,12 +236,17 @@ func shareObject[T any](o *objects.Object, p *T) (shared bool, err error) {
 		return true, failure.Errorf(failure.KindRuntime, "the object %s", why)
 	}
 	ok, err := class.Accepts(o.TypeIndex())
-	if err != nil {
-		return true, err
+	if ok && err == nil {
+		err = codec.Misfit(o, codec.For[T]())
+	} else if err == nil {
+		err = failure.Errorf(failure.KindType, "expected %s, got %s", class.Key, capi.KeyOf(o.TypeIndex()))
 	}
-	if !ok {
-		return true, failure.Errorf(failure.KindType, "expected %s, got %s", class.Key, capi.KeyOf(o.TypeIndex()))
+	runtime.KeepAlive(o)
+	switch {
+	case err == nil:
+		*p = codec.Wrap[T](o)
+	case from.Loose:
+		return false, nil
 	}
-	*p = codec.Wrap[T](o)
-	return true, nil
+	return true, err
 }

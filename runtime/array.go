@@ -15,8 +15,10 @@ import (
 // users cannot copy the state of an object out of a container.
 type objectBase = Object
 
-// Array is an ffi.Array: an immutable sequence. T is the type of its elements. The
-// library does not know T, so each read checks the element that it returns.
+// Array is an ffi.Array: an immutable sequence. T is the type of its elements. The library does not
+// know T. Arguments of Go funcs, [As], [Convert] and [ParseJSON] look at all elements when they make an
+// Array; a result of generated code is what the library declares, and each read checks the element
+// that it returns.
 type Array[T any] struct {
 	_ [0]*Array[T] // see Object
 	objectBase

@@ -212,9 +212,7 @@ func publicOwnCodec(t reflect.Type) *codec.Codec {
 		return goErrorCodec(t)
 	case t.Kind() == reflect.Pointer && codec.ClassOf(t) != nil:
 		if x, ok := reflect.Zero(t).Interface().(container); ok {
-			c := codec.ObjectCodec(codec.ClassOf(t))
-			c.Parts, c.Empty = x.elementTypes(), x.create()
-			return c
+			return codec.ContainerCodec(codec.ClassOf(t), x.create(), x.elementTypes())
 		}
 		return nil
 	case t.Implements(reflect.TypeFor[ObjectRef]()), t.Kind() == reflect.Interface:

@@ -148,7 +148,7 @@ func TestArrayOfObjects(t *testing.T) {
 func TestWrongElements(t *testing.T) {
 	runtimetest.Balanced(t)
 	a := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of[any](1, "two", nil)))
-	ints := runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.As[*tvmffi.Array[int64]](a))
+	ints := runtimetest.Unchecked[*tvmffi.Array[int64]](t, a)
 	if ints.At(0) != 1 {
 		t.Error("the good element")
 	}
@@ -166,7 +166,7 @@ func TestWrongElements(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: element 1: element 0: Go type chan int")
 	_, err = tvmffi.NewMap(tvmffi.MapOf(map[string]any{"a": 1, "b": make(chan int)}))
 	runtimetest.WantError(t, err, tvmffi.ErrType, `value of key "b": Go type chan int`)
-	m := runtimetest.Get[*tvmffi.Map[string, string]](t, "calls.table", 2)
+	m := runtimetest.Unchecked[*tvmffi.Map[string, string]](t, runtimetest.MustCall(t, "calls.table", 2))
 	runtimetest.WantPanic(t, tvmffi.ErrType, `TypeError: Map["key 0"]: expected ffi.String, got int`, func() { m.Get("key 0") })
 	runtimetest.WantPanic(t, tvmffi.ErrType, `TypeError: Map["key 0"]: expected ffi.String, got int`, func() {
 		for range m.All() {
@@ -175,7 +175,7 @@ func TestWrongElements(t *testing.T) {
 	_, err = m.Map()
 	runtimetest.WantError(t, err, tvmffi.ErrType, `Map["key 0"]: expected ffi.String, got int`)
 	m.Release()
-	keys := runtimetest.Get[*tvmffi.Map[int64, int64]](t, "calls.table", 2)
+	keys := runtimetest.Unchecked[*tvmffi.Map[int64, int64]](t, runtimetest.MustCall(t, "calls.table", 2))
 	runtimetest.WantPanic(t, tvmffi.ErrType, "Map key 0: expected int, got ", func() {
 		for range keys.All() {
 		}
@@ -202,7 +202,7 @@ func TestWrongElementAnywhere(t *testing.T) {
 				items[wrong] = "wrong"
 			}
 			a := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(tvmffi.Of(items...)))
-			numbers := runtimetest.Must[*tvmffi.Array[float64]](t)(tvmffi.As[*tvmffi.Array[float64]](a))
+			numbers := runtimetest.Unchecked[*tvmffi.Array[float64]](t, a)
 			got := make([]float64, n+1)
 			copied, err := numbers.CopyTo(got)
 			if copied != wrong || !slices.Equal(got[:wrong], want[:wrong]) || got[wrong] != 0 {

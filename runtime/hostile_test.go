@@ -208,14 +208,19 @@ func TestFailedConversionsLeaveNothing(t *testing.T) {
 	ofMaps := runtimetest.Must[*tvmffi.Map[any, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[any, any]{b, b}, tvmffi.Pair[any, any]{"b", 1})))
 	s.Add(ofMaps)
 	a, l, m := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(array)), runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(ofArrays)), runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(ofMaps))
-	of := runtimetest.Must[*tvmffi.Array[*runtimetest.Box]](t)(tvmffi.As[*tvmffi.Array[*runtimetest.Box]](a))
-	from := runtimetest.Must[*tvmffi.Map[any, *runtimetest.Box]](t)(tvmffi.As[*tvmffi.Map[any, *runtimetest.Box]](m))
+	of := runtimetest.Unchecked[*tvmffi.Array[*runtimetest.Box]](t, a)
+	from := runtimetest.Unchecked[*tvmffi.Map[any, *runtimetest.Box]](t, m)
 	for name, failing := range map[string]func() (any, error){
 		"Slice": func() (any, error) { return of.Slice() },
 		"Map":   func() (any, error) { return from.Map() },
 		"Map of texts": func() (any, error) {
-			return runtimetest.Must[*tvmffi.Map[any, string]](t)(tvmffi.As[*tvmffi.Map[any, string]](m)).Map()
+			return runtimetest.Unchecked[*tvmffi.Map[any, string]](t, m).Map()
 		},
+		"As Array":        func() (any, error) { return tvmffi.As[*tvmffi.Array[*runtimetest.Box]](a) },
+		"Convert Array":   func() (any, error) { return tvmffi.Convert[*tvmffi.Array[*runtimetest.Box]](a) },
+		"Convert Arrays":  func() (any, error) { return tvmffi.Convert[*tvmffi.Array[*tvmffi.Array[*runtimetest.Box]]](l) },
+		"Convert List":    func() (any, error) { return tvmffi.Convert[*tvmffi.List[*tvmffi.Array[*runtimetest.Box]]](l) },
+		"Convert Map":     func() (any, error) { return tvmffi.Convert[*tvmffi.Map[any, *runtimetest.Box]](m) },
 		"As []*Box":       func() (any, error) { return tvmffi.As[[]*runtimetest.Box](a) },
 		"As [3]*Box":      func() (any, error) { return tvmffi.As[[3]*runtimetest.Box](a) },
 		"As tuple":        func() (any, error) { return tvmffi.As[tuple](a) },

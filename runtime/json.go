@@ -24,10 +24,12 @@ var (
 )
 
 // ParseJSON reads JSON text with the parser of the library, as a T: an array
-// becomes an Array, an object a Map in the order of the text, a number an int if it
-// is written as one and fits, otherwise a float. The parser is lenient: it takes NaN,
-// Infinity, 01, +1, .5 and 1. too. Its errors, ErrValue, name line, column and
-// character. Text that is nested deeper than 1000 levels is refused.
+// becomes an Array, an object a Map in the order of the text, a number an int, of any size, if it
+// is written as one, otherwise a float. JSON has one kind of number, so 3 is also a float if T, or
+// what T holds, wants one: []float64, *Array[float64] and *List[float64] take [1, 2.5]. The parser is
+// lenient: it takes NaN, Infinity, 01, +1, .5 and 1. too. Its errors, ErrValue, name line, column and
+// character. Text that is nested deeper than 1000 levels is refused. Of two equal names in an object
+// the last counts.
 func ParseJSON[T any](text []byte) (T, error) {
 	var none T
 	if err := nestedJSON(text); err != nil {
@@ -36,17 +38,23 @@ func ParseJSON[T any](text []byte) (T, error) {
 	if err := Load(); err != nil {
 		return none, err
 	}
-	text = codec.ExactNumbers(text)
+	text, mark := codec.MarkBigInts(codec.ExactNumbers(text))
 	v, err := values.NewString(unsafe.String(unsafe.SliceData(text), len(text))) // copies
 	if err != nil {
 		return none, err
 	}
 	defer codec.Release(v)
 	out, err := jsonParse.Call(v)
+	if err == nil {
+		err = mark.Resolve(&out)
+	}
 	if err != nil {
+		codec.Release(out)
 		return none, err
 	}
-	return codec.Take[T](out)
+	x, err := codec.DecodeFrom[T](out, objects.Reading{Numbers: true})
+	codec.Release(out)
+	return x, err
 }
 
 // nestedJSON returns an error if text is nested too deep for the parser of the
@@ -217,6 +225,7 @@ func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
 	}
 	b = append(b, '{')
 	var err error
+	var names map[string]bool // once a key is not a string, since 1 and "1" have one name
 	codec.Parts(v, func(p codec.Part) bool {
 		out := b
 		if p.Index > 0 {
@@ -224,6 +233,11 @@ func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
 		}
 		if out, err = appendJSONName(out, p); err != nil {
 			return false
+		}
+		if names == nil && p.Kind == codec.PartEntry && p.Key.TypeIndex != abi.TypeStr && p.Key.TypeIndex != abi.TypeSmallStr {
+			if names, err = namesJSON(v); err != nil {
+				return false
+			}
 		}
 		out, failed := appendJSON(out, p.Value)
 		if failed != nil {
@@ -260,6 +274,20 @@ func appendJSONName(b []byte, p codec.Part) ([]byte, error) {
 		b, err = appendJSONString(b, []byte(name))
 	}
 	return append(b, ':'), err
+}
+
+// namesJSON returns the names of the entries of a Map or a Dict, or an error if two have the same.
+func namesJSON(v abi.Any) (names map[string]bool, err error) {
+	names = map[string]bool{}
+	codec.Parts(v, func(p codec.Part) bool {
+		var name string
+		if name, err = nameJSON(p); err == nil && names[name] {
+			err = failure.Errorf(failure.KindValue, "two keys have the name %q in JSON: make them strings that differ", name)
+		}
+		names[name] = true
+		return err == nil
+	})
+	return names, err
 }
 
 // nameJSON returns the name of a field, or the key of an entry as the string that JSON

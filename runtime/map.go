@@ -19,8 +19,7 @@ import (
 )
 
 // Map is an ffi.Map: an immutable map that keeps the order of insertion. K and V are the
-// types of its keys and values. The library does not know them, so each read checks what
-// it returns.
+// types of its keys and values. The library does not know them: see [Array].
 type Map[K comparable, V any] struct {
 	_ [0]*Map[K, V] // see Object
 	objectBase
@@ -194,6 +193,7 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 	m = make(map[K]V, k.Len(o))
 	kind := reflect.TypeFor[K]().Kind()
 	open := kind == reflect.Interface || kind == reflect.Struct || kind == reflect.Array
+	coarse := open || kind == reflect.Float32 || kind == reflect.Float64 || kind == reflect.Complex64 || kind == reflect.Complex128 // 0 == -0
 	keys, values := codec.NewStringReader[K](), codec.NewStringReader[V]()
 	k.Read(o, func(e *abi.MapEntry, left int) bool {
 		key, failed := keys.Read(&e.Key, left, objects.ReadOwned())
@@ -203,6 +203,12 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 		}
 		if open {
 			if err = codec.HashableKey(key); err != nil {
+				return false
+			}
+		}
+		if coarse {
+			if _, ok := m[key]; ok {
+				err = codec.SameKeys(k, key)
 				return false
 			}
 		}
@@ -248,5 +254,6 @@ func (m *Map[K, V]) Keys() iter.Seq[K] { return codec.KeysOf[K](&codec.Maps, cod
 func (m *Map[K, V]) Values() iter.Seq[V] { return codec.ValuesOf[V](&codec.Maps, codec.Ref(m)) }
 
 // Map returns the entries as a new Go map. Each object has a reference of its own. The
-// error is of kind ErrType if a key is not a K or a value is not a V.
+// error is of kind ErrType if a key is not a K or a value is not a V, and ErrValue if Go takes two
+// keys for the same, such as 0.0 and -0.0.
 func (m *Map[K, V]) Map() (map[K]V, error) { return goMap[K, V](&codec.Maps, codec.Ref(m)) }

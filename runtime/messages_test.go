@@ -141,7 +141,7 @@ func receivers(t *testing.T) (live []func() any, released []any) {
 		func() any {
 			a := ok(tvmffi.NewArray[any]("a", 1)).(*tvmffi.Array[any])
 			defer a.Release()
-			return ok(tvmffi.As[*tvmffi.Array[int64]](ok(tvmffi.AnyOf(a)).(tvmffi.Any)))
+			return runtimetest.Unchecked[*tvmffi.Array[int64]](t, ok(tvmffi.AnyOf(a)).(tvmffi.Any))
 		},
 		func() any { return ok(tvmffi.NewList[int8](1)) },
 		func() any { return ok(tvmffi.NewMap(tvmffi.MapOf(map[string]int64{"a": 1}))) },

@@ -219,7 +219,7 @@ func TestBigInt(t *testing.T) {
 	_, err = runtimetest.Call("calls.add_one", x)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "calls.add_one", "BigInt")
 	_, err = tvmffi.As[int64](v)
-	runtimetest.WantError(t, err, tvmffi.ErrType, "expected int, got ffi.BigInt")
+	runtimetest.WantError(t, err, tvmffi.ErrOverflow, "expected an int from -9223372036854775808 to 9223372036854775807, got 1000000000000000000000000000000")
 }
 
 // An unsigned number beyond int64 goes as a BigInt, wherever it is.
@@ -352,7 +352,8 @@ func TestAnyTable(t *testing.T) {
 		{"Pointer", try[tvmffi.Pointer], map[string]result{"pointer": both, "None": both}},
 		{"[]int64", try[[]int64], map[string]result{"ints": both}},
 		{"*Array[int64]", try[*tvmffi.Array[int64]], map[string]result{"ints": both, "None": both}},
-		{"*List[int64]", try[*tvmffi.List[int64]], map[string]result{"None": both}},
+		{"*List[int64]", try[*tvmffi.List[int64]], map[string]result{"ints": strict, "None": both}},
+		{"*Array[float64]", try[*tvmffi.Array[float64]], map[string]result{"ints": strict, "None": both}},
 		{"*Object", try[*tvmffi.Object], map[string]result{"ints": both, "None": both}},
 		{"*Box", try[*runtimetest.Box], map[string]result{"None": both}},
 		{"*Function", try[*tvmffi.Function], map[string]result{"None": both}},

@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/ffi"
 	"github.com/tvmffi-go/tvmffi/generated/internal/check"
 	lib "github.com/tvmffi-go/tvmffi/generated/testing"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -219,7 +220,9 @@ func TestWrongType(t *testing.T) {
 	// The container claims a wrong element type.
 	mixed := check.Value(lib.SchemaIDAny([]any{1, "two"}))(t)
 	defer mixed.Release()
-	ints := check.Value(tvmffi.As[*tvmffi.Array[int64]](mixed))(t)
+	_, err = tvmffi.As[*tvmffi.Array[int64]](mixed)
+	check.Fails(t, err, tvmffi.ErrType, "element 1", "int", "Str")
+	ints := runtimetest.Unchecked[*tvmffi.Array[int64]](t, mixed)
 	check.Equal(t, ints.At(0), 1)
 	check.Panics(t, func() { ints.At(1) }, tvmffi.ErrType, "[1]", "int", "Str")
 	_, err = ints.Slice()

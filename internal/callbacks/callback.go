@@ -274,6 +274,10 @@ func (a *Args) With(args []abi.Any, f func(*Args) error) error {
 // Borrow wraps an object that ends when the callback returns.
 func (a *Args) Borrow(handle uintptr) *objects.Object { return a.side().loan.Borrow(handle) }
 
+// Take takes over a reference to an object, which the next wrapper of it has. It ends when the
+// callback returns.
+func (a *Args) Take(handle uintptr) { a.side().loan.Take(handle) }
+
 // Lend wraps a Function that becomes a Go func, and ends when the callback returns.
 func (a *Args) Lend(handle uintptr) *objects.Object { return a.side().loan.Lend(handle) }
 

@@ -59,6 +59,9 @@ type Codec struct {
 	// Decode reads v, which is borrowed, into the value at p. from says who owns the
 	// objects in it.
 	Decode func(v abi.Any, from objects.Reading, p unsafe.Pointer) error
+	// misfit returns the error of the first part of a borrowed container that is not what the type says. It
+	// is nil for other types.
+	misfit func(v abi.Any) error
 	// parse reads a text that stands for a value, nil for types whose values have none.
 	parse func(text string, p unsafe.Pointer) error
 }
@@ -526,7 +529,7 @@ func ClassFor[T any]() *fields.Type {
 // convertScalar makes a value of the type index, which is called want, of another if the
 // library would for a parameter.
 func convertScalar(v abi.Any, from objects.Reading, index abi.TypeIndex, want string) (abi.Any, error) {
-	if from.Loose {
+	if from.Loose || from.Numbers && index == abi.TypeFloat && v.TypeIndex != abi.TypeBool {
 		if v.TypeIndex == abi.TypeBigInt && index == abi.TypeFloat {
 			return bigFloat(v)
 		}
@@ -539,6 +542,9 @@ func convertScalar(v abi.Any, from objects.Reading, index abi.TypeIndex, want st
 		if value.TypeIndex == index { // so it is not an object
 			return value, nil
 		}
+	}
+	if v.TypeIndex == abi.TypeBigInt && index == abi.TypeInt {
+		return v, overflow(shown(bigInt(v)), reflect.TypeFor[int64]())
 	}
 	return v, WrongType(want, v)
 }

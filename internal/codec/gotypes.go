@@ -68,7 +68,7 @@ func decodeSlice(all []abi.Any, from objects.Reading, out reflect.Value) error {
 		return failure.Errorf(failure.KindType, "expected %s, got an array of %d elements", t, len(all))
 	}
 	item := Of(t.Elem())
-	for i := readAll(all, from.Loose, out.Addr().Interface()); i < len(all); i++ {
+	for i := readAll(all, from.Loose || from.Numbers, out.Addr().Interface()); i < len(all); i++ {
 		if err := item.Decode(all[i], from, out.Index(i).Addr().UnsafePointer()); err != nil {
 			Abandon(out)
 			return failure.Annotate("element "+Itoa(i), err)
@@ -162,7 +162,7 @@ func goMapCodec(t reflect.Type) *Codec {
 			default:
 				return WrongType(name, v)
 			}
-			plain := objects.Reading{Loose: from.Loose}
+			plain := objects.Reading{Loose: from.Loose, Numbers: from.Numbers}
 			from = from.Collected() // a Go map owns its objects
 			if nests() {
 				if from, err = Descend(from); err != nil {
@@ -199,8 +199,11 @@ func decodeMap(kind *MapKind, o *objects.Object, plain, from objects.Reading, to
 			err = failure.Annotate("value of key "+Quote(k.Elem().Interface()), err)
 			return false
 		}
-		out.SetMapIndex(k.Elem(), x.Elem())
-		return true
+		before := out.Len()
+		if out.SetMapIndex(k.Elem(), x.Elem()); out.Len() == before {
+			err = SameKeys(kind, k.Elem())
+		}
+		return err == nil
 	})
 	if err != nil {
 		Abandon(out)
@@ -262,8 +265,8 @@ func encodeMap(m reflect.Value, outer *Nest) (values.AnyView, error) {
 		}
 	}
 	sorted := sortedEntries(m)
-	keys, values := Of(t.Key()), Of(t.Elem())
-	return PackedIn(inner, &Maps.Create, 2*len(sorted), func(args *calls.Pack) error {
+	keys, elems := Of(t.Key()), Of(t.Elem())
+	made, err := PackedIn(inner, &Maps.Create, 2*len(sorted), func(args *calls.Pack) error {
 		for _, e := range sorted {
 			key, value := reflect.New(t.Key()), reflect.New(t.Elem())
 			key.Elem().Set(e.Key)
@@ -271,12 +274,17 @@ func encodeMap(m reflect.Value, outer *Nest) (values.AnyView, error) {
 				return failure.Annotate("key "+Quote(e.Key), err)
 			}
 			value.Elem().Set(e.Value)
-			if err := Pack(args, values, value.UnsafePointer(), inner); err != nil {
+			if err := Pack(args, elems, value.UnsafePointer(), inner); err != nil {
 				return failure.Annotate("value of key "+Quote(e.Key), err)
 			}
 		}
 		return nil
 	})
+	if err == nil && made.Owned && Maps.Len(objects.Static(uintptr(made.Value.Bits))) != len(sorted) {
+		Release(made.Value) // such as any(1) and any(int64(1)), or two NaNs
+		return values.AnyView{}, failure.Errorf(failure.KindValue, "two keys of the %s are the same key of an ffi.Map", t)
+	}
+	return made, err
 }
 
 // encodeTexts is encodeMap for the common maps.

@@ -17,18 +17,28 @@ func Holds(o *objects.Object, t reflect.Type) bool {
 	return testOf(t)(abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())})
 }
 
+// scalarIndex returns the index that the values of t have if no other value is a t, otherwise none.
+func scalarIndex(t reflect.Type) (index abi.TypeIndex, ok bool) {
+	switch t {
+	case reflect.TypeFor[int64]():
+		return abi.TypeInt, true
+	case reflect.TypeFor[float64]():
+		return abi.TypeFloat, true
+	}
+	return 0, false
+}
+
 // testOf returns what tells whether a borrowed value is a t.
 func testOf(t reflect.Type) func(v abi.Any) bool {
+	if index, ok := scalarIndex(t); ok {
+		return func(v abi.Any) bool { return v.TypeIndex == index }
+	}
 	class, c := ClassOf(t), Of(t)
 	switch {
 	case t.Kind() == reflect.Interface, c.Variant, c.Direct == DirectAny, c.Name == "Any":
 		return func(abi.Any) bool { return true }
 	case t.Kind() == reflect.Func:
 		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeFunction }
-	case t == reflect.TypeFor[int64]():
-		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeInt }
-	case t == reflect.TypeFor[float64]():
-		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeFloat }
 	case t == reflect.TypeFor[string]():
 		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeSmallStr }
 	case class == nil:
@@ -56,24 +66,41 @@ func decodes(c *Codec, v abi.Any, t reflect.Type) bool {
 
 // insideOf returns what tells whether a container has parts of the types that its codec names.
 func insideOf(c *Codec) func(v abi.Any) bool {
-	tests := make([]func(abi.Any) bool, len(c.Parts))
-	for i, t := range c.Parts {
+	tests := testsOf(c.Parts)
+	return func(v abi.Any) bool { return allFit(v, c.Parts, tests) }
+}
+
+func testsOf(parts []reflect.Type) []func(abi.Any) bool {
+	tests := make([]func(abi.Any) bool, len(parts))
+	for i, t := range parts {
 		tests[i] = testOf(t)
 	}
-	return func(v abi.Any) (ok bool) {
-		ok = true
-		switch len(tests) {
-		case 1:
-			all, _ := Elements(v)
-			for i := 0; i < len(all) && ok; i++ {
-				ok = tests[0](all[i])
+	return tests
+}
+
+// allFit reports whether the parts of a borrowed container pass the tests of its elements, or of its
+// keys and values, which are of the types parts.
+func allFit(v abi.Any, parts []reflect.Type, tests []func(abi.Any) bool) (ok bool) {
+	ok = true
+	switch len(tests) {
+	case 1:
+		all, _ := Elements(v)
+		if index, scalar := scalarIndex(parts[0]); scalar { // without a call for each
+			for i := range all {
+				if all[i].TypeIndex != index {
+					return false
+				}
 			}
-		case 2:
-			ReadEntries(v, func(key, x abi.Any) bool {
-				ok = tests[0](key) && tests[1](x)
-				return ok
-			})
+			return true
 		}
-		return ok
+		for i := 0; i < len(all) && ok; i++ {
+			ok = tests[0](all[i])
+		}
+	case 2:
+		ReadEntries(v, func(key, x abi.Any) bool {
+			ok = tests[0](key) && tests[1](x)
+			return ok
+		})
 	}
+	return ok
 }

@@ -3,7 +3,16 @@ package codec
 import (
 	"bytes"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"strconv"
+	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/calls"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // The JSON parser of the library reads a float by strtod, and refuses a text for which strtod
@@ -68,4 +77,105 @@ func denormal(number []byte) (f float64, ok bool) {
 	}
 	f, err := strconv.ParseFloat(string(number), 64)
 	return f, err == nil && f != 0 && math.Abs(f) <= smallestNormal
+}
+
+// The JSON parser of the library makes a rounded float of an int beyond int64. So such a number is
+// given to it as a string, which nobody can guess, and becomes a BigInt afterwards.
+
+// BigInts are the marks of the ints beyond int64 in a JSON text; "" if there are none.
+type BigInts string
+
+// mostDigits is the number of digits that every int64 has at most.
+const mostDigits = 19
+
+// MarkBigInts returns JSON text in which the ints that may not fit int64 are marked.
+func MarkBigInts(text []byte) ([]byte, BigInts) {
+	var out []byte
+	var mark BigInts
+	written, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c >= '0' && c <= '9' || c == '-'):
+			end := i + 1
+			for end < len(text) && isNumber(text[end]) {
+				end++
+			}
+			if end-i >= mostDigits && isInt(text[i:end]) {
+				if mark == "" {
+					mark = BigInts("tvmffi.int." + strconv.FormatUint(rand.Uint64(), 36) + ".")
+				}
+				out = append(append(append(append(append(out, text[written:i]...), '"'), mark...), text[i:end]...), '"')
+				written = end
+			}
+			i = end - 1
+		}
+	}
+	if mark == "" {
+		return text, ""
+	}
+	return append(out, text[written:]...), mark
+}
+
+func isInt(number []byte) bool {
+	digits := bytes.TrimPrefix(number, []byte("-"))
+	return len(bytes.Trim(digits, "0123456789")) == 0
+}
+
+// Resolve puts the ints in place of their marks in an owned value, which was made of a marked text.
+func (m BigInts) Resolve(v *abi.Any) error {
+	if m == "" {
+		return nil
+	}
+	made, changed, err := m.resolve(*v)
+	if changed {
+		Release(*v)
+		*v = made
+	}
+	return err
+}
+
+// resolve returns what a borrowed value becomes, owned, and reports whether that is another value.
+func (m BigInts) resolve(v abi.Any) (made abi.Any, changed bool, err error) {
+	var kind *calls.Func
+	var parts []abi.Any
+	switch v.TypeIndex {
+	case abi.TypeStr:
+		text, _ := capi.StringOf(v)
+		digits, ok := strings.CutPrefix(text, string(m))
+		if !ok {
+			return v, false, nil
+		}
+		n, _ := new(big.Int).SetString(digits, 10)
+		t, err := Encode(n)
+		return t.Value, err == nil, err
+	case abi.TypeArray:
+		kind, parts = &NewArray, capi.Elements(uintptr(v.Bits))
+	case abi.TypeMap:
+		kind = &Maps.Create
+		Maps.Read(objects.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool {
+			parts = append(parts, e.Key, e.Value)
+			return true
+		})
+	default:
+		return v, false, nil
+	}
+	t, err := Packed(kind, len(parts), func(p *calls.Pack) error {
+		for _, part := range parts {
+			x, other, err := m.resolve(part)
+			if err != nil {
+				return err
+			}
+			changed = changed || other
+			p.Put(values.AnyView{Value: x, Owned: other})
+		}
+		return nil
+	})
+	if err == nil && !changed {
+		Release(t.Value)
+	}
+	return t.Value, changed, err
 }

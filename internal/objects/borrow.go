@@ -41,6 +41,8 @@ type Reading struct {
 	// int, int and bool to float, int to bool, string to a data type and a device. What it
 	// converts is made for its type: each entry of a Map has to be a field of the struct.
 	Loose bool
+	// Numbers turns on the one conversion of JSON, which has one kind of number: int to float.
+	Numbers bool
 	// Plain says that an Array or a Map becomes a Go slice or map where any value is wanted.
 	Plain bool
 }
@@ -89,6 +91,26 @@ func (r Reading) Wrap(handle uintptr) *Object {
 	}
 	IncRef(handle)
 	return Own(handle)
+}
+
+// WrapOwned is Wrap for an object that was made for the value. It takes over a reference.
+func (r Reading) WrapOwned(handle uintptr) *Object {
+	switch inner := r.Inner.(type) {
+	case nil:
+		return Own(handle)
+	case taker:
+		inner.Take(handle)
+		return inner.Borrow(handle)
+	}
+	o := r.Inner.Borrow(handle) // a collector, which takes a reference of its own
+	DecRef(handle)
+	return o
+}
+
+// taker is an Owner that takes over references.
+type taker interface {
+	Owner
+	Take(handle uintptr)
 }
 
 // WrapFunc wraps a Function that becomes a Go func: lent in a callback, and otherwise with a

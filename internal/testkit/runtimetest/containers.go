@@ -2,6 +2,7 @@ package runtimetest
 
 import (
 	"testing"
+	"unsafe"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
@@ -60,4 +61,12 @@ func FloatsOf(t testing.TB, x *tvmffi.Tensor) []float32 {
 // FloatSpec describes a float32 tensor of the host.
 func FloatSpec(shape ...int64) env.TensorSpec {
 	return env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: shape}
+}
+
+// Unchecked returns the container in a, whose reference it shares, as a P whose elements nobody looked at, as
+// a result of generated code is.
+func Unchecked[P any](t testing.TB, a tvmffi.Any) P {
+	t.Helper()
+	o := Must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](a))
+	return *(*P)(unsafe.Pointer(&o)) // a pointer to a container is one to its Object
 }
