@@ -48,7 +48,7 @@
 //	runtime/define      object types that are written in Go
 //	runtime/structural  structural equality and hashes; walking, rewriting and copying of objects
 //	runtime/jsongraph   the JSON graph format, which keeps types and sharing
-//	runtime/env         what native code asks for: allocator, current stream, signals
+//	runtime/env         what native code asks for: allocator, current stream, signals; its output
 //	runtime/memstat     reference counts, leaked handles, memory behind tensors
 //	runtime/leaktest    a check that fails a test that leaks handles
 //	reflection          types, fields and functions by name, without generated code
@@ -161,6 +161,9 @@
 //	StringifyJSON          JSON text by the library, for Arrays and Maps; ParseJSON reads it
 //
 // # What is not checked
+//
+// The C library holds what native code prints if standard output is a file or a pipe, and a Go
+// program ends without the C library: env.FlushOutput writes it.
 //
 // A packed function has no signature, so its arguments reach C++ unchecked.
 //

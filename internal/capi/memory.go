@@ -145,3 +145,11 @@ func KeepAlive(array *abi.ByteArray, s string) {
 	runtime.KeepAlive(array)
 	runtime.KeepAlive(s)
 }
+
+// Flush writes what the C library holds of the output of all its streams. It reports false if the
+// C library could not write all.
+func Flush() bool {
+	const everyStream = 0
+	failed, _, _ := purego.SyscallN(CFunction("fflush"), everyStream)
+	return int32(failed) == 0
+}
