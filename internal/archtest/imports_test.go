@@ -107,7 +107,7 @@ var rooms = []room{
 	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
-	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
+	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe"), "gen", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/find", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/packaging", own: command("console")},

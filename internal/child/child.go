@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// variable says, in the environment of a child, its role and its task.
+// variable says, in the environment of a child, its role, the version of its program and its task.
 const variable = "TVMFFI_CHILD"
 
 // roles are what a child can be. The packages put theirs in when they are initialized.
@@ -42,12 +42,18 @@ func Main(register func() error) {
 		panic("rpc.Main, disco.Main or xgrammar.Main was called before: one call is for all")
 	}
 	text, ok := os.LookupEnv(variable)
+	role, rest, _ := strings.Cut(text, " ")
+	parent, task, _ := strings.Cut(rest, " ")
+	parent, trusted = strings.CutPrefix(parent, byRunning)
+	version := itself().version // before the file of the program can change
 	if !ok {
 		return
 	}
-	role, task, _ := strings.Cut(text, " ")
 	err := fmt.Errorf("%s is %q, which no session has set", variable, text)
-	if serve := roles[role]; serve != nil {
+	if serve := roles[role]; serve != nil && parent != version {
+		err = fmt.Errorf("this program has the version %s, and the one that has started it %.50s: restart that program", version, parent)
+	} else if serve != nil {
+		called()
 		err = errors.Join(os.Unsetenv(variable), serve(task))
 	}
 	if err != nil {
@@ -89,12 +95,13 @@ func Prepare(role string, load func() error) error {
 // Command returns the command of a child, which has the files from descriptor 3 on. The end of ctx kills it. The end of this
 // process closes its standard input: see [Ended].
 func Command(ctx context.Context, role, task string, files ...*os.File) (*exec.Cmd, error) {
-	program, err := os.Executable()
+	program, err := Program()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, program)
-	cmd.Env = append(os.Environ(), variable+"="+role+" "+task)
+	cmd.Args = os.Args[:min(1, len(os.Args))]
+	cmd.Env = append(os.Environ(), order(program, role, task))
 	cmd.ExtraFiles = files
 	cmd.WaitDelay = time.Second // for processes that the child has started and that keep its output
 	_, err = cmd.StdinPipe()    // Wait closes it

@@ -53,6 +53,9 @@ func init() {
 			case "hold":
 				held = make([]byte, 100<<20)
 				clear(held)
+			case "name":
+				text, err := os.ReadFile("/proc/self/comm")
+				return strings.TrimSpace(string(text)), err
 			case "refuse":
 				return "", errors.New("out of memory")
 			case "print":
@@ -66,7 +69,17 @@ func init() {
 var held []byte
 
 func TestMain(m *testing.M) {
+	if os.Getenv("CHILD_TEST_BY_PATH") != "" {
+		child.NoRunning()
+	}
 	child.Main(nil)
+	if dir := os.Getenv("CHILD_TEST_UPDATED"); dir != "" { // for TestProgram
+		if err := updated(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv("CHILD_TEST_DIR"); dir != "" { // for TestParent
 		p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
 		if err == nil {
@@ -322,13 +335,68 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// updated starts processes after the file of this program was removed, and after it was replaced.
+func updated(dir string) error {
+	p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	for _, change := range []func() error{
+		func() error { return nil },
+		func() error { return os.Remove(os.Args[0]) },
+		func() error { return os.WriteFile(os.Args[0], []byte("#!/bin/sh\nexit 7\n"), 0o700) },
+	} {
+		if err := change(); err != nil {
+			return err
+		}
+		if _, err := p.Call(context.Background(), "exit"); err == nil {
+			return errors.New("the process did not end")
+		}
+		if name, err := p.Call(context.Background(), "name"); err != nil || name != filepath.Base(os.Args[0]) {
+			return fmt.Errorf("a process has the name %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// TestProgram: processes are the program that runs, whatever happens to its file. Where the system cannot do that, it is an
+// error, and not another program.
+func TestProgram(t *testing.T) {
+	program, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ variable, want string }{
+		{"", ""},
+		{"CHILD_TEST_BY_PATH=1", "program was removed or replaced, and the system cannot start what runs in another way: restart the program: stat "},
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "program")
+		if err := os.WriteFile(file, program, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(file)
+		cmd.Env = append(os.Environ(), "CHILD_TEST_UPDATED="+dir, x.variable)
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != (x.want == "") || !strings.Contains(string(out), x.want) {
+			t.Errorf("%s: %v, want %q: %.1000s", x.variable, err, x.want, out)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	if _, err := child.NewPool[string, string, string]("test", "broken", child.Limits{}); err == nil || !strings.Contains(err.Error(), "the process did not start: exit status 1: test: a broken setup") {
 		t.Errorf("got %v", err)
 	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "TVMFFI_CHILD=unknown 0")
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), `unknown: TVMFFI_CHILD is "unknown 0", which no session has set`) {
-		t.Errorf("%v %s", err, out)
+	for task, want := range map[string]string{
+		"unknown 0":      `unknown: TVMFFI_CHILD is "unknown 0", which no session has set`,
+		"test another 0": "and the one that has started it another: restart that program",
+	} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "TVMFFI_CHILD="+task)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v %s", err, out)
+		}
 	}
 }

@@ -27,9 +27,9 @@ func memory() (pages int64) {
 	return pages * int64(os.Getpagesize())
 }
 
-// narrow starts this program once more, with three quarters of the stack. The C library chooses the size of the stacks of
+// narrow starts this child once more, with three quarters of the stack. The C library chooses the size of the stacks of
 // threads when a program starts.
-func narrow(environment ...string) error {
+func narrow(role, task string) error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_STACK, &limit); err != nil {
 		return err
@@ -42,11 +42,11 @@ func narrow(environment ...string) error {
 	if err := unix.Setrlimit(unix.RLIMIT_STACK, &limit); err != nil {
 		return err
 	}
-	program, err := os.Executable()
+	program, err := Program()
 	if err != nil {
 		return err
 	}
-	return unix.Exec(program, os.Args, append(os.Environ(), environment...))
+	return unix.Exec(program, os.Args, append(os.Environ(), narrowed+"=1", order(program, role, task)))
 }
 
 // FindSocket returns the first descriptor of this process for which is reports true, -1 if there is none.

@@ -25,7 +25,7 @@ const requests = 3
 func Answers[Setup, Request, Reply any](role string, begin func(Setup) (answer func(Request) (Reply, error), err error)) {
 	Role(role, func(maxMemory string) error {
 		if os.Getenv(narrowed) == "" {
-			if err := narrow(narrowed+"=1", variable+"="+role+" "+maxMemory); err != nil {
+			if err := narrow(role, maxMemory); err != nil {
 				return err
 			}
 		}

@@ -81,6 +81,9 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 	defer cancel(nil)
 	cmd, err := s.child(ctx, socket, dir)
 	if err != nil {
+		err = fmt.Errorf("the process of the session cannot start: %w", err)
+		sendException(socket, err.Error())
+		socket.abort()
 		return err
 	}
 	stop := watch(socket, func() { cancel(errLeft) })

@@ -45,6 +45,10 @@
 // frees everything that a vanished client has not released. A session starts in 20 to 40
 // milliseconds. Servers and clients need Linux; elsewhere their error is errors.ErrUnsupported.
 //
+// The process is the program that runs, also after an update has removed or replaced its file. Without /proc that is an
+// error, which says to restart the server. Libraries of the session come from the disk: an update that replaces a library
+// under the same name must restart the server.
+//
 // # Security
 //
 // The protocol has neither encryption nor authentication: a key only keeps wrong clients away.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/internal/child"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -204,7 +205,7 @@ func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply,
 // startChild starts the child with a request. What it prints goes to words, what it
 // answers comes out of replies.
 func startChild(ctx context.Context, input []byte, words io.Writer, core string) (cmd *exec.Cmd, replies *os.File, err error) {
-	exe, err := os.Executable()
+	exe, err := child.Program()
 	if err != nil {
 		return nil, nil, err
 	}

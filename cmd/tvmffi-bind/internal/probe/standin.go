@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/child"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
@@ -56,7 +57,7 @@ func (s *substitutes) provide(needed string) (file string, hollow bool) {
 // standIn returns an ELF library that has a name and nothing else. It is for the platform of this
 // program, from whose file it takes the identification.
 func standIn(soname string) ([]byte, error) {
-	program, err := os.Executable()
+	program, err := child.Program()
 	if err != nil {
 		return nil, err
 	}
