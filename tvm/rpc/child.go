@@ -63,6 +63,7 @@ func serveChild(text string) error {
 	if err := os.Chdir(task.Dir); err != nil {
 		return err
 	}
+	ignoreFileLimit()
 	if err := child.LimitMemory(task.MaxMemory); err != nil {
 		return err
 	}

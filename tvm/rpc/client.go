@@ -51,6 +51,8 @@ type Session struct {
 	closed chan struct{}
 	once   atomic.Bool
 	cause  atomic.Pointer[error] // why the session cannot be used
+
+	foreign atomic.Bool // the server is not one of this package: see Upload
 }
 
 // Dial connects to the server at addr, which is "host:port", and begins a session. It waits until

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +23,8 @@ func (d folder) register() error {
 	override := tvmffi.Override()
 	return errors.Join(
 		tvmffi.Register("tvm.rpc.server.workpath", d.workPath, override, tvmffi.Doc("Returns the path of a file of the session.")),
+		tvmffi.Register("tvm.rpc.server.upload", d.upload, override, tvmffi.Doc("Writes a file of the session.")),
+		tvmffi.Register(uploadChecked, d.uploadChecked, override, tvmffi.Doc("Writes a file of the session whose content has the SHA-256.")),
 		tvmffi.Register("tvm.rpc.server.listdir", d.list, override, tvmffi.Doc("Returns the names in a folder of the session, with commas between them.")),
 		tvmffi.Register("tvm.rpc.server.download_linked_module", d.downloadLinked, override, tvmffi.Doc("Returns the shared library that a file of the session is linked to.")),
 		tvmffi.Register("tvm.rpc.server.load_module", d.loadModule, override, tvmffi.Doc("Loads a file of the session as a module.")),
@@ -48,6 +52,49 @@ func (d folder) workPath(name string) (string, error) {
 	}
 	defer root.Close()
 	return file, root.MkdirAll(filepath.Dir(name), 0o700)
+}
+
+// uploadChecked is the name of the function that a client of this package uploads with: other servers have none.
+const uploadChecked = "tvmffi.rpc.upload"
+
+func (d folder) uploadChecked(name string, data, sum []byte) error {
+	if own := sha256.Sum256(data); !bytes.Equal(sum, own[:]) {
+		return fmt.Errorf("%d bytes of the file %q came, and they are not those that the client has sent: upload it again", len(data), name)
+	}
+	return d.upload(name, data)
+}
+
+// upload writes a file of the session. It is whole, or stays as it was: what it had may be mapped. TVM's own function
+// writes into the old file and does not look whether the disk took the data.
+func (d folder) upload(name string, data []byte) error {
+	file, err := d.workPath(name)
+	if err == nil {
+		err = replaceFile(file, data)
+	}
+	if err != nil {
+		return fmt.Errorf("the server did not write the file %q of %d bytes, and an older one stays as it was: %w", name, len(data), err)
+	}
+	return nil
+}
+
+// replaceFile writes a file under another name, flushes it, because some disks notice only then that they are full, and
+// gives it its name.
+func replaceFile(file string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".tvmffi-part-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
 }
 
 func (d folder) list(name string) (string, error) {

@@ -1,8 +1,10 @@
 package rpc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -43,17 +45,17 @@ func (f *Function) Call(ctx context.Context, args ...any) (tvmffi.Any, error) {
 	var result tvmffi.Any
 	err := f.session.Do(ctx, func() (err error) {
 		if result, err = f.function.Call(args...); errors.Is(err, tvmffi.ErrInternal) {
-			err = cmp.Or(f.session.foreign(args), err)
+			err = cmp.Or(f.session.elsewhere(args), err)
 		}
 		return err
 	})
 	return result, err
 }
 
-// foreign returns an error about the first tensor that does not lie on the server. TVM refuses it
+// elsewhere returns an error about the first tensor that does not lie on the server. TVM refuses it
 // with an InternalError, which names neither the argument nor a remedy. The tensors are alive,
 // because a call with a released one fails earlier.
-func (s *Session) foreign(args []any) error {
+func (s *Session) elsewhere(args []any) error {
 	for i, arg := range args {
 		t, ok := arg.(*tvmffi.Tensor)
 		if !ok || t == nil {
@@ -120,10 +122,35 @@ func (s *Session) Call(ctx context.Context, name string, args ...any) (tvmffi.An
 	return f.Call(ctx, args...)
 }
 
-// Upload writes data to the file called name in the folder of the session on the server.
+// Upload writes data to the file called name in the folder of the session on the server. A nil error says that all of it
+// is there. After an error, a server of this package has the file that it had before, or none.
+//
+// TVM's own servers do not report a full disk, and cut the file. So Upload gets the file back from them and compares, which
+// doubles the time. It removes a file that differs.
 func (s *Session) Upload(ctx context.Context, name string, data []byte) error {
-	_, err := s.Call(ctx, "tvm.rpc.server.upload", name, data)
-	return err
+	if !s.foreign.Load() {
+		f, err := s.Function(ctx, uploadChecked)
+		if err == nil {
+			defer f.Release()
+			sum := sha256.Sum256(data)
+			_, err = f.Call(ctx, name, data, sum[:])
+		}
+		if f != nil || !errors.Is(err, tvmffi.ErrAttribute) {
+			return err
+		}
+		s.foreign.Store(true)
+	}
+	if _, err := s.Call(ctx, "tvm.rpc.server.upload", name, data); err != nil {
+		return err
+	}
+	got, err := s.Download(ctx, name)
+	if err == nil && bytes.Equal(got, data) {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("it has %d bytes, or others: its disk may be full", len(got))
+	}
+	return errors.Join(fmt.Errorf("rpc: the server at %s does not have the %d bytes of the uploaded file %q: %w", s.addr, len(data), name, err), s.Remove(ctx, name))
 }
 
 // Download returns the file called name in the folder of the session.

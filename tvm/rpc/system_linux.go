@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -223,6 +224,9 @@ func makeFolder(dir string) error {
 		_ = unix.Close(fd)
 	}
 }
+
+// ignoreFileLimit makes the limit of the size of files an error of who writes, not the end of the process.
+func ignoreFileLimit() { signal.Ignore(unix.SIGXFSZ) }
 
 // sweep removes this user's folders of sessions whose processes have ended.
 func sweep(parent string) {

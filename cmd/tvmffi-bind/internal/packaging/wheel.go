@@ -70,6 +70,9 @@ func writeWhole(path string, data []byte) (err error) {
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
+	if err == nil {
+		err = f.Sync() // a rename that survives a crash must not lead to an empty file
+	}
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

@@ -144,6 +144,9 @@ func copyFile(to, from string) error {
 	if err := w.Chmod(0o644); err != nil {
 		return err
 	}
+	if err := w.Sync(); err != nil { // a rename that survives a crash must not lead to an empty file
+		return err
+	}
 	if err := w.Close(); err != nil {
 		return err
 	}
