@@ -2,6 +2,7 @@ package tvmffi
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -127,6 +128,9 @@ func (m *Module) about(c *calls.Call12, f *calls.Func, name string, options []Mo
 // the reference. Keep the result if it is used often, because each call looks up the name.
 // The error is of kind ErrAttribute if there is no function of that name.
 func (m *Module) Function(name string, options ...ModuleLookup) (*Function, error) {
+	if strings.IndexByte(name, 0) >= 0 { // C would find the function of the name before it
+		return nil, failure.Errorf(failure.KindAttr, "the module has no function %q, whose name has a zero byte", name)
+	}
 	var c calls.Call12
 	m.about(&c, &calls.ModuleGetFunction, name, options)
 	if err := c.Do(); err != nil {
@@ -141,6 +145,9 @@ func (m *Module) Function(name string, options ...ModuleLookup) (*Function, erro
 
 // Has reports whether the module, or a module that it imports, has a function of that name.
 func (m *Module) Has(name string, options ...ModuleLookup) (bool, error) {
+	if strings.IndexByte(name, 0) >= 0 {
+		return false, nil
+	}
 	var c calls.Call12
 	m.about(&c, &moduleImplements, name, options)
 	if err := c.Do(); err != nil {
@@ -164,6 +171,9 @@ func (m *Module) FunctionDoc(name string, options ...ModuleLookup) (string, erro
 // str calls f about a function of the module. It returns the string that f returns, or ""
 // for None.
 func (m *Module) str(f *calls.Func, name string, options []ModuleLookup) (string, error) {
+	if strings.IndexByte(name, 0) >= 0 {
+		return "", nil
+	}
 	var c calls.Call12
 	m.about(&c, f, name, options)
 	str, isString, err := c.TryString()
@@ -252,6 +262,9 @@ func (m *Module) WriteFormats() ([]string, error) {
 // WriteToFile writes the module to the file path in one of its [Module.WriteFormats].
 func (m *Module) WriteToFile(path, format string) error {
 	full, err := filepath.Abs(path)
+	if err == nil && strings.IndexByte(full, 0) >= 0 {
+		err = failure.Errorf(failure.KindValue, "no file can have the name %q, which has a zero byte", path)
+	}
 	if err != nil {
 		return err
 	}

@@ -27,13 +27,19 @@ func TestModule(t *testing.T) {
 	if v := runtimetest.Must[tvmffi.Any](t)(f.Call(14)); v.Value() != int64(42) {
 		t.Errorf("triple(14) returned %v, want 42", v)
 	}
-	for name, want := range map[string]bool{"triple": true, "absent": false, "": false, "no\x00name": false} {
+	for name, want := range map[string]bool{"triple": true, "absent": false, "": false, "no\x00name": false, "triple\x00": false} {
 		if has := runtimetest.Must[bool](t)(m.Has(name)); has != want {
 			t.Errorf("Has(%q) = %v, want %v", name, has, want)
 		}
 	}
 	_, err := m.Function("absent")
 	runtimetest.WantError(t, err, tvmffi.ErrAttribute, "the module has no function absent")
+	_, err = m.Function("triple\x00s")
+	runtimetest.WantError(t, err, tvmffi.ErrAttribute, `the module has no function "triple\x00s", whose name has a zero byte`)
+	if doc := runtimetest.Must[string](t)(m.FunctionDoc("triple\x00")); doc != "" {
+		t.Errorf("FunctionDoc of another name returned %q", doc)
+	}
+	runtimetest.WantError(t, m.WriteToFile("a\x00b", "o"), tvmffi.ErrValue, `no file can have the name "a\x00b", which has a zero byte`)
 	if kind := runtimetest.Must[string](t)(m.Kind()); kind != "library" {
 		t.Errorf("Kind returned %q, want library", kind)
 	}

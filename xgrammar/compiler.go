@@ -71,7 +71,10 @@ func (c *Compiler) Compile(ctx context.Context, s Source) (*Grammar, error) {
 		return nil, failed("a source", errors.New("it is nil, want a JSONSchema, JSON, Regex, EBNF, Lark or StructuralTag"))
 	}
 	s = v.Interface().(Source)
-	err := context.Cause(ctx)
+	err := whole(s)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
 	if err == nil && c.trial != nil {
 		var leave func()
 		if leave, err = c.trial.pass(ctx, s); err == nil {

@@ -2,6 +2,7 @@ package xgrammar
 
 import (
 	"cmp"
+	"strings"
 
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -44,6 +45,27 @@ type Lark string
 // StructuralTag is the JSON of a structural tag, which [Format.Tag] makes: the source of texts in which free text, fixed
 // text and structured parts alternate, such as calls of tools.
 type StructuralTag string
+
+// whole returns an error for a text with a zero byte: XGrammar would ignore what follows it.
+func whole(s Source) error {
+	kind, texts := "InternalError", ""
+	switch s := s.(type) {
+	case JSONSchema:
+		texts = s.Text + s.Separators[0] + s.Separators[1]
+	case EBNF:
+		texts = s.Text + s.Root
+	case Regex:
+		texts = string(s)
+	case Lark:
+		kind, texts = "XGrammarError", string(s)
+	case StructuralTag:
+		kind, texts = "InvalidJSONError", string(s)
+	}
+	if strings.IndexByte(texts, 0) < 0 {
+		return nil
+	}
+	return tvmffi.NewError(kind, "it has a zero byte, where XGrammar would end it: remove that byte")
+}
 
 type compiled = bind.CompiledGrammar
 

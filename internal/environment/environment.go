@@ -84,10 +84,9 @@ var (
 	allocatorEntry uintptr
 )
 
-// cString is s with a NUL at the end; a NUL inside ends it early.
+// cString is s with a NUL at the end, and a space in the place of a NUL inside.
 func cString(s string) *byte {
-	s, _, _ = strings.Cut(s, "\x00")
-	return unsafe.SliceData(append([]byte(s), 0))
+	return unsafe.SliceData(append([]byte(strings.ReplaceAll(s, "\x00", " ")), 0))
 }
 
 // CheckSignals asks the host, on the calling thread, whether a signal wants the
