@@ -10,6 +10,7 @@ import (
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/arguments"
 )
 
 // Callable is what [Session.Call] can call: a *Function, or a *DRef whose value on each worker is
@@ -53,8 +54,8 @@ func (d *DRef) Release() {
 // of the result and the next [Session.Sync] return a failure; calls with that result as an argument do
 // not run, and fail in the same way.
 //
-// An argument is nil, a number, a bool, a string, a []byte, a DataType, a Device, a *tvmffi.Shape, or a
-// *DRef, for which each worker takes its own value. To pass a tensor, use [Session.CopyToWorker0],
+// An argument is nil, a number whose integer fits int64, a bool, a string, a []byte, a DataType, a Device, a
+// *tvmffi.Shape, or a *DRef, for which each worker takes its own value. To pass a tensor, use [Session.CopyToWorker0],
 // [Session.Broadcast] or [Session.Scatter]. A string or []byte of more than 32 kB goes from worker to
 // worker, as in a Broadcast.
 //
@@ -63,6 +64,13 @@ func (d *DRef) Release() {
 func (s *Session) Call(f Callable, args ...any) (*DRef, error) {
 	callee, name := f.callee()
 	defer runtime.KeepAlive(f) // callee is only its number
+	args = slices.Clone(args)
+	for i, a := range args {
+		var err error
+		if args[i], err = arguments.One(a); err != nil {
+			return nil, fmt.Errorf("call of %s: argument %d: %w", name, i, err)
+		}
+	}
 	if s.options.Plain {
 		return s.invoke(name, callee, args...)
 	}
@@ -317,6 +325,9 @@ type Module struct{ *DRef }
 // the file with this path on its own host. A Relax model is initialised for device, or for the CPU if
 // that is nil. [DRef.Get] and [Session.Sync] return a failure.
 func (s *Session) LoadVMModule(path string, device *tvmffi.Device) (*Module, error) {
+	if err := arguments.Name(path); err != nil {
+		return nil, err
+	}
 	args := []any{path, nil}
 	if device != nil {
 		args[1] = *device

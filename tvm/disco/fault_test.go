@@ -70,6 +70,9 @@ func testFailures(t *testing.T, s *disco.Session) {
 	if _, err := s.Call(s.Function("disco.test.add"), func() {}); err == nil || !strings.Contains(err.Error(), "argument 0: a func() cannot be sent") {
 		t.Errorf("a func as an argument: %v", err)
 	}
+	if _, err := s.Call(s.Function("disco.test.add"), 1, uint64(1<<63)); !errors.Is(err, tvmffi.ErrOverflow) || !strings.Contains(err.Error(), "argument 1: ") || !strings.Contains(err.Error(), "pass int64(x)") {
+		t.Errorf("an integer beyond int64: %v", err)
+	}
 	if _, err := call(t, s, "disco.test.pid").Get(ctx, s.Workers()); err == nil {
 		t.Error("Get of a worker that does not exist")
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/big"
 	"os"
 	"strings"
 	"testing"
@@ -56,7 +57,11 @@ func testCalls(t *testing.T, s *disco.Session) {
 		want any
 	}{
 		{"disco.test.add", []any{2, 3}, int64(5)},
+		{"disco.test.add", []any{uint64(2), time.Duration(3)}, int64(5)},
+		{"disco.test.add", []any{uint(2), big.NewInt(3)}, int64(5)},
 		{"disco.test.double", []any{"ab"}, "abab"},
+		{"disco.test.double", []any{"a\x00b"}, "a\x00ba\x00b"},
+		{"disco.test.double", []any{"a longer\x00 text"}, "a longer\x00 texta longer\x00 text"},
 		{"disco.test.double", []any{"a longer text "}, "a longer text a longer text "},
 		{"disco.test.bytes", []any{[]byte("abc")}, "[97 98 99]"},
 		{"disco.test.len", []any{make([]byte, 1<<20)}, int64(1 << 20)},

@@ -69,6 +69,12 @@
 // of the options. The end of a call's context ends the session. A call without a deadline waits
 // as long as the function computes.
 //
+// # Texts and numbers
+//
+// TVM's protocol sends a string up to its first zero byte, in both directions, and integers as int64. [Function.Call]
+// and the names of files refuse what would be cut, and say what to pass. Results cannot be checked: a function whose text
+// may have a zero byte returns bytes.
+//
 // The methods of a nil pointer panic, as in package net/http: those of a [*Server] without [Listen], for example.
 //
 // # Files

@@ -12,6 +12,7 @@ import (
 	tvmrpc "github.com/tvmffi-go/tvmffi/generated/tvm/rpc"
 	tvmruntime "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/arguments"
 )
 
 // deviceStep is what the number of a session adds to the type of a device.
@@ -32,18 +33,30 @@ func sessionIndex(m *tvmffi.Module) (int64, error) { return tvmrpc.SessTableInde
 type Function struct {
 	session  *Session
 	function *tvmffi.Function
+	remote   bool // without a session, it is on the other side of one all the same
 }
 
 // Call calls the function on the server and waits for its result, within the limits of ctx as
 // [Session.Do] describes. The arguments may be numbers, strings, []byte, tensors and modules of
 // the session, devices of [Session.Device], data types and nil. The caller owns an object in the
 // result. An error of kind "RPCError" came from the server.
+//
+// TVM's protocol ends a string at its first zero byte. An argument with one is an error; pass []byte. A result, and the
+// text of an error, end there too, and nobody notices: let the function return bytes. An integer beyond int64 is an error
+// of kind ErrOverflow, also in a *big.Int.
 func (f *Function) Call(ctx context.Context, args ...any) (tvmffi.Any, error) {
-	if f.session == nil { // of TimerOf
+	if f.session == nil && !f.remote { // of TimerOf
+		return f.function.Call(args...)
+	}
+	args, err := arguments.RPC(args)
+	if err != nil {
+		return tvmffi.Any{}, err
+	}
+	if f.session == nil {
 		return f.function.Call(args...)
 	}
 	var result tvmffi.Any
-	err := f.session.Do(ctx, func() (err error) {
+	err = f.session.Do(ctx, func() (err error) {
 		if result, err = f.function.Call(args...); errors.Is(err, tvmffi.ErrInternal) {
 			err = cmp.Or(f.session.elsewhere(args), err)
 		}
@@ -69,7 +82,8 @@ func (s *Session) elsewhere(args []any) error {
 	return nil
 }
 
-// Raw returns the tvmffi function, to pass it on or to call it in [Session.Do]. It belongs to f.
+// Raw returns the tvmffi function, to pass it on or to call it in [Session.Do]. It belongs to f. It does not check
+// arguments, as Call does.
 func (f *Function) Raw() *tvmffi.Function { return f.function }
 
 // Release releases the function on both sides.
@@ -101,14 +115,14 @@ func (s *Session) Function(ctx context.Context, name string) (*Function, error) 
 
 func (s *Session) function(ctx context.Context, m *tvmffi.Module, name string) (*Function, error) {
 	var f *tvmffi.Function
-	err := s.Do(ctx, func() (err error) {
+	err := s.Do(ctx, func() (err error) { // Function refuses a name with a zero byte
 		f, err = m.Function(name)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Function{s, f}, nil
+	return &Function{session: s, function: f}, nil
 }
 
 // Call calls a registered function of the server by its name. For repeated calls,
@@ -128,6 +142,9 @@ func (s *Session) Call(ctx context.Context, name string, args ...any) (tvmffi.An
 // TVM's own servers do not report a full disk, and cut the file. So Upload gets the file back from them and compares, which
 // doubles the time. It removes a file that differs.
 func (s *Session) Upload(ctx context.Context, name string, data []byte) error {
+	if err := arguments.Name(name); err != nil {
+		return err
+	}
 	if !s.foreign.Load() {
 		f, err := s.Function(ctx, uploadChecked)
 		if err == nil {
@@ -155,6 +172,9 @@ func (s *Session) Upload(ctx context.Context, name string, data []byte) error {
 
 // Download returns the file called name in the folder of the session.
 func (s *Session) Download(ctx context.Context, name string) ([]byte, error) {
+	if err := arguments.Name(name); err != nil {
+		return nil, err
+	}
 	result, err := s.Call(ctx, "tvm.rpc.server.download", name)
 	if err != nil {
 		return nil, err
@@ -164,6 +184,9 @@ func (s *Session) Download(ctx context.Context, name string) ([]byte, error) {
 
 // Remove removes the file called name from the folder of the session.
 func (s *Session) Remove(ctx context.Context, name string) error {
+	if err := arguments.Name(name); err != nil {
+		return err
+	}
 	_, err := s.Call(ctx, "tvm.rpc.server.remove", name)
 	return err
 }
@@ -172,6 +195,9 @@ func (s *Session) Remove(ctx context.Context, name string) error {
 // the server. A server also links an object file (.o), or a tar archive of some, if it has a C++
 // compiler. The caller releases the module.
 func (s *Session) LoadModule(ctx context.Context, name string) (*Module, error) {
+	if err := arguments.Name(name); err != nil {
+		return nil, err
+	}
 	var m *tvmffi.Module
 	err := s.Do(ctx, func() (err error) {
 		m, err = tvmrpc.LoadRemoteModule(s.module, name)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/big"
 	"os"
 	"slices"
 	"strings"
@@ -297,6 +298,39 @@ func checkErrors(t *testing.T, s *rpc.Session, m *rpc.Module) {
 		t.Errorf("the session does not work after errors: %v", err)
 	} else if n, _ := tvmffi.As[int64](r); n != 7 {
 		t.Errorf("echo returned %d", n)
+	}
+}
+
+// TestArguments: a text with a zero byte is not sent, where TVM would cut it, bytes arrive whole, and so do all numbers that
+// fit.
+func TestArguments(t *testing.T) {
+	server, _ := serve(t, rpc.Config{})
+	s := dial(t, server.Addr().String(), rpc.DialOptions{})
+	ctx := limited(t, 30*time.Second)
+	m := module(t, s)
+	echo, length := function(t, m, "echo"), function(t, m, "length")
+	for _, x := range []any{uint64(5), uint(5), time.Duration(5), big.NewInt(5), tvmffi.DeviceCPU + 4} {
+		if r, err := echo.Call(ctx, x); err != nil || r.String() != "5" {
+			t.Errorf("%T: %v, %v", x, r, err)
+		}
+	}
+	if r, err := length.Call(ctx, []byte("a\x00b")); err != nil || r.String() != "3" {
+		t.Errorf("bytes: %v, %v", r, err)
+	}
+	const cut = "a\x00b"
+	_, name := s.Function(ctx, "runtime.NumThreads"+cut[1:])
+	_, own := m.Function(ctx, "echo"+cut[1:])
+	if !errors.Is(name, tvmffi.ErrAttribute) || !errors.Is(own, tvmffi.ErrAttribute) {
+		t.Errorf("names of functions: %v, %v", name, own)
+	}
+	_, argument := s.Call(ctx, "ffi.ReprPrint", cut)
+	_, download := s.Download(ctx, cut)
+	_, load := s.LoadModule(ctx, "kernels.so"+cut[1:])
+	_, timer := m.Timer(ctx, "echo"+cut[1:], rpc.TimerOptions{})
+	for what, err := range map[string]error{"argument": argument, "download": download, "load": load, "timer": timer, "upload": s.Upload(ctx, cut, nil), "remove": s.Remove(ctx, cut)} {
+		if !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), "has a zero byte") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

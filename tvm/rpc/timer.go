@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	tvmruntime "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/arguments"
 )
 
 // TimerOptions say how a function is measured. The zero value calls it once.
@@ -55,6 +57,13 @@ func (m *Module) Timer(ctx context.Context, name string, o TimerOptions) (*Timer
 
 // TimerOf returns a timer of a function of a module of this process. The caller releases it.
 func TimerOf(m *tvmffi.Module, name string, o TimerOptions) (*Timer, error) {
+	kind, err := m.Kind()
+	if err == nil {
+		err = errors.Join(arguments.Name(name), arguments.Name(o.Prepare))
+	}
+	if err != nil {
+		return nil, err
+	}
 	device := cmp.Or(o.Device, tvmffi.CPU)
 	const zeroTimes = 100 // measurements of zero time end a MinRepeat, as in Python
 	f, err := tvmruntime.RPCTimeEvaluator(m, name, int64(device.Type), int64(device.ID), int64(max(o.Number, 1)), int64(max(o.Repeat, 1)),
@@ -62,7 +71,7 @@ func TimerOf(m *tvmffi.Module, name string, o TimerOptions) (*Timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Timer{&Function{nil, f}}, nil
+	return &Timer{&Function{function: f, remote: kind == "rpc"}}, nil
 }
 
 // Release releases the timer on both sides.

@@ -50,7 +50,7 @@ func (f *Function) Call(args ...any) (tvmffi.Any, error) {
 	if f.machine.closed {
 		return tvmffi.Any{}, fail("call", f.signature.Name, errClosed)
 	}
-	result, err := f.function.Call(args...)
+	result, err := f.machine.call(f.function, args)
 	if err != nil {
 		return tvmffi.Any{}, fail("call", f.signature.Name, err)
 	}

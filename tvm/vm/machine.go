@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/generated/tvm"
 	"github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/arguments"
 )
 
 // Allocator is how a machine allocates tensors.
@@ -31,6 +32,7 @@ type Machine struct {
 	found  map[string]*tvmffi.Function
 	hook   *hook
 	closed bool
+	remote bool // on the other side of an RPC session
 }
 
 // NewMachine makes a machine. Kernels run on the devices; without one, on the CPU. The machine
@@ -86,8 +88,13 @@ func (e *Executable) NewMachineOn(memory ...Memory) (*Machine, error) {
 		module.Release()
 		return nil, fail("start", e.name, err)
 	}
+	kind, err := module.Kind()
+	if err != nil {
+		module.Release()
+		return nil, fail("start", e.name, err)
+	}
 	own := &Executable{tvmffi.Retain(e.module), e.name}
-	return &Machine{executable: own, module: module, found: map[string]*tvmffi.Function{}}, nil
+	return &Machine{executable: own, module: module, found: map[string]*tvmffi.Function{}, remote: kind == "rpc"}, nil
 }
 
 // exists returns an error unless a device exists. Devices on the other side of an RPC session are
@@ -152,6 +159,17 @@ func (m *Machine) state(name string, args ...any) (tvmffi.Any, error) {
 	f, err := m.find(name)
 	if err != nil {
 		return tvmffi.Any{}, err
+	}
+	return m.call(f, args)
+}
+
+// call calls a function of the machine with what can be sent, if the machine is remote.
+func (m *Machine) call(f *tvmffi.Function, args []any) (tvmffi.Any, error) {
+	if m.remote {
+		var err error
+		if args, err = arguments.RPC(args); err != nil {
+			return tvmffi.Any{}, err
+		}
 	}
 	return f.Call(args...)
 }
