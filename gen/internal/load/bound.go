@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -59,6 +60,9 @@ func BoundTypes(dir, pattern string, generated func([]byte) bool) ([]Bound, erro
 		return nil, err
 	}
 	if len(all) == 0 {
+		if why := Lacking(dir, strings.TrimSuffix(pattern, "/...")); why != "" {
+			return nil, errors.New(why)
+		}
 		return nil, fmt.Errorf("%s has no bindings; generate them first, or correct the import path", pattern)
 	}
 	known := func(path string) bool { return slices.ContainsFunc(all, func(b Bound) bool { return b.Path == path }) }
@@ -96,6 +100,9 @@ func readBound(dir string, generated func([]byte) bool, patterns ...string) (all
 	}
 	for _, p := range loaded {
 		if len(p.Errors) > 0 {
+			if why := Lacking(dir, p.PkgPath); why != "" {
+				return nil, nil, errors.New(why)
+			}
 			message, _, _ := strings.Cut(p.Errors[0].Msg, ";")
 			return nil, nil, fmt.Errorf("%s cannot be read (%s); generate its bindings first, or correct the import path", p.PkgPath, strings.TrimSpace(message))
 		}

@@ -85,3 +85,18 @@ type (
 		}
 	}
 }
+
+// TestBoundTypes_vendor looks for bindings of another module, which a folder vendor does not have yet.
+func TestBoundTypes_vendor(t *testing.T) {
+	t.Setenv("GOFLAGS", "")
+	dir := module(t, map[string]string{
+		"go.mod":             "module example.test/app\n\ngo 1.26\n\nrequire example.test/other v0.1.0\n",
+		"vendor/modules.txt": "# example.test/other v0.1.0\n## explicit; go 1.26\n",
+	})
+	for _, pattern := range []string{"example.test/other/garden", "example.test/other/garden/..."} {
+		want := filepath.Join(dir, "vendor") + " lacks example.test/other/garden: add -mod=readonly to GOFLAGS"
+		if got, err := BoundTypes(dir, pattern, func([]byte) bool { return true }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, want an error with %q", pattern, got, err, want)
+		}
+	}
+}

@@ -23,8 +23,11 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/load"
 )
 
+// modulePath is the module that generated code imports.
+const modulePath = "github.com/tvmffi-go/tvmffi"
+
 // runtimePath is the package whose Object gives every object type its layout.
-const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
+const runtimePath = modulePath + "/runtime"
 
 // addModule is the command that adds the module of the runtime, and the tool, to another one.
 const addModule = "go get -tool github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind, or, for a clone, go work init . PATH-OF-THE-CLONE"
@@ -99,11 +102,20 @@ func slow(dir string, generated func([]byte) bool, overlay map[string][]byte) er
 	return errors.Join(errs...)
 }
 
-// withoutRuntime returns an error if the module around dir lacks the runtime, which all
-// generated code imports: the compiler would report each import, without a remedy.
+// withoutRuntime returns an error if the go command does not find the runtime, which all generated code imports, or
+// another package of this module: the compiler would report each import, without a remedy.
 func withoutRuntime(dir string, errs []packages.Error) error {
 	for _, e := range errs {
-		if !strings.HasPrefix(e.Msg, "could not import "+runtimePath+" ") {
+		rest, found := strings.CutPrefix(e.Msg, "could not import ")
+		missing, _, _ := strings.Cut(rest, " ")
+		off := strings.Contains(e.Msg, "cannot import absolute path") // as without modules
+		if !off && !(found && strings.HasPrefix(missing, modulePath+"/")) {
+			continue
+		}
+		if why := load.Lacking(dir, missing); why != "" {
+			return fmt.Errorf("verify: %s", why)
+		}
+		if missing != runtimePath {
 			continue
 		}
 		module, err := load.ModuleAround(load.Existing(dir))

@@ -20,3 +20,51 @@ func TestModuleWithoutRuntime(t *testing.T) {
 		t.Errorf("got %v, want one line with %q", err, want)
 	}
 }
+
+// TestModuleWithVendor has folders vendor without the package that generated code imports, as "go mod vendor" makes them
+// before there is generated code, and other settings of the go command.
+func TestModuleWithVendor(t *testing.T) {
+	const modules = "# " + modulePath + " v0.1.0\n## explicit; go 1.26\n" + runtimePath + "\n"
+	const required = "module example.com/app\n\ngo 1.26\n\nrequire " + modulePath + " v0.1.0\n"
+	lacks := "the folder DIR/vendor lacks " + runtimePath + "/bindrt: add -mod=readonly to GOFLAGS for this command, as in GOFLAGS=-mod=readonly go generate, and then run "
+	cases := []struct {
+		what  string
+		files map[string]string
+		vars  []string
+		want  string
+	}{
+		{"a module", map[string]string{
+			"go.mod": required, "vendor/modules.txt": modules, "vendor/" + runtimePath + "/runtime.go": "package tvmffi\n",
+		}, nil, lacks + "go mod vendor"},
+		{"a workspace", map[string]string{
+			"go.work": "go 1.26\n\nuse ./app\n", "app/go.mod": required, "vendor/modules.txt": "## workspace\n" + modules,
+			"vendor/" + runtimePath + "/runtime.go": "package tvmffi\n",
+		}, []string{"GOWORK="}, lacks + "go work vendor"},
+		{"no modules", map[string]string{"go.mod": required}, []string{"GO111MODULE=off"}, "GO111MODULE=off turns modules off"},
+	}
+	for _, c := range cases {
+		t.Run(c.what, func(t *testing.T) {
+			t.Setenv("GOFLAGS", "")
+			for _, v := range c.vars {
+				name, value, _ := strings.Cut(v, "=")
+				t.Setenv(name, value)
+			}
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := dir
+			for name, text := range c.files {
+				if write(t, dir, name, text); name == "app/go.mod" {
+					at = filepath.Join(dir, "app")
+				}
+			}
+			files := map[string][]byte{"garden/garden.go": []byte("package garden\n\nimport (\n\t_ \"" + runtimePath + "\"\n\t_ \"" + runtimePath + "/bindrt\"\n)\n")}
+			err = Check(at, isGenerated, files)
+			want := strings.Replace(c.want, "DIR", dir, 1)
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want one line with %q", err, want)
+			}
+		})
+	}
+}

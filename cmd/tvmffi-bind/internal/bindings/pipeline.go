@@ -12,6 +12,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/files"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	_ "github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/vendored" // for modules with a folder vendor
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
