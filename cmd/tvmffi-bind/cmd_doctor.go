@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/machine"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
@@ -70,7 +71,7 @@ func shipped(ctx context.Context, p *probe.Prober, in *probe.Inputs) []probe.Shi
 }
 
 func newDoctor(con *console.Console, p *probe.Prober) *cobra.Command {
-	var asJSON bool
+	var asJSON, asReport bool
 	var in probe.Inputs
 	cmd := &cobra.Command{
 		Use:   "doctor [FILE]...",
@@ -78,9 +79,15 @@ func newDoctor(con *console.Console, p *probe.Prober) *cobra.Command {
 		Long: `doctor looks for libtvm_ffi, for the programs that the tool uses, and for a GPU. It
 also loads each library FILE and says what it contains; without FILE, it loads those
 of ` + project.ConfigName + `, if there is one. It downloads and changes nothing. With --json it
-also lists these libraries with their versions, hashes and licences.`,
+also lists these libraries with their versions, hashes and licences.
+
+With --report it prints one block for a bug report: versions, hashes, the libraries
+that the programs of this module would load, and the environment variables that
+matter. The block has neither the name and home folder of the user nor values that
+may be secrets; read it before you send it.`,
 		Example: `  tvmffi-bind doctor
-  tvmffi-bind doctor libgarden.so`,
+  tvmffi-bind doctor libgarden.so
+  tvmffi-bind doctor --report`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rest, err := in.Take(args)
 			if err != nil {
@@ -99,6 +106,10 @@ also lists these libraries with their versions, hashes and licences.`,
 			}
 			if _, err := os.Stat(project.ConfigName); err == nil && len(in.Libs) == 0 {
 				findings = append(findings, checkConfig(cmd.Context(), p))
+			}
+			if asReport {
+				printReport(cmd.Context(), con, findings, shipped(cmd.Context(), p, &in))
+				return nil
 			}
 			problems := 0
 			for _, f := range findings {
@@ -120,11 +131,44 @@ also lists these libraries with their versions, hashes and licences.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&asReport, "report", false, "print one block for a bug report, without names of users")
+	cmd.MarkFlagsMutuallyExclusive("json", "report")
 	cmd.Flags().StringArrayVar(&in.Libs, "lib", nil, "library file, the same as FILE; may be repeated")
 	cmd.Flags().StringArrayVar(&in.Deps, "dep", nil, "library file to load before each library; may be repeated")
 	_ = cmd.MarkFlagFilename("lib")
 	_ = cmd.MarkFlagFilename("dep")
 	return cmd
+}
+
+// printReport prints what a bug report needs.
+func printReport(ctx context.Context, con *console.Console, findings []finding, libraries []probe.Shipped) {
+	facts := machine.System()
+	for _, l := range libraries {
+		facts = append(facts, machine.Fact{Name: "the tool reads", Value: fmt.Sprintf("%s\n%s\nsha256 %s", strings.TrimSpace(l.File+" "+l.Package+" "+l.Version), l.Path, l.SHA256)})
+	}
+	bindings, err := machine.Bindings(ctx, ".")
+	if err != nil {
+		bindings = []machine.Fact{{Name: "bindings", Value: "unknown: " + err.Error()}}
+	}
+	for _, b := range bindings {
+		b.Value += "\nfor " + b.Name
+		facts = append(facts, machine.Fact{Name: "programs load", Value: b.Value})
+	}
+	for _, v := range machine.Variables(os.Environ()) {
+		facts = append(facts, machine.Fact{Name: "variable", Value: v.Name + "=" + v.Value})
+	}
+	var b strings.Builder
+	for _, f := range findings {
+		value := string(f.Verdict) + ": " + f.Found
+		if f.Remedy != "" {
+			value += "\n-> " + f.Remedy
+		}
+		facts = append(facts, machine.Fact{Name: f.Check, Value: value})
+	}
+	for _, f := range facts {
+		fmt.Fprintf(&b, "%-15s %s\n", f.Name, strings.ReplaceAll(f.Value, "\n", "\n"+strings.Repeat(" ", 16)))
+	}
+	con.Printf("%s", machine.NewPrivate().Hide(b.String()))
 }
 
 func printFindings(con *console.Console, findings []finding) {
@@ -141,7 +185,7 @@ func printFindings(con *console.Console, findings []finding) {
 func examine(ctx context.Context, p *probe.Prober) []finding {
 	pip := checkPip()
 	return []finding{
-		checkTool(),
+		checkTool(ctx),
 		checkCore(ctx, p, pip),
 		checkAPI(ctx, p),
 		checkInstalled(),
@@ -244,8 +288,14 @@ func checkConfig(ctx context.Context, p *probe.Prober) finding {
 	return f
 }
 
-func checkTool() finding {
-	return finding{Check: "tvmffi-bind", Verdict: verdictOK, Found: fmt.Sprintf("%s, %s, %s", console.Version(), runtime.Version(), project.Platform())}
+func checkTool(ctx context.Context) finding {
+	version := console.Version()
+	if commit := console.Commit(ctx); commit != "" {
+		version += ", commit " + commit
+	} else if console.Release() == "" {
+		version += ", commit unknown (go build -buildvcs=true in a clone notes it)"
+	}
+	return finding{Check: "tvmffi-bind", Verdict: verdictOK, Found: fmt.Sprintf("%s, %s, %s", version, runtime.Version(), project.Platform())}
 }
 
 // checkCore loads libtvm_ffi in a child and asks it for its version.
@@ -348,7 +398,7 @@ func checkInstalled() finding {
 		versions[i.Version] = true
 	}
 	if len(lines) == 0 {
-		lines = append(lines, "not in any installed Python package; searched: "+joinOr(find.Searched(), "no site-packages folder exists"))
+		lines = append(lines, "not in any installed Python package; searched:", "  "+joinOr(find.Searched(), "no site-packages folder exists", "\n  "))
 	}
 	if len(versions) > 1 {
 		f.Verdict = verdictNote
@@ -363,11 +413,11 @@ func checkInstalled() finding {
 	return f
 }
 
-func joinOr(list []string, none string) string {
+func joinOr(list []string, none, separator string) string {
 	if len(list) == 0 {
 		return none
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(list, separator)
 }
 
 // pipVersion prints what python3 -m pip --version prints, in a quarter of the time.
@@ -421,7 +471,7 @@ func checkCache() finding {
 		lines = append(lines, filepath.Base(path)+" (its hash is not known here: not checked)")
 	}
 	slices.Sort(lines)
-	f.Found = strings.Join(append([]string{dir, joinOr(lines, "empty")}, damaged...), "\n")
+	f.Found = strings.Join(append([]string{dir, joinOr(lines, "empty", ", ")}, damaged...), "\n")
 	if f.Verdict = verdictOK; len(damaged) > 0 {
 		f.Verdict, f.Remedy = verdictProblem, "run \""+console.Command()+" setup\", which gets damaged wheels of this platform again; remove the folders of others"
 	}

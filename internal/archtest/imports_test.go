@@ -99,12 +99,13 @@ var rooms = []room{
 	{dir: "gen/internal/rustface", own: []string{"gen/internal/face", "internal/docstring"}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
-	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "project", "probe", "bindings", "packaging", "pynames", "report"),
+	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "machine", "project", "probe", "bindings", "packaging", "pynames", "report"),
 		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// Packages of the tool, from the ground up.
 	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
+	{dir: "cmd/tvmffi-bind/internal/machine", own: []string{"internal/find"}},
 	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -49,6 +51,48 @@ func selfModule() module {
 		v = "(devel)"
 	}
 	return module{version: v, downloaded: m.Replace == nil && m.Sum != ""}
+}
+
+// Commit returns the commit that the tool was built from, with "modified" if files have changed since, "" if nothing says
+// it. A binary has it if go build made it in a clone. The pseudo-version of a downloaded module names it. For
+// a binary of go tool or go run, the clone is where the module around the working folder has this module.
+func Commit(ctx context.Context) string {
+	info, ok := debug.ReadBuildInfo()
+	if ok && info.Main.Path == ModulePath {
+		var revision, modified string
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				revision = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				modified = " (modified)"
+			}
+		}
+		if revision != "" {
+			return revision + modified
+		}
+	}
+	if Release() != "" || Command() == "tvmffi-bind" {
+		return ""
+	}
+	ask := func(dir, name string, args ...string) string {
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(out))
+	}
+	clone := ask("", "go", "list", "-m", "-f", "{{.Dir}}", ModulePath)
+	if clone == "" {
+		return ""
+	}
+	revision := ask(clone, "git", "rev-parse", "HEAD")
+	if revision != "" && ask(clone, "git", "status", "--porcelain", "--untracked-files=no") != "" {
+		revision += " (modified)"
+	}
+	return revision
 }
 
 // Command returns how the user most likely runs the tool: a binary in the build
