@@ -286,6 +286,29 @@ func TestSameSchemaSameBytes(t *testing.T) {
 	}
 }
 
+// TestVersionStandsOnce has a library of another version with the same interface.
+func TestVersionStandsOnce(t *testing.T) {
+	for name, s := range realSchemas(t) {
+		before, _, err := Generate(s, everything(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Libraries = slices.Clone(s.Libraries)
+		for i := range s.Libraries {
+			s.Libraries[i].PackageVersion, s.Libraries[i].SHA256 = "9.9.9", strings.Repeat("9", 64)
+		}
+		after, _, err := Generate(s, everything(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range after {
+			if changed := !bytes.Equal(f.Content, before[i].Content); changed != (path.Base(f.Path) == "library_gen.go") {
+				t.Errorf("%s: %s: changed is %t", name, f.Path, changed)
+			}
+		}
+	}
+}
+
 func TestGenerateLeavesTheSchemaAlone(t *testing.T) {
 	for name, s := range realSchemas(t) {
 		slices.Reverse(s.Functions)

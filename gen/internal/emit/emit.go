@@ -12,7 +12,7 @@ import (
 func File(pkg *plan.Package, file plan.File) ([]byte, error) {
 	e := emitter{pkg: pkg, file: jen.NewFilePathName(pkg.Path, pkg.Name)}
 	e.file.HeaderComment(marker(pkg.Tool))
-	e.file.HeaderComment("// source: " + sources(pkg, true))
+	e.file.HeaderComment("// source: " + sources(pkg, false)) // the version stands in the doc of the package: a new one does not change each file
 	for _, imp := range pkg.Imports {
 		importAs(e.file, imp.Path, imp.Name, imp.Alias)
 	}
