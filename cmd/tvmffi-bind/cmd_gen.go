@@ -51,7 +51,11 @@ together with the files that are already there, and writes it: all of it or noth
 Flags or a configuration (` + project.ConfigName + `) name what to bind. Without
 --prefix everything that the libraries add is bound. Beside the configuration, or
 in the output folder, a lock file records the libraries with their hashes and
-interfaces.`,
+interfaces.
+
+After a new version in ` + project.ConfigName + `, gen reads the *.names.json of that library
+again, writes the files whose content changes, and says what is new, gone or different
+for callers.`,
 		Example: `  //go:generate go tool tvmffi-bind gen --lib ./libgarden.so --package garden --out ./garden
   tvmffi-bind gen --check`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +137,7 @@ func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOp
 func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 	switch {
 	case o.check:
-		return checkFiles(con, b.Root, b.Output, b.LibraryChanges())
+		return checkFiles(con, b.Root, b.Output, append(b.LibraryChanges(), b.Notes...))
 	case o.diff:
 		con.Printf("%s", b.Output.Diff())
 	case o.dryRun:
@@ -143,6 +147,7 @@ func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 			con.Printf("%s", b.Output.List())
 		}
 		report.Summarize(con, b, o.timing)
+		report.Changes(con, b)
 	default:
 		took, err := con.Step("writing", b.Output.Write)
 		if err != nil {
@@ -150,6 +155,7 @@ func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 		}
 		b.Took("write", took)
 		report.Summarize(con, b, o.timing)
+		report.Changes(con, b)
 	}
 	return nil
 }

@@ -220,7 +220,7 @@ func (s *start) discover(ctx context.Context, con *console.Console, p *probe.Pro
 	if s.hints, err = f.Encode(); err != nil {
 		return err
 	}
-	s.config.Add(s.config.Package+namesEnd, s.hints)
+	s.config.Add(s.config.Package+project.NamesEnd, s.hints)
 	r.Print(con, s.config.Names[0])
 	return nil
 }

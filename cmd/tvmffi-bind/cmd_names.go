@@ -88,9 +88,6 @@ func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *nam
 	return o.write(con, c, f, r)
 }
 
-// namesEnd ends the names of the files that names writes by itself. Others are left alone: a user may have written them.
-const namesEnd = ".names.json"
-
 // output returns the file to write: the flag -o, the file that the configuration lists, or one beside it.
 func (o *namesOptions) output(c *project.Config) string {
 	if o.file != "" {
@@ -99,8 +96,8 @@ func (o *namesOptions) output(c *project.Config) string {
 	if c.File() == "" {
 		return "-"
 	}
-	name := c.Package + namesEnd
-	if i := slices.IndexFunc(c.Names, func(name string) bool { return strings.HasSuffix(name, namesEnd) && filepath.IsLocal(name) }); i >= 0 {
+	name := c.Package + project.NamesEnd
+	if i := slices.IndexFunc(c.Names, func(name string) bool { return strings.HasSuffix(name, project.NamesEnd) && filepath.IsLocal(name) }); i >= 0 {
 		name = c.Names[i]
 	}
 	return filepath.Join(filepath.Dir(c.File()), name)
@@ -117,7 +114,7 @@ func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.Fi
 		if file == "-" {
 			_, err = con.Out.Write(data)
 		} else {
-			err = files.WriteOne(file, data, isNames)
+			err = files.WriteOne(file, data, project.IsNames)
 		}
 		if err != nil {
 			return err
@@ -141,12 +138,6 @@ func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.Fi
 		con.Notef("for gen to use it, write in %s:\nnames: [%s]\n", c.File(), strings.Join(append(slices.Clone(c.Names), filepath.ToSlash(rel)), ", "))
 	}
 	return nil
-}
-
-// isNames reports whether data is a names file, which a new one may replace.
-func isNames(data []byte) bool {
-	_, err := hints.Decode(data)
-	return err == nil
 }
 
 // pythonSources returns where the sources are that the arguments name, or, without arguments, those of the

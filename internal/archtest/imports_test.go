@@ -109,9 +109,9 @@ var rooms = []room{
 	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
-	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe", "vendored"), "gen", "schema", "schema/hints")},
-	{dir: "cmd/tvmffi-bind/internal/vendored", own: []string{"cuda/...", "runtime/..."}}, // in a file that no build has
 	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/find", "schema", "schema/hints")},
+	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe", "pynames", "vendored"), "gen", "schema", "schema/hints")},
+	{dir: "cmd/tvmffi-bind/internal/vendored", own: []string{"cuda/...", "runtime/..."}}, // in a file that no build has
 	{dir: "cmd/tvmffi-bind/internal/packaging", own: command("console")},
 	{dir: "cmd/tvmffi-bind/internal/report", own: append(command("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/find", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},

@@ -29,9 +29,11 @@ type Result struct {
 	Kernels    int           // how many there are in place of a library
 	Output     *files.Output // what changes on disk: the files and the lock
 	Timings    []Timing
+	Notes      []string // what the run did with names files of another version
 
 	generated []gen.File
 	names     []hints.File
+	fresh     map[string]hints.File // the names files that were read again, by their names in the configuration
 	lock      *project.Lock
 	previous  *project.Lock // what the lock file holds, nil if there is none
 }
@@ -53,6 +55,7 @@ func Generate(ctx context.Context, p *probe.Prober, c *project.Config) (*Result,
 	}{
 		{"prepare", "", func() error { return b.prepare(ctx, c) }},
 		{"read", "", read},
+		{"names", "", func() error { return b.refreshNames(ctx, p, c) }},
 		{"generate", "generating", func() error { return generate(c) }},
 		{"typecheck", "checking that it compiles", b.verify},
 		{"compare", "comparing with the files on disk", func() error { return b.compare(c, p.Wheels) }},
@@ -127,8 +130,10 @@ func (b *Result) config(c *project.Config) (gen.Config, error) {
 		conf.Split = *c.Split
 	}
 	var err error
-	if b.names, err = c.ReadNames(); err != nil {
-		return conf, err
+	if b.names == nil {
+		if b.names, err = c.ReadNames(); err != nil {
+			return conf, err
+		}
 	}
 	conf.Names = b.names
 	if conf.Imported, err = gen.Imported(b.Root, c.External); err != nil {
@@ -187,6 +192,19 @@ func (b *Result) compare(c *project.Config, wheels map[string]project.WheelFile)
 	}
 	if err := b.Output.Put(file, data, project.IsLock); err != nil {
 		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.fresh)) {
+		data, err := b.fresh[name].Encode()
+		if err != nil {
+			return err
+		}
+		file, err := c.Rooted(name)
+		if err != nil {
+			return err
+		}
+		if err := b.Output.Put(file, data, project.IsNames); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestGenerate(t *testing.T) {
 	for _, x := range b.Timings {
 		stages = append(stages, x.Stage)
 	}
-	if want := []string{"prepare", "read", "generate", "typecheck", "compare"}; !slices.Equal(stages, want) {
+	if want := []string{"prepare", "read", "names", "generate", "typecheck", "compare"}; !slices.Equal(stages, want) {
 		t.Errorf("the stages are %q, want %q", stages, want)
 	}
 	if call, _, err := b.SampleCall(); err != nil || call == nil || call.Func != "Water" {
@@ -125,6 +125,16 @@ func TestGenerate(t *testing.T) {
 	}
 	if want := []string{"libgarden.so changed its interface since the bindings were generated"}; !slices.Equal(b.LibraryChanges(), want) {
 		t.Errorf("the changes are %q, want %q", b.LibraryChanges(), want)
+	}
+	if want := []string{"Weed is gone", "Mow is new"}; !slices.Equal(b.GoChanges(), want) {
+		t.Errorf("for callers the changes are %q, want %q", b.GoChanges(), want)
+	}
+	write(t, library, strings.ReplaceAll(strings.ReplaceAll(gardenText, `{"type": "float"}`, `{"type": "int"}`), `"litres"`, `"water"`))
+	if b, err = run(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"Water: func(int64) (int64, error), was func(float64) (int64, error)"}; !slices.Equal(b.GoChanges(), want) {
+		t.Errorf("for callers the changes are %q, want %q", b.GoChanges(), want)
 	}
 	write(t, library, gardenText)
 

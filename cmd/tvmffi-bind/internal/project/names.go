@@ -11,6 +11,15 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
+// NamesEnd ends the names of the files that the tool writes by itself. Others are left alone: a user may have written them.
+const NamesEnd = ".names.json"
+
+// IsNames reports whether data is a names file, which a new one may replace.
+func IsNames(data []byte) bool {
+	_, err := hints.Decode(data)
+	return err == nil
+}
+
 // ReadNames reads the names files of c, in their order. An error starts with the position of
 // the file in c.
 func (c *Config) ReadNames() ([]hints.File, error) {

@@ -105,6 +105,14 @@ func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	}
 }
 
+// Changes says on standard error how the libraries, their names and the exported Go declarations differ from the run before.
+func Changes(con *console.Console, b *bindings.Result) {
+	for _, line := range append(b.LibraryChanges(), b.Notes...) {
+		con.Notef("%s\n", line)
+	}
+	con.List("changes for callers", "git diff", b.GoChanges())
+}
+
 // byKind orders the kinds of entries as a reader expects them.
 func byKind(a, b gen.Kind) int {
 	order := []gen.Kind{gen.KindFunction, gen.KindType, gen.KindConstructor, gen.KindMethod, gen.KindField}
