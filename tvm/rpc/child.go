@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
@@ -24,7 +25,14 @@ const childSocket = 3
 type childTask struct {
 	Dir       string
 	MaxMemory int64
+	Silence   time.Duration // of a client in the middle of a message; 0 if a relay limits it
 }
+
+// silentStatus is the exit status of a process whose client was silent for too long.
+const silentStatus = 4
+
+// errSilent is the error of such a session.
+var errSilent = errors.New("a message ended early: the client was silent in the middle of it")
 
 func init() { child.Role(role, serveChild) }
 
@@ -67,7 +75,21 @@ func serveChild(text string) error {
 	if err := child.LimitMemory(task.MaxMemory); err != nil {
 		return err
 	}
+	if task.Silence > 0 {
+		runtime.LockOSThread()
+		go endSilent(threadID(), task.Silence)
+	}
 	return tvmrpc.ServerLoop(childSocket)
+}
+
+// endSilent ends this process when its client is silent for too long in the middle of a message, which C++ waits for
+// without limit on the thread.
+func endSilent(thread int, limit time.Duration) {
+	for tick := time.Tick(min(limit/4+time.Millisecond, 5*time.Second)); ; <-tick {
+		if silent(thread, limit) {
+			os.Exit(silentStatus)
+		}
+	}
 }
 
 // errLeft is the cause of the end of a process whose client has left.
@@ -99,6 +121,8 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 		err = errBroken
 	case ctx.Err() != nil:
 		err = nil // the server was closed, or nobody waits for the result
+	case cmd.ProcessState.ExitCode() == silentStatus:
+		err = fmt.Errorf("%w for %v", errSilent, s.config.PeerTimeout)
 	case crashed(err):
 		sendException(socket, fmt.Sprintf("the process of the session crashed: %v; the output of the server says where", err))
 	}
@@ -107,7 +131,11 @@ func (s *Server) inChild(ctx context.Context, socket *socket, dir string) error 
 
 // child starts the process of a session.
 func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.Cmd, error) {
-	task, err := json.Marshal(childTask{dir, s.config.MaxMemory})
+	task := childTask{Dir: dir, MaxMemory: s.config.MaxMemory}
+	if !s.config.Relay {
+		task.Silence = s.config.PeerTimeout
+	}
+	text, err := json.Marshal(task)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +144,7 @@ func (s *Server) child(ctx context.Context, socket *socket, dir string) (*exec.C
 		return nil, err
 	}
 	defer conn.Close()
-	cmd, err := child.Command(ctx, role, string(task), conn)
+	cmd, err := child.Command(ctx, role, string(text), conn)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ type Config struct {
 	// TLS, if it is set, is what clients must speak. With ClientCAs and ClientAuth it also decides who they are.
 	TLS *tls.Config
 	// Relay puts a relay between clients on the loopback interface and their sessions, which reads the length of each
-	// message: it limits them, counts their bytes and ends a client that sends half a message. All other clients
-	// have one. It costs some microseconds for each message.
+	// message: it limits them, counts their bytes and ends a client that has no work. All other clients have one. It
+	// costs some microseconds for each message.
 	Relay bool
 	// MaxMessage is how many bytes a message may have, such as an upload or a tensor; 0 is 1 GiB. It needs a relay.
 	MaxMessage int64
@@ -44,8 +44,9 @@ type Config struct {
 	// HandshakeTimeout is how long a client may take to send its key; 0 is 10 seconds.
 	HandshakeTimeout time.Duration
 	// PeerTimeout is how long a client may read nothing, or be silent in the middle of a message, and its machine
-	// between messages, until its session ends; 0 is 30 seconds. Without a relay only the system checks: the end
-	// may take three times as long, and half a message holds the session.
+	// between messages, until its session ends; 0 is 30 seconds. Without a relay, the system checks whether the machine
+	// lives, and whether the client reads: the end may take three times as long. Half a message then ends the session
+	// if /proc is mounted, unless eight bytes of it are missing.
 	PeerTimeout time.Duration
 	// IdleTimeout is how long a client may send no message while the session waits for one, until the session ends.
 	// 0 is PeerTimeout, and a negative duration means no limit. It needs a relay.

@@ -57,8 +57,8 @@
 // the TLS of the Config and of the DialOptions, with certificates for clients too, or use a tunnel (SSH,
 // WireGuard): Python's clients and the tracker have no TLS. Run the server as an unprivileged user.
 //
-// Beyond loopback, a relay in the server stands between a client and its session. It ends a client that sends half a
-// message, reads nothing or has no work. MaxMessage, MaxWaiting and MaxMemory of a Config, and
+// A client that sends half a message, or reads nothing, loses its session after the PeerTimeout of the Config. Beyond
+// loopback, a relay in the server stands between a client and its session. It also ends a client that has no work. MaxMessage, MaxWaiting and MaxMemory of a Config, and
 // MaxConnections of a TrackerConfig, limit mistaken clients; they do not stop the code that a hostile one uploads.
 //
 // # Errors

@@ -18,6 +18,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -163,6 +164,32 @@ func TestHeld(t *testing.T) {
 	s := dial(t, server.Addr().String(), rpc.DialOptions{})
 	if _, err := s.Call(limited(t, 10*time.Second), "runtime.NumThreads"); err != nil {
 		t.Errorf("the server does not work any more: %v", err)
+	}
+}
+
+// TestHeld_direct: without a relay, half a message ends a session too, and silence between messages does not.
+func TestHeld_direct(t *testing.T) {
+	all := messages(t)
+	const limit = 200 * time.Millisecond
+	server, log := serve(t, rpc.Config{PeerTimeout: limit, MaxSessions: 2})
+	idle := dial(t, server.Addr().String(), rpc.DialOptions{})
+	greeting := append(int32s(0xff271, int32(len(hello))), hello...)
+	for _, sent := range [][]byte{all[0][:3], all[0][:9], append(slices.Clone(all[0]), all[1][:2]...), append(slices.Clone(all[0]), all[1][:len(all[1])-1]...)} {
+		c := raw(t, server.Addr().String(), greeting)
+		if _, err := io.ReadFull(c, make([]byte, 15)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Write(sent)
+		ends(t, c, 20*time.Second)
+	}
+	eventually(t, 10*time.Second, func() string {
+		if n := strings.Count(log.String(), "the client was silent in the middle of it for 200ms"); n != 4 {
+			return fmt.Sprint(n, " of 4 sessions ended with that error")
+		}
+		return ""
+	})
+	if _, err := idle.Call(limited(t, 10*time.Second), "runtime.NumThreads"); err != nil {
+		t.Errorf("the idle session ended: %v", err)
 	}
 }
 

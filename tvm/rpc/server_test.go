@@ -336,3 +336,39 @@ func TestMarket_silent(t *testing.T) {
 		t.Errorf("when it answers: %v", m.summary())
 	}
 }
+
+// TestTracker_half: half a message holds no connection of a tracker, and silence between messages does.
+func TestTracker_half(t *testing.T) {
+	tracker, err := ListenTracker(TrackerConfig{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tracker.Close()
+	tracker.part = 50 * time.Millisecond
+	go tracker.Serve(context.Background())
+	open := func(more ...byte) net.Conn {
+		conn, err := net.Dial("tcp", tracker.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		conn.SetDeadline(time.Now().Add(nativetest.Patience(20 * time.Second)))
+		err = writeCode(conn, trackerMagic)
+		if err == nil {
+			_, err = readInt32(conn)
+		}
+		if _, failed := conn.Write(more); err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+		return conn
+	}
+	idle := &trackerConn{Conn: open(), ctx: t.Context(), stop: func() bool { return true }}
+	for _, sent := range [][]byte{{3}, {3, 0, 0, 0, '['}} {
+		if _, err := io.ReadAll(open(sent...)); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after %q the connection stays", sent)
+		}
+	}
+	if err := idle.do(trackerPing); err != nil {
+		t.Error(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"time"
 )
 
 var errSystem = fmt.Errorf("package tvm/rpc does not support %s: it needs descriptors as Linux has them: %w",
@@ -37,3 +38,5 @@ func endGroup(*exec.Cmd)                               {}
 func makeFolder(string) error                          { return errSystem }
 func sweep(string)                                     {}
 func ignoreFileLimit()                                 {}
+func threadID() int                                    { return 0 }
+func silent(int, time.Duration) bool                   { return false }

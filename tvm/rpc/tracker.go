@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,8 @@ type Tracker struct {
 	ended    context.Context
 	end      context.CancelFunc
 	work     tasks
-	most     int // connections
+	most     int           // connections
+	part     time.Duration // that a peer has for the rest of a message
 	market   market
 	open     atomic.Int64 // connections
 }
@@ -51,7 +53,7 @@ func ListenTracker(config TrackerConfig) (*Tracker, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tracker{listener: l, logger: c.Logger, most: positive(config.MaxConnections, 4096)}
+	t := &Tracker{listener: l, logger: c.Logger, most: positive(config.MaxConnections, 4096), part: trackerTimeout}
 	t.market.init()
 	t.ended, t.end = context.WithCancel(context.Background())
 	return t, nil
@@ -138,11 +140,16 @@ func (t *Tracker) serve(p *peer) error {
 	}
 	for {
 		p.conn.SetReadDeadline(time.Time{})
-		var request []json.RawMessage
-		if err := readMessage(p.conn, &request); err != nil {
-			if errors.Is(err, io.EOF) && !errors.Is(err, ErrProtocol) {
+		first := make([]byte, 1)
+		if _, err := io.ReadFull(p.conn, first); err != nil {
+			if errors.Is(err, io.EOF) {
 				return errGone
 			}
+			return err
+		}
+		p.conn.SetReadDeadline(time.Now().Add(t.part)) // half a message holds no place
+		var request []json.RawMessage
+		if err := readMessage(io.MultiReader(bytes.NewReader(first), p.conn), &request); err != nil {
 			return err
 		}
 		t.market.heard(p)
