@@ -2,6 +2,7 @@ package xgrammar
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
@@ -60,11 +61,33 @@ func whole(s Source) error {
 		kind, texts = "XGrammarError", string(s)
 	case StructuralTag:
 		kind, texts = "InvalidJSONError", string(s)
+		var tree any
+		if strings.Contains(texts, `\u0000`) && json.Unmarshal([]byte(s), &tree) == nil {
+			kind, texts = "InvalidStructuralTagError", grammars(tree)
+		}
 	}
 	if strings.IndexByte(texts, 0) < 0 {
 		return nil
 	}
 	return tvmffi.NewError(kind, "it has a zero byte, where XGrammar would end it: remove that byte")
+}
+
+// grammars returns the texts of the EBNF grammars in the JSON of a structural tag: only there a zero byte ends something.
+func grammars(tree any) (texts string) {
+	switch t := tree.(type) {
+	case []any:
+		for _, x := range t {
+			texts += grammars(x)
+		}
+	case map[string]any:
+		if text, ok := t["grammar"].(string); ok && t["type"] == "grammar" {
+			texts = text
+		}
+		for _, x := range t {
+			texts += grammars(x)
+		}
+	}
+	return texts
 }
 
 type compiled = bind.CompiledGrammar

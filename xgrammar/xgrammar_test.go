@@ -293,6 +293,7 @@ func TestErrors(t *testing.T) {
 	_, c := compilerOf(t, xgrammar.CompilerOptions{})
 	_, isolated := compilerOf(t, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{}})
 	tag := must(xgrammar.Format{Type: "no"}.Tag())(t)
+	zero := must(xgrammar.Format{Type: "star", Content: &xgrammar.Format{Type: "grammar", EBNF: "root ::= \"a\"\x00 ((("}}.Tag())(t)
 	for _, e := range []struct {
 		source       xgrammar.Source
 		kind         error
@@ -304,6 +305,7 @@ func TestErrors(t *testing.T) {
 		{xgrammar.JSONSchema{Text: "{\"const\": \"\x00\"}"}, xgrammar.ErrGrammar, `JSONSchema "{\"const\": \"\x00\"}"`, "it has a zero byte"},
 		{xgrammar.EBNF{Text: "root ::= \"a\"\x00 ((("}, xgrammar.ErrGrammar, `EBNF "root`, "it has a zero byte"},
 		{xgrammar.Lark("start: \"a\"\x00"), xgrammar.ErrLark, `Lark "start`, "it has a zero byte"},
+		{zero, xgrammar.ErrStructuralTag, "StructuralTag `{", "it has a zero byte"},
 		{xgrammar.StructuralTag("{}\x00"), xgrammar.ErrJSON, `StructuralTag "{}`, "it has a zero byte"},
 		{xgrammar.JSONSchema{Text: strings.Repeat(`{"items":`, 20000)}, xgrammar.ErrGrammar, "JSONSchema `" + strings.Repeat(`{"items":`, 8) + "{\"items\"`...", "Failed to parse JSON: RecursionGuard: Maximum recursion depth"},
 		{xgrammar.Regex("("), xgrammar.ErrGrammar, "Regex `(`", "Regex parsing error at position 2"},
