@@ -123,7 +123,7 @@ func greeted(ctx context.Context, addr string, options DialOptions) (*Session, e
 		return nil, err
 	}
 	if s.module, s.socket, err = handOver(ctx, conn, timeout); err != nil {
-		return nil, err
+		return nil, short(err)
 	}
 	if s.index, err = sessionIndex(s.module); err != nil {
 		s.Close()
