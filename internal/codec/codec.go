@@ -442,7 +442,7 @@ func floatCodec(t reflect.Type) *Codec {
 		Name:   "float",
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) { return Encode(valueAt(t, p).Float()) },
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-			x, err := DecodeFrom[float64](v, from)
+			x, err := decodeFloat(v, from, t.Bits())
 			if err != nil {
 				return err
 			}
@@ -454,6 +454,20 @@ func floatCodec(t reflect.Type) *Codec {
 			return nil
 		},
 	}
+}
+
+// decodeFloat reads a number for a float of that many bits. An int becomes the float that is nearest to it: by way of a float64
+// it would be rounded twice.
+func decodeFloat(v abi.Any, from objects.Reading, bits int) (float64, error) {
+	switch {
+	case bits == 32 && from.Loose && v.TypeIndex == abi.TypeInt:
+		return float64(float32(int64(v.Bits))), nil
+	case bits == 32 && from.Loose && v.TypeIndex == abi.TypeBigInt:
+		if x, _ := new(big.Float).SetInt(bigInt(v)).Float32(); !math.IsInf(float64(x), 0) {
+			return float64(x), nil
+		}
+	}
+	return DecodeFrom[float64](v, from)
 }
 
 func intCodec(t reflect.Type) *Codec {

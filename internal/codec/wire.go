@@ -94,6 +94,11 @@ type wireComplex = struct {
 	Imag float64
 }
 
+type wireComplex64 = struct {
+	Real float32 `tuple:""`
+	Imag float32
+}
+
 // complexCodec converts complex numbers. Numbers that are real are valid ones, too.
 func complexCodec(t reflect.Type) *Codec {
 	c := wireCodec(reflect.TypeFor[wireComplex](), func(p unsafe.Pointer) unsafe.Pointer {
@@ -108,12 +113,17 @@ func complexCodec(t reflect.Type) *Codec {
 		return setComplex(valueAt(t, p), complex(x.Real, x.Imag))
 	})
 	c.Typed = "complex"
-	pair := c.Decode
+	pair, half := c.Decode, t.Bits()/2
 	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 		if v.TypeIndex != abi.TypeInt && v.TypeIndex != abi.TypeBool && v.TypeIndex != abi.TypeFloat && v.TypeIndex != abi.TypeBigInt {
+			if half == 32 { // its parts may be ints, which are rounded once
+				if x, err := DecodeFrom[wireComplex64](v, from); err == nil {
+					return setComplex(valueAt(t, p), complex(float64(x.Real), float64(x.Imag)))
+				}
+			}
 			return pair(v, from, p)
 		}
-		x, err := DecodeFrom[float64](v, from)
+		x, err := decodeFloat(v, from, half)
 		if err != nil {
 			return err
 		}

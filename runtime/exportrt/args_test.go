@@ -2,6 +2,7 @@ package exportrt_test
 
 import (
 	"errors"
+	"math/big"
 	"reflect"
 	"runtime"
 	"strings"
@@ -54,6 +55,54 @@ func TestAny(t *testing.T) {
 			t.Errorf("%#v arrives as %#v, %v", c.x, got, err)
 		}
 		v.Release()
+	}
+}
+
+// TestNearest: an int becomes the float32 that is nearest to it. By way of a float64 it would be rounded twice.
+func TestNearest(t *testing.T) {
+	var got any
+	var read func(a *bindrt.Args) any
+	f := exported(t, "nearest", func(any) {}, func(a *bindrt.Args) error {
+		got = read(a)
+		return a.Check(1)
+	})
+	const n, low, want = 1<<60 + 1<<36 + 1, 1<<53 + 1, 1<<60 + 1<<37 // n lies just above the middle of two floats
+	large, up := new(big.Int).Lsh(big.NewInt(n), 10), float32(want*1024.0)
+	single := func(a *bindrt.Args) any { return bindrt.Arg[float32](a, 0) }
+	singles := func(a *bindrt.Args) any { return bindrt.Arg[[]float32](a, 0) }
+	half := func(a *bindrt.Args) any { return bindrt.Arg[complex64](a, 0) }
+	for _, c := range []struct {
+		read    func(*bindrt.Args) any
+		x, want any
+	}{
+		{single, n, float32(want)}, {single, -n, float32(-want)}, {single, large, up}, {single, uint64(1<<63 + 1<<39 + 1), float32(1<<63 + 1<<40)},
+		{singles, []any{n, 0.5, large, true}, []float32{want, 0.5, up, 1}},
+		{func(a *bindrt.Args) any { return *bindrt.Arg[*float32](a, 0) }, n, float32(want)},
+		{half, n, complex64(want)}, {half, large, complex(up, 0)}, {half, []any{n, -n}, complex64(complex(want, -want))}, {half, []any{0.5, n}, complex64(complex(0.5, want))},
+		{func(a *bindrt.Args) any { return bindrt.Arg[float64](a, 0) }, low, float64(1 << 53)},
+	} {
+		read = c.read
+		v, err := f.Call(c.x)
+		v.Release()
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v arrives as %v, %v, want %v", c.x, got, err, c.want)
+		}
+	}
+}
+
+// TestBorrowed_bytes: bytes stand for a slice of uint8 that is lent, and are copied.
+func TestBorrowed_bytes(t *testing.T) {
+	var got []uint8
+	f := exported(t, "borrowed", func([]uint8) {}, func(a *bindrt.Args) error {
+		got = exportrt.Borrowed[uint8](a, 0)
+		return a.Check(1)
+	})
+	for _, x := range []string{"", "ab", "more than eight"} {
+		v, err := f.Call([]byte(x))
+		v.Release()
+		if err != nil || string(got) != x {
+			t.Errorf("%q arrives as %q, %v", x, got, err)
+		}
 	}
 }
 

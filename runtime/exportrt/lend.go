@@ -88,6 +88,9 @@ func borrowed[T tvmffi.Element](a *bindrt.Args, i int) ([]T, error) {
 	if (v.TypeIndex == abi.TypeArray || v.TypeIndex == abi.TypeList) && !strings.HasSuffix(want, "float16") {
 		return bindrt.Arg[[]T](a, i), nil // which reports its error itself
 	}
+	if want == "uint8" && (v.TypeIndex == abi.TypeBytes || v.TypeIndex == abi.TypeSmallBytes || v.TypeIndex == abi.TypeByteArrayPtr) {
+		return bindrt.Arg[[]T](a, i), nil
+	}
 	if v.TypeIndex != abi.TypeTensor && v.TypeIndex != abi.TypeDLTensorPtr {
 		return nil, wrong(failure.KindType, capi.KeyOf(v.TypeIndex), "")
 	}
