@@ -192,6 +192,9 @@ func decodeMap(kind *MapKind, o *objects.Object, plain, from objects.Reading, to
 			return false
 		}
 		if err = hashable(k.Elem()); err != nil {
+			if from.Plain { // no Map is at hand
+				err = failure.Annotate("a key", WrongType("a value that Go compares by ==, such as a text or a number", e.Key))
+			}
 			return false
 		}
 		if err = values.Decode(e.Value, from, x.UnsafePointer()); err != nil {

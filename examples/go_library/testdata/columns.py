@@ -64,7 +64,8 @@ def durations():
     for x in (np.array([1]), np.array([1.5]), np.array(["1"]), range(2)):
         check(c.durations, x, TypeError, "durations(x[0]=...): expected a timedelta, got ")
     for f, x in (c.ints, m8([1], "s")), (c.floats, m8([1], "s")), (c.bools, m8([1], "s")), (c.complexes, m8([1], "s")), (c.times, m8([1], "s")), (c.durations, np.array([1], "M8[s]")):
-        check(f, x, TypeError, "expected numbers of a type that this machine has, got an array of ")
+        check(f, x, TypeError, "of a type that Go has, got an array of ")
+    check(c.ints, m8([1], "s"), TypeError, "ints(x=...): expected numbers, bools or texts of a type that Go has, got an array of timedelta64[s]: divide it by numpy.timedelta64(1, 's')")
     check(c.durations, np.ma.array(m8([1, 2], "s"), mask=[0, 1]), TypeError, "without a mask")
     assert c.lasted(m8([1, "NaT"], "ns")) == "1ns <nil>"
     check(c.lasted, m8(["NaT", 2**62], "s"), OverflowError, "lasted(x[1]=...): ")
@@ -90,7 +91,7 @@ def numbers():
         else:
             check(c.ints, x, TypeError, "ints(x")
     for x in np.ones(1, "G"), np.ones(1, "g"), np.zeros(1, [("a", "f8")]), np.zeros(1, "V8"):
-        check(c.complexes, x, TypeError, f"got an array of {x.dtype}: call .astype(...)")
+        check(c.complexes, x, TypeError, f"complexes(x=...): expected complex numbers of a type that Go has, got an array of {x.dtype}: ")
     check(c.grid, np.array([[0, 1e300]], complex), TypeError, "grid(x[0][1]=...): (1e+300+0i) does not fit complex64")
     check(c.floats, np.array([Decimal(1)]), TypeError, "floats(x[0]=...): expected a float, got Decimal")
     for x in (2**53 + 1, 2**24 + 1):
@@ -98,7 +99,7 @@ def numbers():
     assert c.colors(np.array([1, 2])) == [1, 2] and c.known(np.array([1, None])) == "1 <nil>"
     assert c.mixed((np.array([1]), np.ones(1)), (np.array([5]), [timedelta(1)])) == "{[1] [1]} {[5] [24h0m0s]}"
     check(lambda x: c.mixed((x, []), ([], [])), np.array([7]), ValueError, "mixed(a[0][0]=...): 7 is not a value of Color")
-    check(lambda x: c.mixed(([], []), (x, [])), np.array([7], "m8[s]"), TypeError, "mixed(b[0]=...): expected numbers of a type that this machine has, got an array of timedelta64[s]")
+    check(lambda x: c.mixed(([], []), (x, [])), np.array([7], "m8[s]"), TypeError, "mixed(b[0]=...): expected numbers, bools or texts of a type that Go has, got an array of timedelta64[s]")
     check(c.colors, np.array([1, 7]), ValueError, "colors(x[1]=...): 7 is not a value of Color")
 
     class Lender:
@@ -127,6 +128,134 @@ def large():
         check(c.table, {"a": np.lib.stride_tricks.as_strided(np.zeros(1), (n, 0))}, ValueError, 'table(x["a"]=...): the value has more than ')
         for f, x in (c.durations, np.timedelta64(1, "s")), (c.complexes, 1j), (c.floats, np.float16(1)), (c.floats, np.array(1, ">f8")):
             check(f, np.broadcast_to(x, (n,)), ValueError, "the value has more than 134217728 elements")
+
+
+def exact():
+    """What another type would give no error for, but other values: masks, longer floats, and numbers that would be rounded twice."""
+
+    class Lender:
+        def __init__(self, x):
+            self.x = x
+
+        def __array__(self, *args, **options):
+            return self.x
+
+    masked = np.ma.array([1.0, 2.0], mask=[0, 1])
+    text = "expected an array without a mask, got a Lender whose __array__ returns a MaskedArray: pass x.__array__().filled(value)"
+    for f in c.floats, c.ints, c.complexes, c.known, c.texts, c.sum, c.durations:
+        check(f, Lender(masked), TypeError, f"{f.__name__}(x=...): {text}")
+        check(f, [masked[0], masked[1]], TypeError, f"{f.__name__}(x[1]=...): expected an array without a mask, got a MaskedConstant")
+    check(c.grid, [Lender(masked)], TypeError, f"grid(x[0]=...): {text}")
+    check(lambda x: c.echo("", x, 1, []), Lender(np.ma.array([1], "u1", mask=[1])), TypeError, f"echo(data=...): {text}")
+    check(c.floats, Lender([1.0]), TypeError, "floats(x=...): expected a sequence of float64, got Lender")
+    assert c.floats(Lender(np.arange(2.0))) == c.floats(Lender(np.arange(2.0, dtype=">f8"))) == [0, 1]
+
+    # The rows of a matrix are matrices.
+    assert c.grid(np.matrix([[1, 2j]])) == [[1, 2j]] and c.rows(np.array([[1, 2]], "m8[ns]").view(np.matrix)) == [[1, 2]]
+    check(c.complexes, np.matrix([1j]), TypeError, "complexes(x=...): expected a column of 1 dimension, got an array with the shape (1, 1)")
+    check(c.durations, np.ones((2, 2), "m8[s]"), TypeError, "durations(x=...): expected a column of 1 dimension, got an array with the shape (2, 2)")
+    check(c.rows, [np.ones((2, 2), "m8[s]")], TypeError, "rows(x[0]=...): expected a column of 1 dimension")
+
+    # Floats of more bits than Go has.
+    wide = np.longdouble(1) / 3
+    for f, x, place in (
+        (c.floats, [0, wide], "floats(x[1]=...)"), (c.complexes, [np.clongdouble(wide)], "complexes(x[0]=...)"), (c.sum, [wide], "sum(x[0]=...)"), (c.floats, np.array([wide], object), "floats(x[0]=...)"),
+        (c.table, {"a": [wide]}, 'table(x["a"][0]=...)'), (lambda x: c.singles([], x), wide, "singles(one=...)"), (lambda x: c.singles([], x), np.array(wide), "singles(one=...)"),
+        (lambda x: c.echo("", b"", x, []), [wide], "echo(x[0]=...)"), (lambda x: c.Row([], [], [], [], x, True), wide, "Row(one=...)"), (lambda x: c.Row(x, [], [], [], 1, True), [wide], "Row(is_[0]=...)"),
+        (lambda x: c.taker()([x], [], [], {}, True), wide, "argument 1[0]"),
+    ):  # fmt: skip
+        check(f, x, TypeError, f"{place}: expected a number of a type that Go has, got a ")
+        check(f, x, TypeError, "(x), which rounds")
+    check(c.complexes, np.array([np.clongdouble(wide)]), TypeError, "complexes(x=...): expected complex numbers of a type that Go has, got an array of complex256: call .astype('c16'), which rounds")
+    check(c.complexes, [np.array(np.clongdouble(wide))], TypeError, "complexes(x[0]=...): expected complex numbers")
+
+    # An int is rounded once, as NumPy does it.
+    n, want = 2**60 + 2**36 + 1, 2**60 + 2**37
+    for x in [n], (n,), np.array([n]), np.array([n], object), [np.int64(n)], memoryview(np.array([n])):
+        assert c.singles(x, n) == c.singles(x, np.array(n)) == c.singles(x, np.int64(n)) == f"[{want}] {want}", x
+        assert c.grid([x]) == [[want]], x
+    assert c.grid(np.array([[n]])) == c.grid([[n]]) == [[want]]
+    k = c.Kept([], [], [n])
+    assert k.c == [complex(n)] and c.complexes([2**63 + 1]) == [2**63], k.c
+
+    # Texts of NumPy that may be missing.
+    for null in np.nan, None:
+        x = np.array(["a", null], np.dtypes.StringDType(na_object=null))
+        check(c.texts, x, TypeError, "texts(x[1]=...): expected a value, got a null: fill it or leave it out")
+        assert c.texts(x[:1]) == ["a"]
+    check(c.texts, np.array([b"a"]), TypeError, "texts(x=...): expected numbers, bools or texts of a type that Go has, got an array of |S1: call .astype('U') for texts, or .tolist() for bytes")
+    check(c.floats, np.zeros(1, "i4,f4"), TypeError, "pass one field, such as x['f0']")
+
+
+def formats():
+    """Buffers give the values that a list of their elements would give."""
+    import array
+
+    raw = bytes(range(100, 116))
+    assert c.ints(memoryview(b"\xff").cast("b")) == [-1] and c.ints(memoryview(b"\xff")) == [255]
+    for kind in "bBhHiIlLqQnN?fd":
+        x = memoryview(raw).cast(kind)
+        if kind in "fd":
+            assert c.floats(x) == c.floats(x[::-1])[::-1] == x.tolist() and c.complexes(x) == x.tolist(), kind
+        else:
+            assert c.ints(x) == x.tolist() == c.ints(x[::-1])[::-1] and c.floats(x) == list(map(float, x.tolist())), kind
+            assert c.complexes(x) == [complex(n) for n in x.tolist()] and c.known(x) == " ".join(map(str, x.tolist())).replace("True", "1"), kind
+    for kind in (ctypes.c_int16, ctypes.c_uint64, ctypes.c_int32.__ctype_be__, ctypes.c_uint16.__ctype_be__, ctypes.c_byte):
+        x = (kind * 3)(1, 2, 3)
+        assert c.ints(x) == c.ints(memoryview(x)) == [1, 2, 3] == c.floats(x), kind
+    assert c.table({"a": (ctypes.c_double.__ctype_be__ * 1)(1.5)}) == {"a": [1.5]} == c.table({"a": memoryview(np.array([1.5], ">f4"))})
+    assert c.floats(memoryview(np.array([1.5], "e"))) == [1.5] and c.grid(memoryview(np.array([[1j]], "F"))) == [[1j]] and c.grid((ctypes.c_int16 * 2 * 1)((3, 4))) == [[3, 4]]
+    assert c.texts(array.array("u", "ab")) == ["a", "b"]
+    for x in memoryview(b"ab").cast("c"), memoryview(np.zeros(1, "i4,f4")), (ctypes.c_longdouble * 1)(1), (ctypes.c_wchar_p * 1)("a"), memoryview(np.array(5)):
+        check(c.ints, x, TypeError, "ints(x")
+
+
+def texts():
+    """Texts and bytes that Go returns are str and bytes of Python, whatever the arguments were."""
+
+    def parts(x):
+        yield x
+        for part in (*x, *x.values()) if isinstance(x, dict) else x if isinstance(x, (list, tuple, set)) else ():
+            yield from parts(part)
+
+    class Text(str):
+        pass
+
+    for text in "short", "a text that is not short":
+        for x in text, np.str_(text), Text(text):
+            for d in [], np.array([1], "m8[s]"), range(0):
+                for data in text.encode(), bytearray(text.encode()):
+                    assert {type(part) for part in parts(c.echo(x, data, x, d))} == {str, bytes, list, dict, tuple}, (x, d)
+        seen = []
+
+        def f(text, all):
+            seen.extend([text, *all])
+            return Text(text)
+
+        assert type(c.each([], f)) is str is type(c.each(np.array([1], "m8[s]"), f)) and set(map(type, seen)) == {str}
+        assert type(c.taker()(np.ones(1), [], [text], {}, True)) is str
+
+
+def deep():
+    """Values of any type as deep as a list may be, and sets that Go has not."""
+
+    def nested(n, x, wrap):
+        for _ in range(n):
+            x = wrap(x)
+        return x
+
+    for wrap in (lambda x: [x]), (lambda x: (x,)), lambda x: {"a": x}:
+        for x in timedelta(1), np.True_, np.arange(2), 1:
+            result = c.echo("", b"", nested(998, x, wrap), [])[3]
+            for _ in range(998):
+                (result,) = result.values() if isinstance(result, dict) else result
+            assert type(result) is type(x) or type(x) in (np.bool_, np.ndarray), result
+            check(lambda x: c.echo("", b"", x, []), nested(1200, x, wrap), ValueError, "echo(x=...): the value contains itself, or is nested deeper than 1000 levels")
+    for x in {(1, 2)}, {b"a"}, {frozenset([1])}:
+        check(lambda x: c.echo("", b"", x, []), x, TypeError, "echo(x=...): expected a set of values that Go compares by ==, such as texts or numbers, got one with a ")
+    check(lambda x: c.echo("", b"", x, []), {b"a": 1}, TypeError, "echo(x=...): a key: expected a value that Go compares by ==, such as a text or a number, got bytes")
+    for x in {(1, (2, "a")): 3}, {"a": {(1,): [timedelta(1)]}}:
+        assert c.echo("", b"", x, [])[3] == x
 
 
 class Buffer(ctypes.Structure):
@@ -312,6 +441,15 @@ def frames():
         assert repr(c.floats(column)) == "[1.5, nan]", column
     check(c.table, {"a": pl.Series([1.0, None])}, TypeError, 'table(x["a"][1]=...): expected a value, got a null')
     check(c.ints, pd.Series([3, None], dtype="category"), TypeError, "ints(x[1]=...): expected a value, got a null: call .fillna(value) or .dropna()")
+
+    # A buffer of pyarrow says that its bytes are signed.
+    raw = pa.py_buffer(bytes([1, 200]))
+    assert c.ints(raw) == c.floats(raw) == c.complexes(raw) == [1, 200] and c.known(raw) == "1 200" and c.sum(raw) == 201 and c.echo("", raw, 1, [])[1] == raw.to_pybytes()
+    assert c.grid([raw]) == [[1, 200]] and c.ints(np.array([-1], "i1")) == [-1]
+    # What is sparse may have objects, among which are nulls.
+    sparse = pd.arrays.SparseArray([1.5, None], dtype=pd.SparseDtype(object))
+    check(c.floats, sparse, TypeError, "floats(x[1]=...): expected a value, got a null: call .fillna(value)")
+    assert c.floats(sparse[:1]) == [1.5]
 
     # Other types.
     assert c.ints(pd.Series([3, 3]).astype("category")) == c.ints(pa.array([3, 3]).dictionary_encode()) == c.ints(pd.Series(pd.arrays.SparseArray([3, 3]))) == [3, 3]

@@ -393,8 +393,8 @@ def arrays(g):
     for masked in np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1.0, 2.0]), np.ma.array([[1, 2]], mask=True)[:, ::-1]:
         for name, f in {"spread(rows=...)": lambda x: g.spread([x], ()), "spread(shift=...)": lambda x: g.spread([[1]], x), "echo(x=...)": lambda x: g.echo({1: x}), "scale(x=...)": g.scale,
                         "sum(t=...)": g.sum, "gather(rows=...)": lambda x: g.gather(x, None), "the result of the callback": lambda x: g.extend(0, lambda i: x)}.items():  # fmt: skip
-            e = failure(f, masked)
-            assert type(e) is TypeError and str(e) == f"{name}: expected an array without a mask, got a MaskedArray: call .filled(value) or .compressed()", e
+            e, place = failure(f, masked), name.replace("spread(rows=", "spread(rows[0]=").replace("echo(x=", "echo(x[1]=")
+            assert type(e) is TypeError and str(e) == f"{place}: expected an array without a mask, got a MaskedArray: call .filled(value) or .compressed()", e
         assert g.spread([masked.filled(1).ravel(), masked.compressed()], [])
 
     # So it is where code of Python runs: with a context, in a list, and where a callback returns it.
@@ -745,11 +745,11 @@ def arguments(g):
         cases.append((failure(g.spread, (), numpy.array([2**63], "uint64")), "spread(shift[0]=...): expected an int from -128 to 127, got 9223372036854775808"))
     # What cannot be numbers says what it is.
     wrong = [numpy.array([1, "x"], object), numpy.ones(2, ">f8"), numpy.ones(2, complex), numpy.array(["2020"], "M8[D]"), numpy.ones(2, "g")]
-    cases += [(failure(g.spread, [[1]], x), f"spread(shift=...): expected numbers of a type that this machine has, got an array of {x.dtype}: call .astype(...)") for x in wrong[2:]]
+    cases += [(failure(g.spread, [[1]], x), f"spread(shift=...): expected numbers, bools or texts of a type that Go has, got an array of {x.dtype}: ") for x in wrong[2:]]
     calls = {"echo(x=...)": g.echo, "sum(t=...)": g.sum, "scale(x=...)": g.scale, "total(numbers[1]=...)": lambda x: g.total(1, 2, x), "add(b=...)": lambda x: g.add(1, x),
              'first(args[0]["k"][1]=...)': lambda x: g.first({"k": [1, x]}), "Point(x=...)": g.Point, "Point.move(dy=...)": lambda x: g.Point(1).move(1, x),
              "the result of the callback": lambda x: g.apply(lambda _: x, 1)}  # fmt: skip
-    cases += [(failure(f, x), f"{name}: expected numbers of a type that this machine has, got an array of {x.dtype}: call .astype(...)") for name, f in calls.items() for x in wrong[:2]]
+    cases += [(failure(f, x), f"{name}: expected numbers of a type that Go has, got an array of {x.dtype}: call .astype(...)") for name, f in calls.items() for x in wrong[:2]]
     cases.append((failure(g.spread, wrong[0][None], ()), "spread(rows[0][1]=...): expected a float, got string"))
     for e, want in cases:
         assert type(e) is TypeError and want in str(e), (e, want)
@@ -949,7 +949,7 @@ def native(g):
         (failure(g.window, noon, np.timedelta64("NaT")), TypeError, "window(length=...): expected a timedelta, got NaT"),
         (failure(g.common, "ab", {"a"}), TypeError, "common(a=...): expected a set, got str"),
         (failure(g.common, np.array(["a"]), {"a"}), TypeError, "common(a=...): expected a set, got ndarray: pass set(x)"),
-        (failure(g.common, {np.timedelta64(1, "s")}, {"a"}), TypeError, "common(a=...): expected a timedelta or a number, got a timedelta64: "),
+        (failure(g.common, {np.timedelta64(1, "s")}, {"a"}), TypeError, "common(a[0]=...): expected a timedelta or a number, got a timedelta64: "),
         (failure(g.common, {1}, {"a"}), TypeError, "common(a[0]=...): expected a string, got int"),
         (failure(g.polynomial, "1"), TypeError, "polynomial(x=...): expected a complex number, got str"),
         (failure(g.polynomial, 10**400), OverflowError, "polynomial(x=...): int too large to convert to float"),
@@ -1249,7 +1249,7 @@ def shapes(g):
         (Data("x", 1, numpy.ones((2, 2))), "introduce(p.scores[0]=...): expected a float, got Array"),
         (Data("x", 1, numpy.ma.masked_array([1.0], [True])), "introduce(p.scores=...): expected an array without a mask"),
         (Data("x", second), "introduce(p.age=...): expected a timedelta or a number, got a timedelta64"),
-        (Data("x", 1, [second]), "introduce(p.scores=...): expected a timedelta or a number, got a timedelta64"),
+        (Data("x", 1, [second]), "introduce(p.scores[0]=...): expected a timedelta or a number, got a timedelta64"),
         (Data("x", "y"), "introduce(p.age=...): expected an int, got string"),
     ):
         e = failure(g.introduce, x)

@@ -448,18 +448,25 @@ static int has(object* o, const char* name) {
   return x != NULL;
 }
 
+// is_unmasked reports whether o is neither an array with a mask, nor bytes, nor a buffer of pyarrow, which says that its bytes are signed.
+// last is the last such class.
+static int is_unmasked(object* o, object** last) {
+  if (o->type == *last) return 1;
+  if (has(o->type, "filled") || interrupted() || py.PyType_IsSubtype(o->type, py.PyBytes_Type) || (has(o->type, "hex") && has(o->type, "is_mutable"))) return 0;
+  interrupted();
+  object* old = *last; // code of Python may have changed it
+  py.Py_IncRef(*last = o->type);
+  if (old != NULL) py.Py_DecRef(old);
+  return 1;
+}
+
 // array_argument makes v of an array of NumPy, a column of pandas, and all others with numbers of this machine in a
 // buffer or, if they have a dtype of NumPy, in what __array__ returns: other columns may have nulls, which the module
 // _columns knows. It may run code of Python, and returns 0 where it fails, without an exception unless it was interrupted.
 APART static int array_argument(object* o, struct limits* most, any* v) {
-  static object* unmasked; // the last class of arrays without a mask, which is not one of bytes
+  static object *passes, *made; // the last classes that were no other ones, of o and of what __array__ returns
   object* other = NULL;
-  if (o->type != unmasked) {
-    if (has(o->type, "filled") || interrupted() || py.PyType_IsSubtype(o->type, py.PyBytes_Type)) return 0;
-    object* old = unmasked; // code of Python may have changed it
-    py.Py_IncRef(unmasked = o->type);
-    if (old != NULL) py.Py_DecRef(old);
-  }
+  if (!is_unmasked(o, &passes)) return 0;
   if (!py.PyObject_CheckBuffer(o)) {
     object *dtype = py.PyObject_GetAttrString(o, "dtype"), *make = dtype != NULL && has(dtype, "alignment") ? py.PyObject_GetAttrString(o, "__array__") : NULL;
     other = o = make == NULL ? NULL : py.PyObject_CallFunctionObjArgs(make, NULL);
@@ -467,7 +474,7 @@ APART static int array_argument(object* o, struct limits* most, any* v) {
     if (make != NULL) py.Py_DecRef(make);
   }
   interrupted();
-  int ok = o != NULL && buffer_argument(o, most, v);
+  int ok = o != NULL && (other == NULL || is_unmasked(o, &made)) && buffer_argument(o, most, v);
   if (other != NULL) py.Py_DecRef(other);
   return ok;
 }
@@ -618,6 +625,22 @@ APART static object* flat_typed(function* f, const any** next, const char* bytes
   return made;
 }
 
+// key_of returns a tuple for a list, which cannot be the key of a dict, and all else as it is. It takes o, which may be NULL.
+static object* key_of(object* o) {
+  if (o == NULL || o->type != py.PyList_Type) return o;
+  ssize n = py.PyList_Size(o);
+  object* all = py.PyTuple_New(n);
+  for (ssize i = 0; all != NULL && i < n; i++) {
+    object* x = py.PyList_GetItem(o, i);
+    py.Py_IncRef(x);
+    if ((x = key_of(x)) != NULL && py.PyTuple_SetItem(all, i, x) == 0) continue; // takes x
+    py.Py_DecRef(all);
+    all = NULL;
+  }
+  py.Py_DecRef(o);
+  return all;
+}
+
 // flat makes a value of Python of the next value in flat form. bytes are those of its texts, and
 // class is the one of a tuple, or NULL.
 static object* flat(function* f, const any** next, const char* bytes, object* class) {
@@ -628,7 +651,7 @@ static object* flat(function* f, const any** next, const char* bytes, object* cl
     object* dict = py.PyDict_New();
     int ok = dict != NULL;
     for (int64_t i = 0; ok && i < v->integer; i++) {
-      object *key = flat(f, next, bytes, NULL), *value = key == NULL ? NULL : flat(f, next, bytes, NULL);
+      object *key = key_of(flat(f, next, bytes, NULL)), *value = key == NULL ? NULL : flat(f, next, bytes, NULL);
       ok = value != NULL && py.PyDict_SetItem(dict, key, value) == 0;
       if (key != NULL) py.Py_DecRef(key);
       if (value != NULL) py.Py_DecRef(value);
@@ -824,6 +847,18 @@ APART static int makes(function* f, object* o) {
   if (of_class != NULL) py.Py_DecRef(of_class);
   py.PyErr_Clear();
   return same;
+}
+
+// own returns the text or the bytes of Python for those of tvm_ffi, which derive from them. It takes o.
+static object* own(object* o) {
+  object* of = NULL;
+  char* s;
+  ssize n;
+  if (o->type != py.PyUnicode_Type && py.PyType_IsSubtype(o->type, py.PyUnicode_Type)) of = py.PyObject_Str(o);
+  else if (o->type != py.PyBytes_Type && py.PyType_IsSubtype(o->type, py.PyBytes_Type)) of = py.PyBytes_AsStringAndSize(o, &s, &n) == 0 ? py.PyBytes_FromStringAndSize(s, n) : NULL;
+  else return o;
+  py.Py_DecRef(o);
+  return of;
 }
 
 // checks is the number of required arguments of a function that only looks at them: tvm_ffi ends the process for an
@@ -1083,6 +1118,7 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
     // The callee sets a field to what tvm_ffi may not know.
     int known = f->callee == py._Py_NoneStruct || n != 2 || plain(args[1], &most) || py.PyType_IsSubtype(args[1]->type, object_class) || py.PyType_IsSubtype(args[1]->type, py.PyFloat_Type);
     object* o = call(known ? f->python : f->callee, args, flags, names);
+    if (o != NULL) o = own(o);
     if (o != NULL && f->convert != NULL && !plain(o, &(struct limits){0, 0})) {
       object* made = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
       py.Py_DecRef(o);
@@ -1200,6 +1236,10 @@ static object* function_reduce(object* self, object* args) {
   (void)args;
   object* f = python_of(self);
   object* name = f == NULL ? NULL : py.PyObject_GetAttrString(f, "__qualname__");
+  if (name != NULL && py.PyUnicode_CompareWithASCIIString(name, "function_that_Go_returned") == 0) { // of _values
+    py.Py_DecRef(name);
+    name = NULL;
+  }
   if (name == NULL && f != NULL && !interrupted()) {
     py.PyErr_SetString(*py.PyExc_TypeError, "a function that Go returned cannot be pickled, because it lives in this process: pickle what it is made of, and call the library again");
   }

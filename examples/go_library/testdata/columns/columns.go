@@ -192,3 +192,58 @@ type Kept struct {
 //
 //tvmffi:method
 func (k *Kept) Show() string { return fmt.Sprint(k.D, k.T, k.C) }
+
+// Singles shows numbers exactly.
+//
+//tvmffi:export
+func Singles(x []float32, one float32) string { return fmt.Sprintf("%.0f %.0f", x, one) }
+
+// Echo returns what it gets, with types on the way that Python converts.
+//
+//tvmffi:export
+func Echo(text string, data []byte, x any, d []time.Duration) (string, []byte, map[string][]string, any) {
+	return text, data, map[string][]string{text: {text}}, x
+}
+
+// Each calls a callback with texts, and returns what it returns.
+//
+//tvmffi:export
+func Each(d []time.Duration, f func(text string, all []string) string) string {
+	long := "a text that is not short"
+	return f(long, []string{long})
+}
+
+// Taker returns a function that shows columns.
+//
+//tvmffi:export
+func Taker() func(x []float32, known []*int64, texts []string, table map[string][]float64, ok bool) string {
+	return func(x []float32, known []*int64, texts []string, table map[string][]float64, ok bool) string {
+		return fmt.Sprint(x, " ", shown(known), " ", texts, table, ok)
+	}
+}
+
+// Waiter returns a function that shows durations.
+//
+//tvmffi:export
+func Waiter() func(x []time.Duration) string {
+	return func(x []time.Duration) string { return fmt.Sprint(x) }
+}
+
+// Row has columns of plain values as fields.
+//
+//tvmffi:object
+type Row struct {
+	Is    []float64 `ffi:"is"`
+	Known []*int64  `ffi:"known"`
+	Texts []string  `ffi:"texts"`
+	Grid  [][]int64 `ffi:"grid"`
+	One   float64   `ffi:"one"`
+	OK    bool      `ffi:"ok"`
+}
+
+// Show returns the fields as text.
+//
+//tvmffi:method
+func (r *Row) Show() string {
+	return fmt.Sprint(r.Is, " ", shown(r.Known), " ", r.Texts, r.Grid, r.One, r.OK)
+}

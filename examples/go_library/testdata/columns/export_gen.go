@@ -20,10 +20,15 @@ var KeptType = define.Object[Kept]("columns.Kept",
 	define.Doc("Kept has columns as fields."),
 	define.Deferred(&membersKept))
 
+// RowType is the type columns.Row: objects of it are *define.Instance[Row].
+var RowType = define.Object[Row]("columns.Row",
+	define.Doc("Row has columns of plain values as fields."),
+	define.Deferred(&membersRow))
+
 var tvmffiExports = exportrt.Exports{
 	Name:   "columns",
 	Prefix: "columns.",
-	Types:  []exportrt.Type{KeptType},
+	Types:  []exportrt.Type{KeptType, RowType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "bools",
@@ -111,6 +116,49 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Durations(x0))
+			},
+		},
+		{
+			Name:   "each",
+			Doc:    "Each calls a callback with texts, and returns what it returns.",
+			Params: []string{"d", "f"},
+			Func:   Each,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[]time.Duration](a, 0)
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func(string, []string) string {
+					return func(y0 string, y1 []string) string {
+						var c bindrt.Call6
+						c.BeginFunction(bindrt.Ref(fn), 2)
+						c.String(0, y0)
+						bindrt.Put(&c.Call, 1, y1)
+						r, err := c.DoString()
+						if err != nil {
+							panic(err)
+						}
+						return r
+					}
+				})
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Each(x0, x1))
+			},
+		},
+		{
+			Name:   "echo",
+			Doc:    "Echo returns what it gets, with types on the way that Python converts.",
+			Params: []string{"text", "data", "x", "d"},
+			Func:   Echo,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				x1 := bindrt.Arg[[]byte](a, 1)
+				x2 := bindrt.Arg[any](a, 2)
+				x3 := bindrt.Arg[[]time.Duration](a, 3)
+				if err := a.Check(4); err != nil {
+					return err
+				}
+				r0, r1, r2, r3 := Echo(x0, x1, x2, x3)
+				return bindrt.Return(a, tvmffi.Tuple4[string, []byte, map[string][]string, any]{A: r0, B: r1, C: r2, D: r3})
 			},
 		},
 		{
@@ -233,6 +281,20 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "singles",
+			Doc:    "Singles shows numbers exactly.",
+			Params: []string{"x", "one"},
+			Func:   Singles,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[]float32](a, 0)
+				x1 := bindrt.Arg[float32](a, 1)
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Singles(x0, x1))
+			},
+		},
+		{
 			Name:   "sum",
 			Doc:    "Sum adds numbers in memory that it borrows.",
 			Params: []string{"x"},
@@ -257,6 +319,17 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Table(x0))
+			},
+		},
+		{
+			Name: "taker",
+			Doc:  "Taker returns a function that shows columns.",
+			Func: Taker,
+			Call: func(a *bindrt.Args) error {
+				if err := a.Check(0); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Taker())
 			},
 		},
 		{
@@ -314,6 +387,17 @@ var tvmffiExports = exportrt.Exports{
 				return bindrt.Return(a, tvmffi.Tuple3[int64, int64, complex128]{A: r0, B: r1, C: r2})
 			},
 		},
+		{
+			Name: "waiter",
+			Doc:  "Waiter returns a function that shows durations.",
+			Func: Waiter,
+			Call: func(a *bindrt.Args) error {
+				if err := a.Check(0); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Waiter())
+			},
+		},
 	},
 	Enums: []exportrt.Enum{
 		exportrt.EnumOf[Color](),
@@ -331,7 +415,7 @@ func TVMFFIExports() *exportrt.Exports {
 	return &tvmffiExports
 }
 
-var membersKept []define.TypeOption
+var membersKept, membersRow []define.TypeOption
 
 func init() {
 	membersKept = []define.TypeOption{
@@ -345,6 +429,26 @@ func init() {
 				}
 				var r string
 				if err := self.Update(func(p *Kept) error {
+					r = p.Show()
+					return nil
+				}); err != nil {
+					return err
+				}
+				return bindrt.Return(a, r)
+			},
+		})),
+	}
+	membersRow = []define.TypeOption{
+		define.Method("show", (*Row).Show, tvmffi.Doc("Show returns the fields as text."), exportrt.Method(exportrt.Function{
+			Name:   "Row.show",
+			Origin: (*Row).Show,
+			Call: func(a *bindrt.Args) error {
+				self := bindrt.Arg[*define.Instance[Row]](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				var r string
+				if err := self.Update(func(p *Row) error {
 					r = p.Show()
 					return nil
 				}); err != nil {

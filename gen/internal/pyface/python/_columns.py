@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 
-from ._tvmffi import CONTAINERS, VISITS, _bounded, _place, tvm_ffi
+from ._tvmffi import CONTAINERS, VISITS, _bounded, _masked, _place, is_wide, tvm_ffi
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -34,10 +34,10 @@ class Wired(list):
     """Is a column whose elements are as they cross, so that nobody converts them."""
 
 
-def elements(what, x, kinds=""):
+def elements(what, x, kinds="", depth=None):
     """Returns a list, a dict or an object of tvm_ffi that stands for x, or x if it is not a column.
 
-    kinds has a letter for what the elements may be beside numbers, bools and texts: c for complex numbers, m for durations
+    depth is how many containers are around each other in the type, if that is known. kinds has a letter for what the elements may be beside numbers, bools and texts: c for complex numbers, m for durations
     and M for times, as in NumPy; - says that code of Python looks at the elements, ? that they may be None, and l that Go keeps
     the value as a list.
     """
@@ -57,24 +57,32 @@ def elements(what, x, kinds=""):
     if _is_nested(x):
         return _bounded(what, list(map(_inner, x)), bool(kinds.strip("?l")))
     try:
-        array = _array(x, zone if "M" in kinds else None)
+        array = _array(x, zone if "M" in kinds else None, kinds)
     except Exception:  # of other packages
         array = None
     if array is None:
+        if hasattr(x, "toarray"):  # of SciPy
+            raise TypeError(f"{_place(what)}: expected a column, got a {type(x).__name__}: call .toarray()")
         result = list(x) if isinstance(x, Sequence) else dict(x) if isinstance(x, Mapping) else x
         return _bounded(what, result, bool(kinds.strip("?l"))) if isinstance(result, CONTAINERS) else result
     dtype = getattr(array, "dtype", None)
     kind = "" if dtype is None else dtype.kind
-    if kind and (kind not in "biufOUT" + kinds or kind == "f" and dtype.itemsize > 8 or kind == "c" and dtype.itemsize > 16):
-        raise wrong(what, dtype)
+    if kind:
+        array = bare(what, x, array)
+    if kind and (kind not in "biufOUT" + kinds or is_wide(dtype)):
+        raise wrong(what, array, kinds)
+    if kind and kind in "cmM" and depth is not None and array.ndim > depth:
+        raise TypeError(f"{_place(what)}: expected a column of {depth} dimension{'s' * (depth > 1)}, got an array with the shape {array.shape}")
     rows = math.prod(array.shape[:-1]) if getattr(array, "ndim", 0) > 1 else 0
     if rows > VISITS or kind and array.size > VISITS and not (kind in "biuf" and dtype.isnative and dtype.itemsize != 2):
         raise _large(what)  # before it is copied
+    if kind == "T" and hasattr(dtype, "na_object"):
+        return _texts(what, array, kinds)
     if kind == "O":
         return _bounded(what, array.tolist(), bool(kinds.strip("?l")))
     if kind and kind in "mM" and array.ndim:
         return _durations(what, array, kinds) if kind == "m" else _times(what, array, zone, kinds)
-    if kind and kind in "biufc" and "c" in kinds and array.ndim and array.size:
+    if kind and kind in "fc" and "c" in kinds and array.ndim and array.size:  # an int is rounded only once, by Go
         array = array.astype("c16", order="C", copy=False)
         return _complex(array if array.flags.writeable else array.copy(), kinds)
     result = None if kinds.strip("?l") or kind and kind not in "biuf" else made(_native(array, kind))
@@ -88,20 +96,70 @@ def elements(what, x, kinds=""):
     return result
 
 
-def sound(view):
-    """Reports whether the sizes of a memoryview agree. It reads other memory if they do not."""
+def sound(view, size=None):
+    """Reports whether the sizes of a memoryview agree. It reads other memory if they do not. size is that of its format."""
     import struct
 
-    return min(view.shape, default=0) >= 0 and view.itemsize == struct.calcsize(view.format) and view.nbytes == math.prod(view.shape) * view.itemsize
+    try:
+        size = struct.calcsize(view.format) if size is None else size
+    except struct.error:
+        return False
+    return view.ndim > 0 and min(view.shape) >= 0 and view.itemsize == size and view.nbytes == math.prod(view.shape) * view.itemsize
+
+
+def bare(what, x, array):
+    """Returns an array of NumPy that stands for x without a class of its own, such as that of matrices, whose rows are matrices.
+
+    It raises a TypeError for a masked array, whose mask would be lost.
+    """
+    cls = type(array)
+    if hasattr(cls, "filled"):
+        raise _masked(what, type(x), cls)
+    if cls.__module__ == "numpy" and cls.__name__ == "ndarray":
+        return array
+    import numpy
+
+    return array.view(numpy.ndarray)
+
+
+def _texts(what, array, kinds):
+    """Returns the texts of an array of NumPy whose type has nulls."""
+    if array.ndim > 1:
+        return [_texts((what, i), row, kinds) for i, row in enumerate(array)]
+    texts = array.tolist()
+    if array.ndim == 0:
+        return texts
+    nulls = [not isinstance(text, str) for text in texts]
+    if True not in nulls:
+        return texts
+    if "?" not in kinds:
+        raise _null((what, nulls.index(True)), array)
+    return [None if null else text for null, text in zip(nulls, texts)]
 
 
 def _large(what):
     return ValueError(f"{_place(what)}: the value has more than {VISITS} elements")
 
 
-def wrong(what, dtype):
-    """Returns the error for an array whose elements cannot cross."""
-    return TypeError(f"{_place(what)}: expected numbers of a type that this machine has, got an array of {dtype}: call .astype(...)")
+def wrong(what, array, kinds=None):
+    """Returns the error for an array whose elements cannot cross. kinds are those of elements, or None if numbers are expected."""
+    dtype, want = array.dtype, {"c": "complex numbers", "m": "durations", "M": "times", None: "numbers"}.get(kinds and kinds[0], "numbers, bools or texts")
+    found, remedy = dtype.kind, "call .astype(...)"
+    if getattr(array, "ndim", 1) == 0:
+        remedy = "call .item()"
+    elif kinds is None and found in "UTSmM":
+        remedy = "call .astype(...), or .tolist() where Go takes any value"
+    elif found == "S":
+        remedy = "call .astype('U') for texts, or .tolist() for bytes"
+    elif found == "m":
+        remedy = "divide it by numpy.timedelta64(1, 's')"
+    elif is_wide(dtype):
+        remedy = f"call .astype('{'c16' if found == 'c' else 'f8'}'), which rounds"
+    elif found == "c":
+        remedy = "pass x.real"
+    elif getattr(dtype, "names", None):
+        remedy = f"pass one field, such as x[{dtype.names[0]!r}]"
+    return TypeError(f"{_place(what)}: expected {want} of a type that Go has, got an array of {dtype}: {remedy}")
 
 
 def _described(x):
@@ -131,8 +189,8 @@ def _described(x):
         count = x.null_count
         if count() if callable(count) else count:
             nulls = x.is_null()
-    elif hasattr(dtype, "na_value") and not hasattr(dtype, "subtype") and type(dtype).__name__ != "NumpyEADtype":
-        # of pandas; what is sparse has numbers of NumPy, and so has an array of NumPy in its clothes
+    elif hasattr(dtype, "na_value") and getattr(getattr(dtype, "subtype", None), "kind", "O") == "O" and type(dtype).__name__ != "NumpyEADtype":
+        # of pandas; what is sparse mostly has numbers of NumPy, and so has an array of NumPy in its clothes
         nulls = x.isna()
         nulls = nulls if nulls.any() else None
     return x, zone, nulls if nulls is None else _list(nulls)
@@ -174,7 +232,8 @@ def _inner(x):
 
 def _null(what, x):
     remedies = [name for name in ("fillna(value)", "dropna()", "fill_null(value)", "drop_nulls()", "drop_null()") if hasattr(x, name.partition("(")[0])]
-    return TypeError(f"{_place(what)}: expected a value, got a null: call .{' or .'.join(remedies[:2])}")
+    remedy = f"call .{' or .'.join(remedies[:2])}" if remedies else "fill it or leave it out"
+    return TypeError(f"{_place(what)}: expected a value, got a null: {remedy}")
 
 
 def _list(x):
@@ -189,21 +248,32 @@ def _with_nulls(what, x, nulls, zone, kinds):
     return [None if null else value for null, value in zip(nulls, _list(x))]
 
 
-def _array(x, zone):
-    """Returns the array of NumPy of a column, or a memoryview of what has only a buffer."""
+def _array(x, zone, kinds=""):
+    """Returns the array of NumPy of a column, or a memoryview of what has only a buffer that C knows, or that NumPy does not know."""
     if zone is not None:
         return x.__array__(f"M8[{zone[1]}]")  # pandas makes objects unless the type is given
     if hasattr(x, "__array__"):
-        return x.__array__()
+        array = x.__array__()
+        return array if hasattr(array, "dtype") else None
     try:
         view = memoryview(x)
-        return view.cast("B") if view.format == "b" and type(x).__module__.startswith("pyarrow") else view  # its buffers say that they are signed
     except TypeError:
         if not hasattr(x, "__dlpack__"):
             return None
-    import numpy
+        import numpy
 
-    return numpy.from_dlpack(x)
+        return numpy.from_dlpack(x)
+    if view.format == "b" and type(x).__module__.startswith("pyarrow"):  # its buffers say that they are signed
+        view = view.cast("B")
+    if view.format in read and ("c" not in kinds or made(view) is None):  # it lies
+        return view
+    try:
+        import numpy
+
+        array = numpy.asarray(view) if sound(view, view.itemsize) else view
+        return array if array.shape == view.shape and array.itemsize == view.itemsize else view
+    except Exception:  # without NumPy, or for a format that it does not know
+        return view
 
 
 def _native(array, kind):

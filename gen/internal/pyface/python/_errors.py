@@ -8,7 +8,7 @@ import sys
 import types
 import weakref
 
-from ._tvmffi import Function, core, given, lib, plain, refused, shaped, tvm_ffi, typed, worded
+from ._tvmffi import Function, core, given, lib, own, plain, refused, shaped, tvm_ffi, typed, worded
 
 
 def _optional(name):
@@ -125,8 +125,7 @@ class Guard:
 
     def __call__(self, *args):
         try:
-            if self.packed:
-                args = map(plain, args)
+            args = map(plain if self.packed else own, args)
             result = self.function(*args)
             if self.convert is None:
                 result = given(_RESULT, result, self.depth)

@@ -175,14 +175,23 @@ def _keep_faults():
 
 
 _check_version()
+BIG_INTS = _numbers(getattr(tvm_ffi, "__version__", "0")) >= (0, 1, 14)  # tvm_ffi has ints beyond int64
 lib = _load()
 _keep_faults()
 
 # checked returns a function that passes its arguments on to f. It raises a TypeError for an object without a handle,
 # also in a container, for which tvm_ffi would end the process. With "-" the first argument must be such an object.
 # If f sets a field, other sets it to values that tvm_ffi may not know.
-# _face does it in C; without that nothing is checked.
-checked = lambda f, params="", other=None: other or f  # noqa: E731
+# A text or bytes that f returns are a str or bytes of Python. _face does it in C; without that nothing is checked.
+def checked(f, params="", other=None):
+    f = other or f
+    return lambda *args, **options: own(f(*args, **options))
+
+
+def own(x):
+    """Returns the str or the bytes of Python for those of tvm_ffi."""
+    return str(x) if isinstance(x, core.String) else bytes(x) if isinstance(x, core.Bytes) else x
+
 
 
 def function(symbol, name, any=False):
@@ -259,9 +268,9 @@ class Derived(Meta):
         return self
 
 
-def _setter(what, fset, *converter):
+def _setter(what, fset, convert=None, *shape):
     def set_field(self, value):
-        x = shaped(what, value, *converter) if converter else given(what, value)
+        x = given(what, value, *shape) if convert is None else shaped(what, value, convert, *shape)
         try:
             fset(self, x)
         except UnicodeError:  # which is made of other arguments
@@ -291,6 +300,8 @@ def worded(what, text, x):
     if number and number[2] == "float":
         return f"{what}: expected a float, got an int beyond int64: pass float(x)"
     if number:
+        if number[2] == "bool":
+            return f"{what}: expected a bool, got an int beyond int64: pass bool(x)"
         return f"{what}: expected an int from -2**63 to 2**63-1, got one outside this range"
     kind = re.sub(r"ffi\.(\w+)", lambda m: _WORDS.get(m[1], m[0]), found[2]).replace("->", "-").replace("Tuple<", "tuple<")
     for _ in range(kind.count("<")):
@@ -448,6 +459,9 @@ def number(what, x):
     return given(what, x)
 
 
+number.plain = True  # it leaves what is plain as it is
+
+
 def is_time(x):
     """Reports whether x is a time or a duration of NumPy, or an array of them."""
     return getattr(getattr(x, "dtype", None), "kind", None) in ("m", "M")
@@ -461,15 +475,34 @@ def numbers(what, all):
 def _is_bool(what, cls, typed=False):
     """Reports whether cls is the class of NumPy's bools, which tvm_ffi does not know.
 
-    It raises a TypeError for the class of masked arrays, whose elements alone would reach Go, and for that of
-    durations, of which tvm_ffi would pass the number without its unit, unless kinds has it.
+    It raises a TypeError for the class of masked arrays, whose elements alone would reach Go, for floats with more bits than
+    Go has, and for durations, of which tvm_ffi would pass the number without its unit, unless typed is set.
     """
     kind = _kind(cls)
     if kind == "masked":
-        raise TypeError(f"{_place(what)}: expected an array without a mask, got a {cls.__name__}: call .filled(value) or .compressed()")
+        raise _masked(what, cls, cls)
+    if kind in _WIDE:
+        to = "complex" if kind[0] == "c" else "float"
+        raise TypeError(f"{_place(what)}: expected a number of a type that Go has, got a {cls.__name__}: call {to}(x), which rounds")
     if kind == "timedelta64" and not typed:
         raise TypeError(f"{_place(what)}: expected a timedelta or a number, got a timedelta64: call .astype('m8[us]').item(), or divide it by np.timedelta64(1, 's')")
     return kind == "bool"
+
+
+_WIDE = frozenset(("longdouble", "clongdouble", "float128", "complex256", "float96", "complex192"))
+
+
+def is_wide(dtype):
+    """Reports whether a type of NumPy has floats with more bits than Go has."""
+    kind = getattr(dtype, "kind", "")
+    return kind == "f" and dtype.itemsize > 8 or kind == "c" and dtype.itemsize > 16
+
+
+def _masked(what, cls, masked):
+    """Returns the error for an object of cls whose array is one of the class masked."""
+    if cls is masked:
+        return TypeError(f"{_place(what)}: expected an array without a mask, got a {cls.__name__}: call .filled(value) or .compressed()")
+    return TypeError(f"{_place(what)}: expected an array without a mask, got a {cls.__name__} whose __array__ returns a {masked.__name__}: pass x.__array__().filled(value)")
 
 
 @functools.lru_cache(None)  # tvm_ffi keeps the classes of arguments, too
@@ -501,11 +534,34 @@ def tensors(what, x):
 
 
 def _with_tensors(what, x):
-    if isinstance(x, dict):
-        return {k: _with_tensors((what, k), element) for k, element in x.items()}
-    if isinstance(x, CONTAINERS):
-        return (tuple if isinstance(x, tuple) else list)(_with_tensors((what, i), element) for i, element in enumerate(x))
-    return _tensor(what, x) if _kind(type(x)) == "dlpack" else x
+    return rebuilt(what, x, lambda what, x: _tensor(what, x) if _kind(type(x)) == "dlpack" else x)
+
+
+def rebuilt(what, x, convert):
+    """Returns x with convert(place, element) in place of all that is in it but containers, however deep it is. What is shared stays shared."""
+    if not isinstance(x, CONTAINERS):
+        return convert(what, x)
+    done, todo = {}, [(what, x)]
+
+    def of(what, x):
+        return done[id(x)] if isinstance(x, CONTAINERS) else convert(what, x)
+
+    while todo:
+        what, c = todo[-1]
+        pairs = [(k, k) for k in c] + list(c.items()) if isinstance(c, dict) else list(enumerate(c))
+        inner = [((what, k), e) for k, e in pairs if isinstance(e, CONTAINERS) and id(e) not in done]
+        todo += inner
+        if inner:
+            continue
+        todo.pop()
+        if id(c) in done:
+            continue
+        if isinstance(c, dict):
+            done[id(c)] = {of(what, k): of((what, k), e) for k, e in c.items()}
+        else:
+            elements = [of((what, i), e) for i, e in enumerate(c)]
+            done[id(c)] = getattr(type(c), "_make", tuple)(elements) if isinstance(c, tuple) else elements
+    return done[id(x)]
 
 
 def _tensor(what, x):
@@ -515,7 +571,7 @@ def _tensor(what, x):
             return x.__dlpack__(**options)
         except Exception as e:  # of other packages
             dtype = getattr(x, "dtype", None)  # columns of Arrow have none
-            raise _columns.wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
+            raise _columns.wrong(what, x) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
 
     try:
         struct = capsule(max_version=(1, 0))
@@ -531,13 +587,22 @@ def _tensor(what, x):
     return tvm_ffi.from_dlpack(struct)
 
 
-def _with_bools(x):
-    """Returns x with bools of Python in place of those of NumPy."""
-    if isinstance(x, dict):
-        return {_with_bools(k): _with_bools(element) for k, element in x.items()}
-    if isinstance(x, CONTAINERS):
-        return getattr(type(x), "_make", tuple if isinstance(x, tuple) else list)(map(_with_bools, x))
+def _with_bools(_, x):
     return bool(x) if _kind(type(x)) == "bool" else x
+
+
+def _placed(what, x, cls):
+    """Returns the place of an element of a class in a container."""
+    todo, seen = [(what, x)], set()
+    while todo:
+        what, c = todo.pop()
+        for k, e in c.items() if isinstance(c, dict) else enumerate(c):
+            if cls in (type(k), type(e)):
+                return what, k
+            if isinstance(e, CONTAINERS) and id(e) not in seen:
+                seen.add(id(e))
+                todo.append(((what, k), e))
+    return what
 
 
 def _bounded(what, x, typed=False):
@@ -552,7 +617,11 @@ def _bounded(what, x, typed=False):
             elements = (*container, *container.values()) if isinstance(container, dict) else container
             classes = set(map(type, elements)) - PLAIN
             for cls in classes:
-                bools += _is_bool(what, cls, typed)
+                try:
+                    bools += _is_bool(what, cls, typed)
+                except TypeError:
+                    _is_bool(_placed(what, x, cls), cls, typed)
+                    raise
             for element in elements if classes else ():
                 if isinstance(element, CONTAINERS):
                     below[id(element)] = (element, below.get(id(element), (None, 0))[1] + times)
@@ -561,7 +630,7 @@ def _bounded(what, x, typed=False):
         if visits > VISITS:
             raise ValueError(f"{_place(what)}: the value has more than {VISITS} elements, because it shares containers at {depth} levels")
         level = below
-    return _with_bools(x) if bools else x
+    return rebuilt(what, x, _with_bools) if bools else x
 
 
 def _listed(what, x, depth, kinds):
@@ -569,7 +638,7 @@ def _listed(what, x, depth, kinds):
     if depth < 1 or isinstance(x, (str, bytes, Object)):
         return x
     if not isinstance(x, CONTAINERS):
-        x = _columns.elements(what, x, kinds)
+        x = _columns.elements(what, x, kinds, depth)
     if depth == 1 or not isinstance(x, CONTAINERS) or type(x) is _columns.Wired or PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x)):
         return x
     if isinstance(x, dict):
@@ -608,7 +677,7 @@ def refused(what, x):
             x.__dlpack__()
         except Exception as e:
             dtype = getattr(x, "dtype", None)  # columns of Arrow have none
-            raise _columns.wrong(what, dtype) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
+            raise _columns.wrong(what, x) if hasattr(dtype, "kind") else TypeError(f"{_place(what)}: {e}") from None
 
 
 def lent(what, x):
@@ -626,12 +695,16 @@ def lent(what, x):
             try:
                 return _tensor("", x)
             except BufferError:
-                return x.__array__().copy()
-        if hasattr(x, "__dlpack__"):
+                array = x.__array__().copy()
+        elif hasattr(x, "__dlpack__"):
             return x.copy() if memoryview(x).readonly else x
-        return x.__array__().copy() if hasattr(x, "__array__") else _columns.elements(what, x)
+        else:
+            array = x.__array__().copy() if hasattr(x, "__array__") else None
     except Exception:  # of other packages
         return x
+    if array is None:
+        return _columns.elements(what, x, "", 1)
+    return _columns.bare(what, x, array) if hasattr(array, "dtype") else x
 
 
 def shared(result, *arguments):
@@ -657,7 +730,8 @@ def shared(result, *arguments):
 # Conversions of results. None stands for a value that stays as it is. C makes lists, tuples and dicts before the
 # conversion where it can; elsewhere they are an Array or a Map of tvm_ffi.
 
-_item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
+unchecked_item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
+_item = checked(unchecked_item)  # _face has a quicker one
 _size = tvm_ffi.get_global_func("ffi.ArraySize")
 _map_size = tvm_ffi.get_global_func("ffi.MapSize")
 _map_iterator = tvm_ffi.get_global_func("ffi.MapForwardIterFunctor")
@@ -695,7 +769,7 @@ def to_list(convert):
 
 
 def _entries(m):
-    at = _map_iterator(m)
+    at = checked(_map_iterator(m))
     for _ in range(_map_size(m)):
         yield at(0), at(1)
         at(2)
@@ -712,7 +786,13 @@ def to_dict(key, value):
     return _flat(to, key, value)
 
 
-_plain_items = to_dict(lambda k: str(k) if isinstance(k, core.String) else to_typed(k) if type(k) is Typed else k, None)
+def _plain_key(k):
+    if isinstance(k, tvm_ffi.Array):  # of a tuple
+        return tuple(map(_plain_key, elements(k)))
+    return to_typed(k) if type(k) is Typed else k
+
+
+_plain_items = to_dict(_plain_key, None)
 
 
 def to_any():
@@ -723,6 +803,7 @@ def to_any():
 
 def plain(value):
     """Makes lists, dicts, texts and values of types of Go of a result of any type, however deep it is. What is shared stays shared."""
+    value = own(value)
     if type(value) in PLAIN:
         return value
     result, done = [value], {}
@@ -736,8 +817,6 @@ def plain(value):
                     done[handle] = _plain_items(v) if isinstance(v, tvm_ffi.Map) else elements(v)
                     todo.append(done[handle])
                 parts[k] = done[handle]
-            elif isinstance(v, core.String):
-                parts[k] = str(v)
             elif type(v) is Typed:
                 parts[k] = to_typed(v)
     return result[0]
@@ -935,7 +1014,7 @@ async def wait(name, *args):
         raise
     if error is not None:
         raise error.py_error()
-    return result
+    return own(result)
 
 
 def owned(x):

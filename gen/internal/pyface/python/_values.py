@@ -37,9 +37,11 @@ def from_bytes(what, x):
         view = memoryview(x)
     except Exception:  # of other packages
         try:
-            view, memory, signed = memoryview(x.__array__()), "x.__array__().astype('u1')", None
+            array = x.__array__()
+            view, memory, signed = memoryview(array), "x.__array__().astype('u1')", None
         except Exception:
             return x
+        _columns.bare(what, x, array)  # it refuses masked arrays
     if view.ndim == 0 or view.format not in ("B", "<B", "c") and not (view.format == signed and type(x).__module__.startswith("pyarrow")):
         found = f"items of the format {view.format!r}" if view.ndim else "no dimension"
         raise TypeError(f"{_place(what)}: expected bytes, got {type(x).__name__} with {found}: pass {memory}")
@@ -51,6 +53,15 @@ def from_bytes(what, x):
 def from_complex(what, x):
     if type(x) is complex:
         return x.real, x.imag
+    x = given(what, x, typed=True)  # it refuses numbers with more bits
+    if _tvmffi.is_wide(getattr(x, "dtype", None)):
+        raise _columns.wrong(what, x, "c")
+    try:
+        n = operator.index(x)
+        if -(2**63) <= n < (2**64 if _tvmffi.BIG_INTS else 2**63):
+            return n, 0.0  # Go rounds it once
+    except TypeError:
+        pass
     try:
         # complex takes decimals, and times and durations of NumPy.
         z = None if isinstance(x, str) or hasattr(x, "quantize") or _tvmffi.is_time(x) else complex(x)
@@ -175,7 +186,7 @@ _results.update(time=to_time, duration=to_duration, complex=to_complex, set=_any
 def to_typed(x, name=None):
     """Returns the value of a type with that name, or that of an object which holds both."""
     if name is None:
-        name, x = x.type, x.value
+        name, x = x.type, _tvmffi.own(x.value)
     convert = _results.get(name)
     return x if convert is None else convert(x)
 
@@ -205,7 +216,7 @@ def from_any(what, x):
                 done[id(element)] = None
                 below += (*element, *element.values()) if isinstance(element, dict) else element
             elif _has_type(type(element)):
-                return _from_any(what, x, {})
+                return _from_any(what, x)
         level = [element for element in below if type(element) not in PLAIN]
     return x
 
@@ -213,18 +224,14 @@ def from_any(what, x):
 _tvmffi.to_typed = to_typed
 
 
-def _from_any(what, x, done):
+def _from_any(what, x):
+    return _tvmffi.rebuilt(what, x, _typed_element)
+
+
+def _typed_element(what, x):
     cls = type(x)
     if cls in PLAIN:
         return x
-    if isinstance(x, CONTAINERS):
-        if id(x) not in done:
-            if isinstance(x, dict):
-                done[id(x)] = {_from_any(what, k, done): _from_any((what, k), element, done) for k, element in x.items()}
-            else:
-                elements = [_from_any((what, i), element, done) for i, element in enumerate(x)]
-                done[id(x)] = tuple(elements) if isinstance(x, tuple) else elements
-        return done[id(x)]
     if cls in _names:
         return Typed(_names[cls], x.value)
     if isinstance(x, datetime) or cls.__name__ == "datetime64":
@@ -238,7 +245,10 @@ def _from_any(what, x, done):
             x = sorted(x)  # equal sets are equal objects
         except TypeError:
             pass
-        return Typed("set", [_from_any(what, element, done) for element in x])
+        for element in x:
+            if isinstance(element, (tuple, bytes, Set)):
+                raise TypeError(f"{_place(what)}: expected a set of values that Go compares by ==, such as texts or numbers, got one with a {type(element).__name__}: pass a list, or make texts of them")
+        return Typed("set", [_typed_element(what, element) for element in x])
     return x
 
 
@@ -285,8 +295,8 @@ def from_given(depth, kinds, convert):
 
 
 def from_shaped(convert, depth, kinds=""):
-    """Returns a function for an element that convert leaves as it is if it is plain."""
-    to = lambda what, x: shaped(what, x, convert, depth, kinds)  # noqa: E731
+    """Returns a function for an element that convert, if there is one, leaves as it is if it is plain."""
+    to = lambda what, x: given(what, x, depth, kinds) if convert is None else shaped(what, x, convert, depth, kinds)  # noqa: E731
     to.plain = True
     return to
 

@@ -28,6 +28,6 @@ func tvmffi_end_columns() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"bools", "called", "colors", "complexes", "duration", "durations", "floats", "grid", "ints", "known", "lasted", "mixed", "rows", "seen", "several", "sum", "table", "texts", "time", "times", "total", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
+var names = []string{"bools", "called", "colors", "complexes", "duration", "durations", "each", "echo", "floats", "grid", "ints", "known", "lasted", "mixed", "rows", "seen", "several", "singles", "sum", "table", "taker", "texts", "time", "times", "total", "waiter", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
 
 func main() {}
