@@ -45,7 +45,7 @@ func TestPaint(t *testing.T) {
 // TestColumns gives the Python package arrays of NumPy, and buffers that lie about their sizes.
 func TestColumns(t *testing.T) {
 	dir := pythonPackage(t, "testdata/columns")
-	run(t, nil, nativetest.Python(t), filepath.Join("testdata", "columns.py"), "durations,numbers,exact,formats,texts,deep,liars,large", dir)
+	run(t, nil, nativetest.Python(t), filepath.Join("testdata", "columns.py"), "durations,numbers,exact,formats,fields,texts,deep,liars,large", dir)
 }
 
 // BenchmarkPackage compares calls through the Python package with calls of the same functions

@@ -210,6 +210,23 @@ def formats():
         check(c.ints, x, TypeError, "ints(x")
 
 
+def fields():
+    """Fields that are set, and functions that Go returns, take what exported functions take."""
+    r = c.Row([], [], [], [], 0, False)
+    setattr(r, "is", np.array([1.5], ">f4"))
+    r.known, r.texts, r.grid, r.one, r.ok = np.array([1, None], object), np.array(["a"]), [np.array([1, 2]), range(2)], np.array(2.5), np.True_
+    assert r.show() == "[1.5] 1 <nil> [a] [[1 2] [0 1]] 2.5 true", r.show()
+    setattr(r, "is", range(2))
+    assert list(getattr(r, "is")) == [0, 1] and r.one == 2.5 and r.ok is True
+    e = failure(setattr, r, "grid", [np.ones(2, "m8[s]")])
+    assert type(e) is TypeError and "Row.grid[0]: expected numbers, bools or texts" in str(e), e
+    e = failure(setattr, r, "ok", 2**70)
+    assert type(e) is TypeError and str(e) == "Row.ok: expected a bool, got an int beyond int64: pass bool(x)", e
+    assert c.taker()(np.array([1.5]), np.array([1, None], object), np.array(["a"]), {"a": np.arange(2)}, np.array(True)) == "[1.5] 1 <nil> [a] map[a:[0 1]] true"
+    assert c.taker()(range(2), range(1), ("a",), {"a": range(1)}, np.False_) == "[0 1] 0 [a] map[a:[0]] false" and c.waiter()(np.array([5], "m8[ns]")) == "[5ns]"
+    assert c.taker()(*[[1], [1], ["a"], {"a": [1]}, True]) == "[1] 1 [a] map[a:[1]] true"
+
+
 def texts():
     """Texts and bytes that Go returns are str and bytes of Python, whatever the arguments were."""
 
@@ -450,6 +467,13 @@ def frames():
     sparse = pd.arrays.SparseArray([1.5, None], dtype=pd.SparseDtype(object))
     check(c.floats, sparse, TypeError, "floats(x[1]=...): expected a value, got a null: call .fillna(value)")
     assert c.floats(sparse[:1]) == [1.5]
+    row = c.Row(pd.Series([1.5]), pl.Series([1, None]), pa.array(["a"]), pd.DataFrame({"a": [1]}), 1, True)
+    assert row.show() == "[1.5] 1 <nil> [a] [[1]] 1 true", row.show()
+    row.texts, row.known, row.grid = pl.Series(["b"]), pa.array([None, 2]), pa.array([[3], [4]])
+    assert row.show() == "[1.5] <nil> 2 [b] [[3] [4]] 1 true", row.show()
+    assert c.taker()(pd.Series([1.5]), pl.Series([1, None]), pa.array(["a"]), {"a": pa.array([1.5])}, True) == "[1.5] 1 <nil> [a] map[a:[1.5]] true"
+    e = failure(setattr, row, "texts", pd.Series(["b", None]))
+    assert type(e) is TypeError and "Row.texts[1]: expected a value, got a null" in str(e), e
 
     # Other types.
     assert c.ints(pd.Series([3, 3]).astype("category")) == c.ints(pa.array([3, 3]).dictionary_encode()) == c.ints(pd.Series(pd.arrays.SparseArray([3, 3]))) == [3, 3]

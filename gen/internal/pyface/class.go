@@ -22,7 +22,7 @@ type classWriter struct {
 	members map[string]string
 	// made has what is written before the class for *face.Function and *face.Field.
 	made map[any]made
-	// shaped are arguments of register for fields that hold records.
+	// shaped are arguments of register for fields of which a value that is not plain may be converted.
 	shaped string
 	after  []string // statements behind the class
 }
@@ -73,8 +73,13 @@ func (c *classWriter) prepare() {
 		if f := &c.Fields[i]; f.Type.Bare().Kind == face.KindEnum || converted(f.Type) || untyped(f.Type) && f.Type.Bare().Kind != face.KindCallable {
 			c.from(f.Type)
 			c.made[f] = made{c.converter(f.Type), c.fresh(c.Name + "_" + f.Name), c.fresh(c.Name + "_set_" + f.Name)}
-		} else if from := c.from(f.Type); from != "" && plain(f.Name) == f.Name && inClass(f.Name) == f.Name {
-			c.shaped += fmt.Sprintf(", %s=(%s, %d%s)", f.Name, from, containers(f.Type), kindsOf(f.Type, true))
+		} else if widened(f.Type) {
+			how := fmt.Sprintf("(%s, %d%s)", cmp.Or(c.fromNumber(f.Type), "None"), containers(f.Type), kindsOf(f.Type, true))
+			if plain(f.Name) == f.Name && inClass(f.Name) == f.Name {
+				c.shaped += fmt.Sprintf(", %s=%s", f.Name, how)
+			} else {
+				c.shaped += fmt.Sprintf(", **{%s: %s}", quote(f.Name), how)
+			}
 		}
 	}
 }
@@ -90,7 +95,7 @@ func (c *classWriter) attributes() (aliases [][2]string) {
 			aliases = append(aliases, [2]string{f.Name, name})
 		}
 		changes, result := !f.ReadOnly && !c.Frozen, c.typeText(f.Type, raw)
-		if m.convert == "" && changes {
+		if m.convert == "" && changes && (!widened(f.Type) || c.in(f.Type) == result) {
 			c.pyif("    %s: %s\n", name, result)
 			continue
 		}
@@ -99,6 +104,9 @@ func (c *classWriter) attributes() (aliases [][2]string) {
 		}
 		c.pyif("    @%s\n    def %s(self) -> %s: ...\n", c.builtin("property"), name, result)
 		if m.convert == "" {
+			if changes {
+				c.pyif("    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None: ...\n", name, c.in(f.Type))
+			}
 			continue
 		}
 		c.pyf("\n    @%s.property\n    def %s(self) -> %s:\n%s        return %s(%s(self))\n", private, name, result, docstring("        ", f.Doc), m.convert, m.target)

@@ -68,7 +68,7 @@ func (w *writer) converter(t *face.Type) string {
 		return private + ".to_array"
 	case to == "":
 		return ""
-	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t) && !untyped(t) && !slices.ContainsFunc(t.Elems[1:], shaped):
+	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t) && !untyped(t) && !slices.ContainsFunc(t.Elems[1:], widened):
 		return private + ".checked"
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "to", w.converter)
@@ -116,12 +116,27 @@ func (w *writer) fromField(t *face.Type) string {
 
 // fromPassed is from for an argument of a function that Go returns.
 func (w *writer) fromPassed(t *face.Type) string {
-	from := w.from(t)
-	if from == "" || checked(t) {
+	from, depth := w.fromNumber(t), containers(t)
+	switch {
+	case checked(t) && depth > 0:
+		return w.pooled("_values.from_given", strconv.Itoa(depth), cmp.Or(strings.TrimPrefix(kindsOf(t, false), ", "), quote("")), from)
+	case !widened(t), checked(t), isNumber(t):
 		return from
 	}
-	return w.pooled("_values.from_shaped", from, strconv.Itoa(containers(t))+kindsOf(t, false))
+	return w.pooled("_values.from_shaped", cmp.Or(from, "None"), strconv.Itoa(depth)+kindsOf(t, false))
 }
+
+// fromNumber is from, or for a number the function that takes one out of an array.
+func (w *writer) fromNumber(t *face.Type) string {
+	if isNumber(t) {
+		return private + ".number"
+	}
+	return w.from(t)
+}
+
+// widened reports whether a field that is set to a value of type t, or a function of Go that gets one, converts some values that
+// are not plain, as exported functions do.
+func widened(t *face.Type) bool { return shaped(t) || isNumber(t) || containers(t) > 0 }
 
 // callbackConverter is converter for an argument of a callback. One that is not in converted gets containers of Python
 // with what is in them as it is, as C makes them.
