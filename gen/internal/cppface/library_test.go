@@ -153,6 +153,10 @@ func forms(color, mode *face.Enum) []*face.Function {
 		exported("named", face.Function{Params: one, Results: []face.Result{{Name: "class", Type: int64Type}, {Name: "text", Type: stringType}}, Fails: true}),
 		exported("numbers", face.Function{Params: one, Results: []face.Result{{Type: typ(face.KindIterator, int64Type)}}}),
 		exported("pairs", face.Function{Params: one, Results: []face.Result{{Type: typ(face.KindIterator, typ(face.KindTuple, int64Type, stringType))}}}),
+		exported("stream", face.Function{Params: one, Results: []face.Result{
+			{Name: "all", Type: typ(face.KindIterator, int64Type)}, {Name: "next", Type: typ(face.KindCallable, int64Type, int64Type)}, {Name: "n", Type: int64Type},
+		}}),
+		exported("streams", face.Function{Params: one, Results: []face.Result{{Type: int64Type}, {Type: typ(face.KindIterator, typ(face.KindTuple, int64Type, stringType))}}}),
 		exported("fail", face.Function{Params: []face.Param{{Name: "kind", Type: stringType}}, Fails: true}),
 		exported("slow", face.Function{Params: one, Results: []face.Result{{Type: int64Type}}, Context: true, Fails: true}),
 	}

@@ -739,7 +739,7 @@ T Take(Values* from) {
     T to;
     TakeEntries(from, [&](Values* key, Values* value) { ffi::TypeTraits<T>::TakeField(Take<std::string>(key), value, &to); });
     return to;
-  } else if constexpr (IsTyped<T>::value) {
+  } else if constexpr (IsTyped<T>::value || IsIterator<T>::value) {
     return T(TakeAny(from).cast<ffi::Function>());
   } else if constexpr (kUnsigned<T>) {
     from->next++;

@@ -89,10 +89,8 @@ func (w *writer) word(t *face.Type, word string) string {
 	case "values":
 		return face.List(t.Elems, w.value)
 	case "parts":
-		return face.List(t.Elems, w.part)
-	case "part":
-		return w.part(t)
-	case "result":
+		return face.List(t.Elems, w.result)
+	case "part", "result":
 		return w.result(t)
 	case "params":
 		return face.List(t.Elems[1:], w.callbackParam)
@@ -143,14 +141,6 @@ func (w *writer) result(t *face.Type) string {
 	w.callbackResult = true
 	defer func() { w.callbackResult = before }()
 	return w.expand(t, kindOf(t).result)
-}
-
-// part is result for an element. Only a function returns an iterator that C++ knows.
-func (w *writer) part(t *face.Type) string {
-	if t.Kind == face.KindIterator {
-		return w.value(t)
-	}
-	return w.result(t)
 }
 
 // callbackParam returns the type of a parameter of a callback. A function that C++ calls takes what owns the form in

@@ -130,6 +130,8 @@ static ffi::Any play(const std::string& name, ffi::PackedArgs args) {
   if (name == "pair" || name == "named") return ffi::Array<ffi::Any>{args[0], "two"};
   if (name == "numbers") return sequence([](int64_t n) { return ffi::Any(n); });
   if (name == "pairs") return sequence([](int64_t n) { return ffi::Array<ffi::Any>{n, "x"}; });
+  if (name == "stream") return ffi::Array<ffi::Any>{sequence([](int64_t n) { return ffi::Any(n); }), ffi::Function::FromTyped([](int64_t n) { return n + 1; }), args[0]};
+  if (name == "streams") return ffi::Array<ffi::Any>{args[0], sequence([](int64_t n) { return ffi::Array<ffi::Any>{n, "x"}; })};
   if (args.size() < 2) return self(args);
   ffi::Array<ffi::Any> all;
   for (int i = 0; i < args.size(); i++) all.push_back(args[i]);
@@ -326,6 +328,11 @@ static void calls() {
     break;  // ends the sequence
   }
   CHECK(stopped == 2);
+  auto stream = kinds::stream(7);
+  for (int64_t x : stream.all) sum += x;
+  CHECK(sum == 12 && stream.next(1) == 2 && stream.n == 7);
+  auto [first, rest] = kinds::streams(8);
+  for (auto [number, text] : rest) CHECK(number > 0 && text == "x" && first == 8);
   CHECK(kinds::slow(1) == 1);
   auto call = kinds::slow_async(41);
   call.cancel();
