@@ -178,6 +178,8 @@ def exact():
     k = c.Kept([], [], [n])
     assert k.c == [complex(n)] and c.complexes([2**63 + 1]) == [2**63], k.c
 
+    assert c.texts(np.char.array(["a ", "b"])) == list(np.char.array(["a ", "b"])) == ["a", "b"] and c.texts(np.array(["a "])) == ["a "]
+
     # Texts of NumPy that may be missing.
     for null in np.nan, None:
         x = np.array(["a", null], np.dtypes.StringDType(na_object=null))
@@ -206,6 +208,8 @@ def formats():
     assert c.table({"a": (ctypes.c_double.__ctype_be__ * 1)(1.5)}) == {"a": [1.5]} == c.table({"a": memoryview(np.array([1.5], ">f4"))})
     assert c.floats(memoryview(np.array([1.5], "e"))) == [1.5] and c.grid(memoryview(np.array([[1j]], "F"))) == [[1j]] and c.grid((ctypes.c_int16 * 2 * 1)((3, 4))) == [[3, 4]]
     assert c.texts(array.array("u", "ab")) == ["a", "b"]
+    for kind in ctypes.c_ubyte, ctypes.c_char, ctypes.c_uint8.__ctype_be__:
+        assert c.echo("", memoryview((kind * 2)(*(b"ab" if kind is not ctypes.c_char else (b"a", b"b")))), 1, [])[1] == b"ab", kind
     for x in memoryview(b"ab").cast("c"), memoryview(np.zeros(1, "i4,f4")), (ctypes.c_longdouble * 1)(1), (ctypes.c_wchar_p * 1)("a"), memoryview(np.array(5)):
         check(c.ints, x, TypeError, "ints(x")
 

@@ -115,7 +115,9 @@ def bare(what, x, array):
     cls = type(array)
     if hasattr(cls, "filled"):
         raise _masked(what, type(x), cls)
-    if cls.__module__ == "numpy" and cls.__name__ == "ndarray":
+    if hasattr(type(x), "rstrip"):  # the elements of a chararray have no spaces behind them
+        array = x.rstrip()
+    elif cls.__module__ == "numpy" and cls.__name__ == "ndarray":
         return array
     import numpy
 

@@ -42,7 +42,7 @@ def from_bytes(what, x):
         except Exception:
             return x
         _columns.bare(what, x, array)  # it refuses masked arrays
-    if view.ndim == 0 or view.format not in ("B", "<B", "c") and not (view.format == signed and type(x).__module__.startswith("pyarrow")):
+    if view.ndim == 0 or view.format.lstrip("@=<>!") not in ("B", "c") and not (view.format == signed and type(x).__module__.startswith("pyarrow")):
         found = f"items of the format {view.format!r}" if view.ndim else "no dimension"
         raise TypeError(f"{_place(what)}: expected bytes, got {type(x).__name__} with {found}: pass {memory}")
     if not _columns.sound(view):
