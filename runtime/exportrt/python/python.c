@@ -671,7 +671,9 @@ static object* flat(function* f, const any** next, const char* bytes, object* cl
   object* o = list ? py.PyList_New(n) : class != NULL ? new_tuple(class, n) : py.PyTuple_New(n);
   int ok = o != NULL;
   for (ssize i = 0; ok && i < n; i++) {
-    object* x = flat(f, next, bytes, NULL);
+    const any* e = *next;
+    object* x = e->type == FLOAT ? py.PyFloat_FromDouble(e->number) : e->type == INT ? py.PyLong_FromLongLong(e->integer) : flat(f, next, bytes, NULL);
+    *next += *next == e; // flat has gone on
     ok = x != NULL && (list ? py.PyList_SetItem : py.PyTuple_SetItem)(o, i, x) == 0; // takes x
   }
   if (ok) return o;

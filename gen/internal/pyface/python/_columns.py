@@ -115,7 +115,7 @@ def bare(what, x, array):
     cls = type(array)
     if hasattr(cls, "filled"):
         raise _masked(what, type(x), cls)
-    if hasattr(type(x), "rstrip"):  # the elements of a chararray have no spaces behind them
+    if _has(type(x), "rstrip"):  # the elements of a chararray have no spaces behind them
         array = x.rstrip()
     elif cls.__module__ == "numpy" and cls.__name__ == "ndarray":
         return array
@@ -172,8 +172,14 @@ def _described(x):
     dtype = getattr(x, "dtype", None)
     if dtype is None:
         dtype = getattr(x, "type", None)  # of Arrow
-    if dtype is None or type(dtype).__module__.partition(".")[0] == "numpy":
+    if dtype is None:
         return x, None, None
+    plain, nullable, _ = _traits(dtype)
+    if plain and not nullable:
+        if not _has(type(x), "null_count"):
+            return x, None, None
+        count = x.null_count
+        return x, None, _list(x.is_null()) if (count() if callable(count) else count) else None
     if hasattr(dtype, "pyarrow_dtype"):  # pandas
         x = getattr(x, "array", x).__arrow_array__()
         dtype = x.type
@@ -191,11 +197,35 @@ def _described(x):
         count = x.null_count
         if count() if callable(count) else count:
             nulls = x.is_null()
-    elif hasattr(dtype, "na_value") and getattr(getattr(dtype, "subtype", None), "kind", "O") == "O" and type(dtype).__name__ != "NumpyEADtype":
-        # of pandas; what is sparse mostly has numbers of NumPy, and so has an array of NumPy in its clothes
+    elif _traits(dtype)[1]:
         nulls = x.isna()
         nulls = nulls if nulls.any() else None
     return x, zone, nulls if nulls is None else _list(nulls)
+
+
+_known = {}  # what _traits returns for classes
+
+
+def _traits(dtype):
+    """Reports whether the type of a column has neither zones nor other types in it, whether it has nulls of pandas, and whether its elements
+    may be columns or structures.
+
+    Types of one class have the same attributes. What is sparse mostly has numbers of NumPy, and so has an array of NumPy in its
+    clothes.
+    """
+    cls = dtype if isinstance(dtype, type) else type(dtype)
+    key = cls, cls is dtype  # some are classes
+    if key not in _known:
+        of_numpy = cls.__module__.partition(".")[0] == "numpy"
+        plain = of_numpy or not any(hasattr(dtype, name) for name in ("pyarrow_dtype", "run_end_type", "index_type", "value_type", "tz", "time_zone", "storage_type", "fields", "subtype"))
+        if hasattr(dtype, "subtype"):  # its instances differ
+            return False, hasattr(dtype, "na_value") and getattr(dtype.subtype, "kind", "") == "O", True
+        nested = not of_numpy and (hasattr(dtype, "storage_type") or cls.__name__ == "StructType" or _nests(dtype))
+        _known[key] = plain, not of_numpy and hasattr(dtype, "na_value") and cls.__name__ != "NumpyEADtype", nested
+    return _known[key]
+
+
+_has = functools.lru_cache(None)(hasattr)  # for a class
 
 
 def refuse_nulls(what, x):
@@ -207,17 +237,25 @@ def refuse_nulls(what, x):
 
 def _columns_of(x):
     """Returns the columns of a frame of pandas or polars, or of a table of Arrow. It is None for all others."""
-    if hasattr(x, "get_columns"):
+    cls = type(x)
+    if _has(cls, "get_columns"):
         return x.get_columns()
-    if hasattr(x, "iloc") and getattr(x, "ndim", 0) == 2:
+    if _has(cls, "iloc") and getattr(x, "ndim", 0) == 2:
         return [x.iloc[:, j] for j in range(x.shape[1])]
-    return x.columns if hasattr(x, "column_names") and hasattr(x, "columns") else None
+    return x.columns if _has(cls, "column_names") and _has(cls, "columns") else None
 
 
 def _is_nested(x):
     """Reports whether the elements of a column of polars or Arrow are columns or structures. __array__ hides nulls in them."""
-    dtype = getattr(x, "dtype", None) or getattr(x, "type", None)
-    dtype = getattr(dtype, "storage_type", dtype)  # of an extension of Arrow
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        dtype = getattr(x, "type", None)
+    if dtype is None or not _traits(dtype)[2]:
+        return False
+    return _nests(getattr(dtype, "storage_type", dtype))  # of an extension of Arrow
+
+
+def _nests(dtype):
     nested = getattr(dtype, "is_nested", None)
     return nested() if callable(nested) else getattr(dtype, "num_fields", 0) > 0
 

@@ -110,11 +110,18 @@ def from_time(what, x):
 
 def to_time(a):
     seconds, n, east = elements(a)
-    try:  # the time there may be in the years of datetime where that of UTC is not
-        local = _NAIVE_EPOCH + timedelta(seconds=seconds + east, microseconds=n // 1000)
-        return local.replace(tzinfo=timezone(timedelta(seconds=east)) if east else timezone.utc)
+    try:
+        if not east:
+            return _EPOCH + timedelta(0, seconds, n // 1000)
+        # The time there may be in the years of datetime where that of UTC is not.
+        return (_NAIVE_EPOCH + timedelta(0, seconds + east, n // 1000)).replace(tzinfo=_fixed(east))
     except OverflowError:
         raise OverflowError(f"a time {seconds} seconds after 1970 is outside the years 1 to 9999 that datetime has") from None
+
+
+@functools.lru_cache(256)
+def _fixed(east):
+    return timezone(timedelta(seconds=east))
 
 
 def from_enum(cls):
