@@ -205,6 +205,20 @@ func Frames(t testing.TB) (python string) {
 	return python
 }
 
+//go:embed testdata/pytest_requirements.txt
+var pytestRequirements string
+
+// Pytest returns the program of a Python that has pytest, pytest-xdist and apache-tvm-ffi. It is made once in the cache, takes
+// 40 MB, and needs Python 3.11 on linux/amd64.
+func Pytest(t testing.TB) (python string) {
+	t.Helper()
+	python, err := pinned(t.Context(), python311(), "pytest", pytestRequirements)
+	if err != nil {
+		Unavailable(t, fmt.Errorf("Python with pytest, which is pinned for Python 3.11 on linux/amd64: %w", err))
+	}
+	return python
+}
+
 // SkipShims puts the folder of the Python that python3 starts before the rest of PATH if python3 itself is a script: that
 // of pyenv starts twenty processes first.
 func SkipShims() error {
