@@ -11,6 +11,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -48,6 +49,7 @@ func read(t testing.TB) schema.Schema {
 			library(nativetest.Testing(t), schema.RoleBound),
 			library(nativetest.Build(t, "garden"), schema.RoleBound),
 			library(nativetest.Build(t, "hostile/metadata"), schema.RoleBound),
+			library(nativetest.Build(t, "overloads"), schema.RoleBound),
 			library(nativetest.BuildText(t, "reported", withoutMetadata, nativetest.Flags("-UTVM_FFI_DLL_EXPORT_INCLUDE_METADATA")), schema.RoleBound),
 		})
 		readAll = must(t, s, err)
@@ -157,5 +159,28 @@ func TestRead_errors(t *testing.T) {
 	cancel()
 	if _, err := reflection.Read(canceled, []reflection.Source{core}); err == nil {
 		t.Error("a cancelled context is ignored")
+	}
+}
+
+// TestReadOverloads finds each overload of a method with its signature, and reflection has them too.
+func TestReadOverloads(t *testing.T) {
+	s := read(t)
+	box := s.Types[slices.IndexFunc(s.Types, func(t schema.Type) bool { return t.Key == "over.Box" })]
+	var got []string
+	for _, m := range box.Methods {
+		got = append(got, m.Name+m.Params())
+	}
+	want := []string{"__ffi_init__(int)", "__ffi_init__(ffi.String, ffi.String)", "at(int)", "at(ffi.String)", "of(int)", "of(int, ffi.String)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the methods are %q, want %q", got, want)
+	}
+	typ := typeByKey(t, "over.Box")
+	if n := len(typ.Methods()); n != len(want) {
+		t.Errorf("reflection has %d methods, want %d", n, len(want))
+	}
+	m, err := typ.MethodByName("of")
+	three, err := must(t, m, err).Call(nil, int64(1), "ab")
+	if n, _ := tvmffi.As[int64](three); err != nil || n != 3 {
+		t.Errorf("the second overload returns %d, %v, want 3", n, err)
 	}
 }

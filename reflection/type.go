@@ -287,17 +287,18 @@ func (t *Type) load() *members {
 		m.byName[f.name] = f
 		m.fields = append(m.fields, f)
 	}
-	overloads := map[string]bool{}
 	for _, info := range capi.MethodsOf(t.info) {
 		f := newMethod(t, info)
-		if overloads[f.name] {
-			continue // the registry keeps overloads; the first is the one that a look-up finds
-		}
-		overloads[f.name] = true
-		if over := m.method[f.name]; over != nil {
-			m.methods[slices.Index(m.methods, over)] = f
-		} else {
+		over := m.method[f.name]
+		switch {
+		case over == nil:
 			m.methods = append(m.methods, f)
+		case over.owner == t: // an overload; the first is the one that a look-up finds
+			m.methods = append(m.methods, f)
+			continue
+		default:
+			m.methods[slices.Index(m.methods, over)] = f
+			m.methods = slices.DeleteFunc(m.methods, func(x *Method) bool { return x.name == f.name && x.owner != t })
 		}
 		m.method[f.name] = f
 	}
@@ -341,7 +342,9 @@ func (t *Type) FieldByName(name string) (*Field, error) {
 }
 
 // Methods returns the methods of the type and of its ancestors, including static ones. A
-// method that the type redefines replaces the inherited one.
+// method that the type redefines replaces the inherited ones of its name. Overloads have one name,
+// and a call of any of them goes to the one that fits the arguments, if the library made them by
+// OverloadObjectDef.
 func (t *Type) Methods() []*Method { return slices.Clone(t.load().methods) }
 
 // OwnMethods returns the methods that the type itself defines.

@@ -97,6 +97,9 @@ func TestType_agreesWithSchema(t *testing.T) {
 		for _, m := range typ.Methods {
 			methods = append(methods, m.Name)
 			g, err := r.MethodByName(m.Name)
+			if i := slices.Index(methods, m.Name); i+1 < len(methods) { // a look-up finds the first overload
+				g = r.OwnMethods()[len(methods)-1]
+			}
 			if err != nil || g.Static() != (m.Flags&schema.FlagIsStaticMethod != 0) || g.Doc() != m.Doc || g.Signature().String() != m.Signature.String() {
 				t.Errorf("%s.%s: %v, %v", typ.Key, m.Name, g, err)
 			}

@@ -2,7 +2,6 @@ package reflection
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -64,11 +63,7 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 		t.Fields = append(t.Fields, f)
 	}
 	for _, entry := range methods {
-		m := readMethod(&entry)
-		// The registry keeps overloads; the first is the one that a look-up finds.
-		if !slices.ContainsFunc(t.Methods, func(other schema.Method) bool { return other.Name == m.Name }) {
-			t.Methods = append(t.Methods, m)
-		}
+		t.Methods = append(t.Methods, readMethod(&entry))
 	}
 	return t, nil
 }

@@ -25,12 +25,13 @@ type Change struct {
 	Breaking bool   `json:"breaking"`
 	Action   Action `json:"action"`
 	// Kind is function, type, field, method or constructor. It is namespace for what moved, and
-	// name for what changed only because it names types that moved.
+	// name for what changed only because it names types that moved. A tool that compares the names
+	// of bindings, which Diff does not, says Go name.
 	Kind string `json:"kind"`
 	// Item is the name: of a function, of a type, or "type.member". It is "arith.*" for what
 	// moved from the namespace arith.
 	Item string `json:"item"`
-	// Aspect says what changed: signature, parent, type, writable, static, parameters.
+	// Aspect says what changed: signature, parent, type, writable, static, parameters, meaning.
 	// It is empty for what was added, removed or moved.
 	Aspect string `json:"aspect,omitempty"`
 	Old    string `json:"old,omitempty"`
@@ -137,10 +138,15 @@ func signatureText(s *Signature) string {
 }
 
 func (d *differ) functions(old, new Schema) {
+	from, to := renamedLibrary(old, new)
 	index := func(s Schema) map[[3]string]Function {
 		m := make(map[[3]string]Function, len(s.Functions))
 		for _, f := range s.Functions {
-			m[[3]string{string(f.Source), f.moduleStem(), f.Name}] = f
+			stem := f.ModuleStem()
+			if stem == from {
+				stem = to
+			}
+			m[[3]string{string(f.Source), stem, f.Name}] = f
 		}
 		return m
 	}
@@ -150,6 +156,26 @@ func (d *differ) functions(old, new Schema) {
 		func(a, b Function) {
 			d.changed("function", a.Name, "signature", signatureText(a.Signature), signatureText(b.Signature))
 		})
+}
+
+// renamedLibrary returns the name of the only library with exports that new lacks, and of the only
+// one that old lacks: they are one library under two file names. Both are empty if there is no such pair.
+func renamedLibrary(old, new Schema) (from, to string) {
+	exporting := func(s Schema) []string {
+		var stems []string
+		for _, f := range s.Functions {
+			if stem := f.ModuleStem(); stem != "" && !slices.Contains(stems, stem) {
+				stems = append(stems, stem)
+			}
+		}
+		return stems
+	}
+	before, after := exporting(old), exporting(new)
+	gone, added := removed(slices.Clone(before), after), removed(after, before)
+	if len(gone) != 1 || len(added) != 1 {
+		return "", ""
+	}
+	return gone[0], added[0]
 }
 
 func (d *differ) types(old, new Schema) {
@@ -195,15 +221,9 @@ func (d *differ) fields(a, b *Type) {
 }
 
 func (d *differ) methods(a, b *Type) {
-	index := func(t *Type) map[string]Method {
-		m := make(map[string]Method, len(t.Methods))
-		for _, f := range t.Methods {
-			m[f.Name] = f
-		}
-		return m
-	}
+	before, after := overloads(a.Methods, b.Methods), overloads(b.Methods, a.Methods)
 	static := func(m Method) string { return fmt.Sprint(m.Flags&FlagIsStaticMethod != 0) }
-	compare(d, "method", index(a), index(b),
+	compare(d, "method", before, after,
 		func(m Method) string { return a.Key + "." + m.Name },
 		func(m Method) string { return signatureText(m.Signature) },
 		func(x, y Method) {
@@ -211,6 +231,30 @@ func (d *differ) methods(a, b *Type) {
 			d.changed("method", item, "signature", signatureText(x.Signature), signatureText(y.Signature))
 			d.changed("method", item, "static", static(x), static(y))
 		})
+}
+
+// overloads returns methods by name and parameters. Of the methods of one name, the only one
+// whose parameters others lack has none in its key: it is the one that changed.
+func overloads(methods, others []Method) map[[2]string]Method {
+	m := make(map[[2]string]Method, len(methods))
+	changed := map[string][]Method{}
+	for _, f := range methods {
+		if slices.ContainsFunc(others, func(o Method) bool { return o.Name == f.Name && o.Params() == f.Params() }) {
+			m[[2]string{f.Name, f.Params()}] = f
+		} else {
+			changed[f.Name] = append(changed[f.Name], f)
+		}
+	}
+	for name, all := range changed {
+		for _, f := range all {
+			params := f.Params()
+			if len(all) == 1 {
+				params = "changed"
+			}
+			m[[2]string{name, params}] = f
+		}
+	}
+	return m
 }
 
 // constructors compares automatic constructors. A new option is additive,

@@ -155,3 +155,61 @@ func TestDiff_order(t *testing.T) {
 		t.Errorf("options in another order: %s", got)
 	}
 }
+
+// TestDiffOfOverloads compares each overload with the one of its parameters.
+func TestDiffOfOverloads(t *testing.T) {
+	of := func(overloads ...string) Schema {
+		typ := Type{Key: "over.Box", Ancestors: []string{"ffi.Object"}}
+		for _, text := range overloads {
+			sig, err := ParseSignature(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			typ.Methods = append(typ.Methods, Method{Name: "at", Signature: sig})
+		}
+		return Schema{Types: []Type{{Key: "ffi.Object"}, typ}}
+	}
+	const number, text, pair = "(over.Box, int) -> int", "(over.Box, ffi.String) -> int", "(over.Box, int, int) -> int"
+	for _, c := range []struct {
+		old, new Schema
+		want     string
+	}{
+		{of(number, text), of(text, number), ""},
+		{of(number, text), of(number, "(over.Box, ffi.String) -> None"), "breaking: method over.Box.at changed: signature (over.Box, ffi.String) -> None, was (over.Box, ffi.String) -> int"},
+		{of(number, text), of(number, pair), "breaking: method over.Box.at changed: signature (over.Box, int, int) -> int, was (over.Box, ffi.String) -> int"},
+		{of(number), of(pair, text, number), "additive: method over.Box.at added: (over.Box, ffi.String) -> int\nadditive: method over.Box.at added: (over.Box, int, int) -> int"},
+		{of(number, text), of(number), "breaking: method over.Box.at removed: it was (over.Box, ffi.String) -> int"},
+	} {
+		if got := lines(Diff(c.old, c.new)); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+		if (c.old.Fingerprint() == c.new.Fingerprint()) != (c.want == "") {
+			t.Errorf("the fingerprints are not those of: %s", c.want)
+		}
+	}
+}
+
+// TestDiffOfRenamedLibrary compares the exports of a library under two file names.
+func TestDiffOfRenamedLibrary(t *testing.T) {
+	of := func(exports ...[2]string) (s Schema) {
+		for _, e := range exports {
+			s.Functions = append(s.Functions, Function{Name: e[1], Source: SourceModule, Library: e[0]})
+		}
+		return s
+	}
+	type export = [2]string
+	for _, c := range []struct {
+		old, new Schema
+		want     string
+	}{
+		{of(export{"libshop.so", "add"}, export{"libshop.so", "join"}), of(export{"libshop2.so", "add"}, export{"libshop2.so", "split"}),
+			"breaking: function join removed: it was packed\nadditive: function split added: packed"},
+		{of(export{"libshop.so", "add"}, export{"libbed.so", "add"}), of(export{"libshop2.so", "add"}, export{"libbed.so", "add"}), ""},
+		{of(export{"libshop.so", "add"}, export{"libbed.so", "add"}), of(export{"libshop2.so", "add"}, export{"libbed2.so", "add"}), // which is which?
+			"breaking: function add removed: it was packed\nbreaking: function add removed: it was packed\nadditive: function add added: packed\nadditive: function add added: packed"},
+	} {
+		if got := lines(Diff(c.old, c.new)); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func (s Schema) fingerprint(selected func(library string) bool) string {
 		if !selected(f.Library) {
 			continue
 		}
-		add("function %s %q %q %q", f.Source, f.moduleStem(), f.Name, f.Signature.String())
+		add("function %s %q %q %q", f.Source, f.ModuleStem(), f.Name, f.Signature.String())
 	}
 	byKey := s.typesByKey()
 	for i := range s.Types {
@@ -58,9 +58,9 @@ func (s Schema) fingerprint(selected func(library string) bool) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// moduleStem is the name of the library of a module function without what
+// ModuleStem is the name of the library of a module function without what
 // differs between platforms; "" for global functions.
-func (f Function) moduleStem() string {
+func (f Function) ModuleStem() string {
 	if f.Source != SourceModule {
 		return ""
 	}

@@ -164,7 +164,8 @@ type Field struct {
 }
 
 // Method is a method of a type. The first parameter of the signature of an
-// instance method is the object itself; static methods do not have it.
+// instance method is the object itself; static methods do not have it. Overloads
+// are methods of one name whose Params differ.
 type Method struct {
 	Name      string         `json:"name"`
 	Signature *Signature     `json:"signature,omitempty"` // nil: packed

@@ -25,6 +25,23 @@ func (s *Signature) String() string {
 	return b.String()
 }
 
+// Params returns the canonical text of the parameters without the object, such as
+// "(int, ffi.String)", by which overloads differ. It is "" for a packed method.
+func (m Method) Params() string {
+	if m.Signature == nil {
+		return ""
+	}
+	params := m.Signature.Params
+	if m.Flags&FlagIsStaticMethod == 0 && len(params) > 0 {
+		params = params[1:]
+	}
+	texts := make([]string, len(params))
+	for i, p := range params {
+		texts[i] = p.Type.String()
+	}
+	return "(" + strings.Join(texts, ", ") + ")"
+}
+
 // String returns the canonical text of the type, such as
 // "ffi.Map<ffi.String, ffi.Array<int>>". A typed function is written as its
 // signature, a packed one as "ffi.Function".

@@ -157,7 +157,8 @@ func (s Schema) validateFlaws() error {
 
 // SetAside makes s valid: one bad item of a library must not keep the others from
 // being bound. A function or method that is bad only because of its metadata loses that
-// and becomes a packed one with a Flaw. Other bad functions and types become Flaws of s.
+// and becomes a packed one with a Flaw. A method whose name and parameters an earlier method has
+// is left out. Other bad functions and types become Flaws of s.
 func (s *Schema) SetAside() {
 	libraries := map[string]bool{"": true}
 	for _, l := range s.Libraries {
@@ -173,16 +174,20 @@ func (s *Schema) SetAside() {
 	s.Functions = slices.DeleteFunc(s.Functions, func(f Function) bool {
 		return s.Flawed("function", f.Name, f.Library, f.validate(libraries))
 	})
-	types := map[string]*Type{}
-	slices.SortStableFunc(s.Types, func(a, b Type) int { return cmp.Compare(len(a.Ancestors), len(b.Ancestors)) })
-	s.Types = slices.DeleteFunc(s.Types, func(t Type) bool {
-		for i := range t.Methods {
-			m := &t.Methods[i]
+	for i := range s.Types {
+		t := &s.Types[i]
+		for k := range t.Methods {
+			m := &t.Methods[k]
 			m.Flaw = cleanFlaw(m.Flaw)
 			if err := m.validateMetadata(); err != nil {
 				m.Signature, m.Metadata, m.Flaw = nil, nil, cleanFlaw(err.Error())
 			}
 		}
+		t.Methods = callable(t.Methods)
+	}
+	types := map[string]*Type{}
+	slices.SortStableFunc(s.Types, func(a, b Type) int { return cmp.Compare(len(a.Ancestors), len(b.Ancestors)) })
+	s.Types = slices.DeleteFunc(s.Types, func(t Type) bool {
 		err := t.validate(libraries)
 		if err == nil {
 			err = t.validateAncestors(types)
@@ -192,6 +197,20 @@ func (s *Schema) SetAside() {
 		}
 		return s.Flawed("type", t.Key, t.Library, err)
 	})
+}
+
+// callable returns the methods without those that no call can mean. A call goes to the overload
+// whose parameters fit, and to the first method of the name if none has a signature.
+func callable(methods []Method) []Method {
+	var all []Method
+	for _, m := range methods {
+		if !slices.ContainsFunc(all, func(other Method) bool {
+			return other.Name == m.Name && (m.Signature == nil || other.Params() == m.Params())
+		}) {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // Flawed adds a flaw if err is not nil, and reports whether it did.
@@ -379,16 +398,19 @@ func (t *Type) validate(libraries map[string]bool) error {
 	methods := map[string]bool{}
 	for _, m := range t.Methods {
 		err := checkName("the name", m.Name)
-		if err == nil && methods[m.Name] {
-			err = errors.New("it occurs twice")
-		}
 		if err == nil {
 			err = m.validateMetadata()
+		}
+		if err == nil && methods[m.Name] && m.Signature == nil {
+			err = errors.New("it occurs twice, and has no signature that tells the two apart")
+		}
+		if err == nil && methods[m.Name+m.Params()] {
+			err = fmt.Errorf("it occurs twice with the parameters %s", m.Params())
 		}
 		if err != nil {
 			return fmt.Errorf("method %q: %w", m.Name, err)
 		}
-		methods[m.Name] = true
+		methods[m.Name], methods[m.Name+m.Params()] = true, true
 	}
 	attributes := map[string]bool{}
 	for _, a := range t.Attributes {

@@ -19,7 +19,7 @@ func TestSetAside(t *testing.T) {
 			{Key: "a.Child", Ancestors: []string{"ffi.Object", "a.Bad"}, Library: "liba.so"},
 			{Key: "a.Bad", Ancestors: []string{"ffi.Object"}, Library: "liba.so", TotalSize: 32, Fields: []Field{{Name: "f", Type: TypeSchema{Name: "int"}, Offset: 30, Size: 8, Alignment: 8}}},
 			{Key: "ffi.Object"},
-			{Key: "a.Good", Ancestors: []string{"ffi.Object"}, Library: "liba.so", Methods: []Method{{Name: "m", Signature: &Signature{}}}},
+			{Key: "a.Good", Ancestors: []string{"ffi.Object"}, Library: "liba.so", Methods: []Method{{Name: "m", Signature: &Signature{}}, {Name: "m", Signature: &Signature{}}}},
 		},
 	}
 	if s.Validate() == nil {
@@ -34,6 +34,9 @@ func TestSetAside(t *testing.T) {
 		t.Errorf("function %+v, want a packed one with a flaw", f)
 	}
 	good := s.Types[slices.IndexFunc(s.Types, func(t Type) bool { return t.Key == "a.Good" })]
+	if m := good.Methods; len(m) != 1 {
+		t.Errorf("%d methods, want only the first of two without a signature", len(m))
+	}
 	if m := good.Methods[0]; m.Signature != nil || !strings.Contains(m.Flaw, "the name of a type is empty") {
 		t.Errorf("method %+v, want a packed one with a flaw", m)
 	}

@@ -2,6 +2,8 @@ package calls
 
 import (
 	"cmp"
+	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -158,11 +160,12 @@ func (f *Func) findMethod() (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	m := capi.MethodNamed(info, f.Name)
-	if m == nil {
+	named := capi.MethodsNamed(info, f.Name)
+	if len(named) == 0 {
 		return 0, f.absent("no such method")
 	}
-	if err := f.check(capi.GoString(m.Metadata)); err != nil {
+	m, err := f.overload(named)
+	if err != nil {
 		return 0, err
 	}
 	if m.Method.TypeIndex != abi.TypeFunction {
@@ -170,6 +173,24 @@ func (f *Func) findMethod() (uintptr, error) {
 	}
 	objects.IncRef(uintptr(m.Method.Bits))
 	return uintptr(m.Method.Bits), nil
+}
+
+// overload returns the method with the signature of f among those of its name. If none has it, the
+// error describes all.
+func (f *Func) overload(named []abi.MethodInfo) (*abi.MethodInfo, error) {
+	var got []string
+	for i := range named {
+		err := f.check(capi.GoString(named[i].Metadata))
+		if err == nil {
+			return &named[i], nil
+		}
+		var d *fields.Difference
+		if len(named) == 1 || !errors.As(err, &d) {
+			return nil, err
+		}
+		got = append(got, d.Got)
+	}
+	return nil, fields.CompareSignatures(f.String(), f.Sig, strings.Join(got, " and "))
 }
 
 func (f *Func) findAttribute() (uintptr, error) {

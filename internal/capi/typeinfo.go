@@ -193,18 +193,18 @@ func FieldNamed(owner *abi.TypeInfo, name string) *abi.FieldInfo {
 	return nil
 }
 
-// MethodNamed is FieldNamed for methods.
-func MethodNamed(owner *abi.TypeInfo, name string) *abi.MethodInfo {
+// MethodsNamed returns copies of the methods of owner with a name, in the order of the registry: the
+// overloads of one method.
+func MethodsNamed(owner *abi.TypeInfo, name string) (found []abi.MethodInfo) {
 	Registry.Lock()
 	defer Registry.Unlock()
 	for i := range uintptr(owner.NumMethods) {
 		info := PointerTo[abi.MethodInfo](owner.Methods + i*unsafe.Sizeof(abi.MethodInfo{}))
 		if GoString(info.Name) == name {
-			found := *info
-			return &found
+			found = append(found, *info)
 		}
 	}
-	return nil
+	return found
 }
 
 // Ancestor returns the ancestor at the given depth; 0 is the root.
