@@ -74,6 +74,9 @@ type Config struct {
 	UserNames map[string][]string
 	// ToolVersion is the version in the header of every file; it defaults to (devel).
 	ToolVersion string
+	// Before are the Go names of an earlier run, from its Report. An item keeps its name, and no name
+	// moves to another item as long as its own exists. Nil if there was none.
+	Before *GoNames
 	// Split turns sub-namespaces into sub-packages; NewConfig sets it. Without it,
 	// everything is in one package, under longer names.
 	Split bool
@@ -111,7 +114,7 @@ func (c Config) validate(s schema.Schema) error {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Rename)) {
-		if name := c.Rename[key]; !token.IsIdentifier(name) || !token.IsExported(name) {
+		if name := c.Rename[key]; !isExported(name) {
 			fail("rename: %q is not an exported Go name; write rename: {%q: %q}", name, key, "SomeName")
 		}
 	}
@@ -122,6 +125,15 @@ func (c Config) validate(s schema.Schema) error {
 		}
 	}
 	errs = append(errs, c.validatePackages()...)
+	if c.Before != nil {
+		for _, dir := range slices.Sorted(maps.Keys(c.Before.Packages)) {
+			for _, name := range slices.Sorted(maps.Keys(c.Before.Packages[dir])) {
+				if typ, member, has := strings.Cut(name, "."); !isExported(typ) || has && !isExported(member) || c.Before.Packages[dir][name] == "" {
+					fail("names of an earlier run: %q of package %s, which stands for %q, is not a Go name such as Rose or Rose.Prune with an item", name, dir, c.Before.Packages[dir][name])
+				}
+			}
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(c.External)) {
 		if err := checkExternal(key, c.External[key]); err != nil {
 			errs = append(errs, &ConfigError{Path: []string{"external", key}, Err: err})
@@ -164,7 +176,7 @@ func (c Config) validateFunctions() (errs []error) {
 		fail := func(part, format string, args ...any) {
 			errs = append(errs, &ConfigError{Path: []string{"functions", key, part}, Err: fmt.Errorf(format, args...)})
 		}
-		pattern := strings.Contains(key, "*")
+		pattern := plan.IsPattern(key)
 		if i := strings.IndexAny(key, `?[]\`); pattern && i >= 0 {
 			errs = append(errs, &ConfigError{Path: []string{"functions", key}, Err: fmt.Errorf("a pattern cannot contain %q; only * has a meaning in a pattern", key[i])})
 		}
@@ -174,7 +186,7 @@ func (c Config) validateFunctions() (errs []error) {
 			fail("name", "a pattern cannot give a name; write the whole name of the item")
 		case c.Rename[key] != "":
 			fail("name", "rename gives a name too; remove one")
-		case !token.IsIdentifier(item.Name) || !token.IsExported(item.Name):
+		case !isExported(item.Name):
 			fail("name", "%q is not an exported Go name", item.Name)
 		}
 		for i, name := range item.Params {
@@ -187,6 +199,9 @@ func (c Config) validateFunctions() (errs []error) {
 	}
 	return errs
 }
+
+// isExported reports whether a name is an exported identifier of Go.
+func isExported(name string) bool { return token.IsIdentifier(name) && token.IsExported(name) }
 
 // checkExternal checks an import path and what may follow it.
 func checkExternal(key, target string) error {

@@ -56,17 +56,9 @@ type File struct {
 // each item of the schema. The error lists all problems, each with the item and the
 // remedy; then there are no files.
 func Generate(s schema.Schema, c Config) ([]File, Report, error) {
-	if err := c.validate(s); err != nil {
-		return nil, Report{}, err
-	}
-	s.Functions, s.Types = slices.Clone(s.Functions), slices.Clone(s.Types)
-	s.Sort()
-	if err := s.Validate(); err != nil {
-		return nil, Report{}, err
-	}
-	places, err := stages(s, plan.Config(c))
+	places, err := planned(s, c)
 	if err != nil {
-		return nil, Report{}, fmt.Errorf("plan: %w", err)
+		return nil, Report{}, err
 	}
 	var files []File
 	for _, pkg := range places.Packages {
@@ -80,6 +72,32 @@ func Generate(s schema.Schema, c Config) ([]File, Report, error) {
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, newReport(places.Items), nil
+}
+
+// Preview returns the report of Generate without the files.
+func Preview(s schema.Schema, c Config) (Report, error) {
+	places, err := planned(s, c)
+	if err != nil {
+		return Report{}, err
+	}
+	return newReport(places.Items), nil
+}
+
+// planned checks the arguments of Generate and plans the bindings.
+func planned(s schema.Schema, c Config) (*place.Places, error) {
+	if err := c.validate(s); err != nil {
+		return nil, err
+	}
+	s.Functions, s.Types = slices.Clone(s.Functions), slices.Clone(s.Types)
+	s.Sort()
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	places, err := stages(s, plan.Config(c))
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return places, nil
 }
 
 // stages plans the bindings of the parts of s that c asks for. The schema must be valid and in

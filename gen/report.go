@@ -36,12 +36,23 @@ type Status = plan.Status
 // Entry is the outcome for one item of the schema.
 type Entry = plan.Entry
 
+// GoNames says what the exported names of generated packages stand for.
+type GoNames = plan.GoNames
+
+// Meaning is a Go name that stands for another item than before. Callers of it may compile and do
+// something else.
+type Meaning = plan.Meaning
+
 // Report is the outcome for everything that a config asks for.
 type Report struct {
 	Counts  []Count `json:"counts"`
 	Entries []Entry `json:"entries"` // sorted by kind and name
 	// Unused are the items of names files that the schema does not have, sorted.
 	Unused []string `json:"unused_names,omitempty"`
+	// Meanings are the names of Config.Before that stand for other items now, sorted.
+	Meanings []Meaning `json:"changed_meanings,omitempty"`
+	// Names are all exported names, for Config.Before of the next run.
+	Names GoNames `json:"-"`
 }
 
 // Count is the number of entries of one kind and status.
@@ -56,7 +67,7 @@ type Count struct {
 }
 
 func newReport(items *classify.Items) Report {
-	r := Report{Unused: items.Unused}
+	r := Report{Unused: items.Unused, Meanings: items.Meanings, Names: items.Names}
 	entries := items.Entries
 	for _, f := range items.Schema.Flaws {
 		// Flaws of a library that is not bound do not matter here.

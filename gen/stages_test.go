@@ -35,8 +35,7 @@ func object(key string, methods ...string) schema.Type {
 	return t
 }
 
-// TestOverloads plans a schema that Validate would refuse: the registry does not
-// keep a library from registering a method name twice.
+// TestOverloads names methods of one name by their order.
 func TestOverloads(t *testing.T) {
 	p := planGarden(t, schema.Schema{Types: []schema.Type{object("garden.Rose", "grow", "grow", "grow")}})
 	var names []string

@@ -122,7 +122,9 @@ func (p *Items) namespaces() []string {
 func (p *Items) checkFunctions(known []string) {
 	for _, key := range slices.Sorted(maps.Keys(p.Config.Functions)) {
 		item := p.Config.Functions[key]
-		switch {
+		switch unfit := p.unfit[key]; {
+		case unfit != nil && !p.fits[key]:
+			p.Errs = append(p.Errs, unfit)
 		case !p.Used["functions "+key]:
 			p.failAt(fmt.Errorf("it matches no bound item; remove the line or correct the name%s",
 				nearest.Question(key[strings.IndexByte(key, ':')+1:], known)), "functions", key)

@@ -38,8 +38,12 @@ type Items struct {
 	Unused    []string        // the items of names files that the schema does not have, sorted
 	Used      map[string]bool // the entries of the configuration that matched, such as "skip garden.Rose"
 	Errs      []error
+	Names     plan.GoNames   // that were chosen
+	Meanings  []plan.Meaning // of names that changed them
 
-	patterns []string // keys of Config.Functions
+	patterns []string                     // keys of Config.Functions
+	unfit    map[string]*plan.ConfigError // keys of Config.Functions for all overloads of a method that do not fit one, and why
+	fits     map[string]bool              // those that fit one
 }
 
 // An Item is a function, a type or a member of a type, with what hints add to it.
@@ -87,7 +91,8 @@ type Method struct {
 // Select selects the items that the config asks for, decides what each becomes, and applies
 // the hints to them. The errors are in the items, unless there is nothing to bind.
 func Select(s schema.Schema, c plan.Config) (*Items, error) {
-	p := &Items{Config: c, Schema: s, Keys: make(hints.Types, len(s.Types)), Used: map[string]bool{}, patterns: hintPatterns(c.Functions)}
+	p := &Items{Config: c, Schema: s, Keys: make(hints.Types, len(s.Types)), Used: map[string]bool{}, patterns: hintPatterns(c.Functions),
+		unfit: map[string]*plan.ConfigError{}, fits: map[string]bool{}}
 	for i := range s.Types {
 		p.Keys[s.Types[i].Key] = &s.Types[i]
 	}
@@ -117,7 +122,9 @@ func Select(s schema.Schema, c plan.Config) (*Items, error) {
 		if !p.wanted(f.Name, f.Library) || f.Source == schema.SourceModule && !p.boundLibrary(f.Library) {
 			continue
 		}
-		if e := p.entry(plan.KindFunction, f.Name); !p.skip(e) {
+		e := p.entry(plan.KindFunction, f.Name)
+		e.Export = f.ModuleStem()
+		if !p.skip(e) {
 			p.Functions = append(p.Functions, &Function{Item{Entry: e}, f})
 		}
 	}
@@ -149,15 +156,20 @@ func (p *Items) members(s *schema.Type, e *plan.Entry) *Type {
 		f := &s.Fields[i]
 		t.Fields = append(t.Fields, &Field{p.member(plan.KindField, s.Key, f.Name), f})
 	}
-	seen := map[string]int{}
+	count, seen := map[string]int{}, map[string]int{}
+	for _, m := range s.Methods {
+		count[m.Name]++
+	}
 	for i := range s.Methods {
 		m := &s.Methods[i]
 		seen[m.Name]++
-		method := &Method{p.member(methodKind(m), s.Key, m.Name), m, seen[m.Name]}
-		if method.Overload > 1 {
-			method.Entry.Note = fmt.Sprintf("overload %d of this name", method.Overload)
+		e := p.entry(methodKind(m), s.Key+"."+m.Name)
+		if e.Params = m.Params(); count[m.Name] > 1 {
+			e.Overload = e.Params
+			e.Note = fmt.Sprintf("overload %d of this name", seen[m.Name])
 		}
-		t.Methods = append(t.Methods, method)
+		p.skip(e)
+		t.Methods = append(t.Methods, &Method{Item{Entry: e}, m, seen[m.Name]})
 	}
 	if seen[plan.InitName] == 0 && slices.Contains(s.Attributes, plan.InitName) {
 		init := p.member(plan.KindConstructor, s.Key, plan.InitName)
@@ -190,6 +202,7 @@ func (p *Items) memberEntries(t *schema.Type, of *plan.Entry) {
 	}
 	for _, m := range t.Methods {
 		e := p.entry(plan.KindMethod, t.Key+"."+m.Name)
+		e.Params = m.Params()
 		e.Status, e.Reason = of.Status, of.Reason
 	}
 }
@@ -227,7 +240,7 @@ func (p *Items) entry(kind plan.Kind, name string) *plan.Entry {
 
 // skip applies the skip list.
 func (p *Items) skip(e *plan.Entry) bool {
-	for _, key := range []string{e.Name, e.ID()} {
+	for _, key := range e.Keys() {
 		if slices.Contains(p.Config.Skip, key) {
 			p.Used["skip "+key] = true
 			e.Status, e.Reason = plan.Skipped, "in the skip list"

@@ -54,7 +54,7 @@ func nameAfter(params []schema.Param, fields []schema.Field) {
 
 // hintedDoc returns the documentation of the first hint that has one.
 func (p *Items) hintedDoc(e *plan.Entry) string {
-	for _, h := range p.hintsFor(e.Name, e.ID()) {
+	for _, h := range p.hintsFor(e) {
 		if h.item.Doc != "" {
 			return h.item.Doc
 		}
@@ -70,7 +70,7 @@ func (p *Items) refineDoc(it *Item, own string) {
 		return
 	}
 	var notes []string
-	for _, h := range p.hintsFor(e.Name, e.ID()) {
+	for _, h := range p.hintsFor(e) {
 		h.notes = &notes
 		if len(h.item.Types) > 0 || h.item.Returns != "" {
 			h.fail(fmt.Errorf("the types of a %s cannot be set; give doc or name", e.Kind))
@@ -86,15 +86,23 @@ type sourcedHint struct {
 	item    hints.Item
 	key     string // of the configuration
 	pattern bool
-	items   *Items
-	notes   *[]string
-	file    int    // the index of the names file
-	name    string // the key in it
+	// overload is set if the key stands for several overloads: what does not fit one of them may fit another.
+	overload bool
+	items    *Items
+	notes    *[]string
+	file     int    // the index of the names file
+	name     string // the key in it
+	failed   bool   // for this overload
 }
 
 // fail reports a problem of one part of the hint.
 func (h *sourcedHint) fail(err error, part ...string) {
 	switch {
+	case h.overload:
+		h.failed = true
+		if h.key != "" && h.items.unfit[h.key] == nil {
+			h.items.unfit[h.key] = &plan.ConfigError{Path: append([]string{"functions", h.key}, part...), Err: fmt.Errorf("it fits no overload: %w", err)}
+		}
 	case h.key == "":
 		*h.notes = append(*h.notes, strings.Join(append(part, err.Error()), ": "))
 	case h.key != "" && !h.pattern:
@@ -104,26 +112,27 @@ func (h *sourcedHint) fail(err error, part ...string) {
 
 // hintsFor returns the hints for an item, the first to be heeded first. An entry of the
 // configuration under the exact name precedes patterns, and a longer pattern a shorter one.
-func (p *Items) hintsFor(name, id string) []*sourcedHint {
+func (p *Items) hintsFor(e *plan.Entry) []*sourcedHint {
 	var all []*sourcedHint
+	shared := func(key string) bool { return e.Overload != "" && e.Plain(key) }
 	add := func(key string, pattern bool) {
 		p.Used["functions "+key] = true
-		all = append(all, &sourcedHint{item: p.Config.Functions[key], key: key, pattern: pattern, items: p})
+		all = append(all, &sourcedHint{item: p.Config.Functions[key], key: key, pattern: pattern, overload: shared(key), items: p})
 	}
-	for _, key := range []string{id, name} {
+	for _, key := range e.Keys() {
 		if _, ok := p.Config.Functions[key]; ok {
 			add(key, false)
 		}
 	}
 	for _, pattern := range p.patterns {
-		if ok, _ := path.Match(pattern, name); ok {
+		if ok, _ := path.Match(pattern, e.Name); ok {
 			add(pattern, true)
 		}
 	}
 	for i := range p.Config.Names {
-		for _, key := range []string{id, name} {
+		for _, key := range e.Keys() {
 			if item, ok := p.Config.Names[i].Items[key]; ok {
-				all = append(all, &sourcedHint{item: item, items: p, file: i, name: key})
+				all = append(all, &sourcedHint{item: item, overload: shared(key), items: p, file: i, name: key})
 				break
 			}
 		}
@@ -135,7 +144,7 @@ func (p *Items) hintsFor(name, id string) []*sourcedHint {
 func hintPatterns(functions map[string]hints.Item) []string {
 	var all []string
 	for key := range functions {
-		if strings.Contains(key, "*") {
+		if plan.IsPattern(key) {
 			all = append(all, key)
 		}
 	}
@@ -146,7 +155,7 @@ func hintPatterns(functions map[string]hints.Item) []string {
 // refineFunc applies the hints for a function or method. With self, the first parameter of
 // the signature is the receiver, which hints do not mention.
 func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, self bool) {
-	all := p.hintsFor(it.Entry.Name, it.Entry.ID())
+	all := p.hintsFor(it.Entry)
 	var notes []string
 	hinted := ""
 	for _, h := range all {
@@ -161,6 +170,9 @@ func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, self bool)
 	if s != nil {
 		it.Signature = &schema.Signature{Params: slices.Clone(s.Params), Return: s.Return}
 		p.refineParams(it, all, docstring.Parse(doc).Params(), self)
+	}
+	for _, h := range all {
+		p.fits[h.key] = p.fits[h.key] || !h.failed
 	}
 	if it.Entry.Status != plan.Skipped {
 		it.Entry.LeftOut = strings.Join(notes, "; ")
@@ -382,7 +394,9 @@ func (p *Items) leftOut() {
 			known[t.Key+"."+f.Name], known[string(plan.KindField)+":"+t.Key+"."+f.Name] = true, true
 		}
 		for _, m := range t.Methods {
-			known[t.Key+"."+m.Name], known[string(methodKind(&m))+":"+t.Key+"."+m.Name] = true, true
+			for _, name := range []string{m.Name, m.Name + m.Params()} {
+				known[t.Key+"."+name], known[string(methodKind(&m))+":"+t.Key+"."+name] = true, true
+			}
 		}
 		if slices.Contains(t.Attributes, plan.InitName) {
 			known[t.Key+"."+plan.InitName], known[string(plan.KindConstructor)+":"+t.Key+"."+plan.InitName] = true, true

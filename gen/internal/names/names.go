@@ -14,6 +14,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,18 +23,19 @@ import (
 )
 
 // rename looks an entry up in the config. Names that derive from an item, such as the
-// name of a setter, follow the item.
-func (n *namer) rename(e *plan.Entry) (string, bool) {
+// name of a setter, follow the item. all is true if the name is for all overloads of a method.
+func (n *namer) rename(e *plan.Entry) (name string, all bool) {
 	if !reported(e.Kind) {
 		return "", false
 	}
-	for _, key := range []string{e.ID(), e.Name} {
+	for _, key := range e.Keys() {
+		all := e.Overload != "" && e.Plain(key)
 		if name, ok := n.Config.Rename[key]; ok {
 			n.Used["rename "+key] = true
-			return name, true
+			return name, all
 		}
 		if item := n.Config.Functions[key]; item.Name != "" {
-			return item.Name, true
+			return item.Name, all
 		}
 	}
 	return "", false
@@ -46,8 +48,10 @@ func (n *namer) named(e *plan.Entry) string {
 		return ""
 	}
 	for _, file := range n.Config.Names {
-		if name := cmp.Or(file.Items[e.ID()].Name, file.Items[e.Name].Name); token.IsExported(name) && token.IsIdentifier(name) {
-			return name
+		for _, key := range e.Keys() {
+			if name := file.Items[key].Name; token.IsExported(name) && token.IsIdentifier(name) {
+				return name
+			}
 		}
 	}
 	return ""
@@ -64,13 +68,25 @@ type namer struct {
 	*types.Types
 	scopes  map[*plan.Package]*scope
 	members map[*plan.Object]*scope
+	kept    map[*plan.Package]*kept
+	present map[string]bool                 // the items of all packages
+	derived map[*plan.Object][]*plan.Object // the types that derive from one
 }
 
 // Choose chooses all names. Earlier choices win: types, functions, constructors and their
 // options, enums, members, options, and at last the names that only generated code uses. Then it fills the names into the
 // entries, and groups the declarations into files.
 func Choose(t *types.Types) {
-	n := &namer{t, map[*plan.Package]*scope{}, map[*plan.Object]*scope{}}
+	n := &namer{t, map[*plan.Package]*scope{}, map[*plan.Object]*scope{}, map[*plan.Package]*kept{}, map[string]bool{}, map[*plan.Object][]*plan.Object{}}
+	n.Names = plan.GoNames{Root: t.Root, Packages: map[string]map[string]string{}}
+	for _, pkg := range n.Packages {
+		n.kept[pkg] = n.keep(pkg)
+		for _, o := range pkg.Objects {
+			for _, a := range o.Ancestors() {
+				n.derived[a] = append(n.derived[a], o)
+			}
+		}
+	}
 	members := newScope(universe)
 	members.add("a method of the runtime", "Release", "String", "TVMFFIObject", "TVMFFIType")
 	members.add("a standard method", standardMethods...)
@@ -101,6 +117,7 @@ func Choose(t *types.Types) {
 		report(pkg)
 		group(pkg)
 	}
+	n.compareMeanings()
 }
 
 // openScope makes the scope of a package, with the names of the consumer and the
@@ -117,6 +134,7 @@ func (n *namer) openScope(pkg *plan.Package) {
 	pkg.Load = !pkg.User["Load"]
 	s.add("the function that loads and checks the library", "LoadChecked")
 	pkg.LoadChecked = !pkg.User["LoadChecked"]
+	n.reserve(pkg, s)
 	locals := newScope(s)
 	locals.add("a local", bodyNames...)
 	imports := []plan.Import{{Path: plan.Runtime, Name: "tvmffi"}, {Path: plan.Bindrt, Name: "bindrt"}, {Path: plan.Big, Name: "big"}}
@@ -155,12 +173,12 @@ func (n *namer) nameTypes(pkg *plan.Package) {
 			o.GoName = cmp.Or(o.GoName, o.Want)
 		}
 		o.Ref = o.GoName + "Ref"
-		refs = append(refs, derived(kindRef, o.Key, plan.LastPart(o.Key), o.Ref, &o.Ref))
+		refs = append(refs, derived(kindRef, o.Key, from("Ref", o.Entry.Item()), plan.LastPart(o.Key), o.Ref, &o.Ref))
 		refs[len(refs)-1].declared = &o.UserRef
 	}
 	for _, a := range pkg.Aliases {
 		if a.GoName != "" {
-			refs = append(refs, derived(kindRef, a.Object.Key, plan.LastPart(a.Object.Key), a.GoName+"Ref", &a.Ref))
+			refs = append(refs, derived(kindRef, a.Object.Key, from("Ref", a.Object.Entry.Item()), plan.LastPart(a.Object.Key), a.GoName+"Ref", &a.Ref))
 		}
 	}
 	n.settle(pkg, n.scopes[pkg], refs)
@@ -171,7 +189,7 @@ func (n *namer) nameTypes(pkg *plan.Package) {
 func (n *namer) nameFunctions(pkg *plan.Package) {
 	var functions, constructors, optionTypes, options []claim
 	add := func(to *[]claim, f *plan.Func, want string, spare ...string) {
-		*to = append(*to, claim{entry: f.Entry, local: f.Local, want: want, to: &f.GoName, spare: append(numbered(f, want), spare...)})
+		*to = append(*to, claim{entry: f.Entry, local: f.Local, want: want, to: &f.GoName, spare: spare})
 	}
 	for _, f := range pkg.Funcs {
 		want := f.Want
@@ -206,9 +224,9 @@ func (n *namer) nameFunctions(pkg *plan.Package) {
 				continue
 			}
 			f.Init.OptionType = o.GoName + "Option"
-			optionTypes = append(optionTypes, derived(kindOptionType, o.Key, plan.LastPart(o.Key), f.Init.OptionType, &f.Init.OptionType))
+			optionTypes = append(optionTypes, derived(kindOptionType, o.Key, from("options", f.Entry.Item()), plan.LastPart(o.Key), f.Init.OptionType, &f.Init.OptionType))
 			for _, option := range f.Init.Options {
-				options = append(options, derived(kindOption, o.Key+"."+option.Name, option.Name, o.GoName+plan.Camel(option.Name), &option.GoName))
+				options = append(options, derived(kindOption, o.Key+"."+option.Name, from("option "+option.Name, f.Entry.Item()), option.Name, o.GoName+plan.Camel(option.Name), &option.GoName))
 			}
 		}
 	}
@@ -225,19 +243,19 @@ func (n *namer) nameMembers(o *plan.Object, outer *scope) {
 	s := newScope(outer)
 	n.members[o] = s
 	var getters, methods, setters []claim
+	n.reserveMembers(o, s)
 	owner := o.GoName + "."
 	for _, f := range o.Fields {
 		getters = append(getters, claim{entry: f.Entry, local: f.Name, want: plan.Camel(f.Name), to: &f.GoName, owner: owner})
 	}
 	for _, f := range o.Methods {
-		name := plan.Camel(f.Name)
-		methods = append(methods, claim{entry: f.Entry, local: f.Local, want: name, to: &f.GoName, spare: numbered(f, name), owner: owner})
+		methods = append(methods, claim{entry: f.Entry, local: f.Local, want: plan.Camel(f.Name), to: &f.GoName, owner: owner})
 	}
 	n.settle(o.Pkg, s, getters)
 	n.settle(o.Pkg, s, methods)
 	for _, f := range o.Fields {
 		if f.Value != nil {
-			setters = append(setters, derived(kindSetter, f.Entry.Name, f.Name, "Set"+cmp.Or(f.GoName, plan.Camel(f.Name)), &f.Setter))
+			setters = append(setters, derived(kindSetter, f.Entry.Name, from(setterOf, f.Entry.Item()), f.Name, "Set"+cmp.Or(f.GoName, plan.Camel(f.Name)), &f.Setter))
 			setters[len(setters)-1].owner = owner
 		}
 	}
@@ -265,17 +283,21 @@ func (n *namer) nameForwards(pkg *plan.Package) {
 	s := n.scopes[pkg]
 	for _, a := range pkg.Aliases {
 		for _, f := range a.Forwards {
-			name := "New" + a.GoName
+			item, name := f.To.Entry.Item(), "New"+a.GoName
 			if !f.To.Constructor {
 				name = join(a.GoName, plan.Camel(f.To.Name))
 			} else if len(a.Object.Makers) > 0 {
 				name += raw(f.To)
 			}
-			if _, taken := s.holder(name); taken || a.GoName == "" || f.To.GoName == "" {
-				continue
+			for _, name := range []string{n.kept[pkg].names[item], name} {
+				_, taken := s.conflict(name, "", item)
+				if name == "" || taken || a.GoName == "" || f.To.GoName == "" || f.GoName != "" {
+					continue
+				}
+				s.add("the constructor of "+a.Object.Key, name)
+				n.note(pkg, name, item)
+				f.GoName = name
 			}
-			s.add("the constructor of "+a.Object.Key, name)
-			f.GoName = name
 		}
 	}
 }
@@ -328,11 +350,11 @@ func (n *namer) nameVariants(pkg *plan.Package) {
 		words := n.Words(v)
 		name := shortName(words)
 		sum := sha256.Sum256([]byte(text))
-		v.GoName = n.scopes[pkg].free("a variant", name, name+"Variant", fmt.Sprintf("%s%X", name, sum[:2]))
+		v.GoName = n.give(pkg, n.scopes[pkg], variantItem(text), "a variant", name, name+"Variant", fmt.Sprintf("%s%X", name, sum[:2]))
 		methods := newScope(universe)
 		for i := range v.Alternatives {
 			a := &v.Alternatives[i]
-			a.Of = n.scopes[pkg].free("a variant", v.GoName+"Of"+words[i])
+			a.Of = n.give(pkg, n.scopes[pkg], from("alternative "+strconv.Itoa(i), variantItem(text)), "a variant", v.GoName+"Of"+words[i])
 			a.As = methods.free("an accessor", "As"+words[i])
 		}
 	}

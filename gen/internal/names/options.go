@@ -15,10 +15,10 @@ func (n *namer) nameEnums(pkg *plan.Package) {
 	for _, name := range slices.Sorted(maps.Keys(pkg.Enums)) {
 		e := pkg.Enums[name]
 		want := plan.Camel(name)
-		e.GoName = s.free("an enum", want, want+"Enum")
+		e.GoName = n.give(pkg, s, enumItem(name), "an enum", want, want+"Enum")
 		for i := range e.Members {
 			m := &e.Members[i]
-			m.GoName = s.free("a member of the enum "+name, e.GoName+plan.Camel(strings.ToLower(m.Name)), e.GoName+"_"+plan.Verbatim(m.Name))
+			m.GoName = n.give(pkg, s, from("member "+m.Name, enumItem(name)), "a member of the enum "+name, e.GoName+plan.Camel(strings.ToLower(m.Name)), e.GoName+"_"+plan.Verbatim(m.Name))
 		}
 	}
 }
@@ -36,7 +36,7 @@ func (n *namer) nameOptions(pkg *plan.Package) {
 			continue
 		}
 		o := f.Call.Options
-		o.Type = s.free("an option type", stems(f, "Option")...)
+		o.Type = n.give(pkg, s, from("options", f.Entry.Item()), "an option type", stems(f, "Option")...)
 		o.Marker = plan.LowerFirst(o.Type)
 		for i, option := range o.Funcs {
 			same := slices.IndexFunc(byName[option.Name], option.Same)
@@ -50,16 +50,21 @@ func (n *namer) nameOptions(pkg *plan.Package) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		options := byName[name]
-		slices.SortStableFunc(options, func(a, b *plan.OptionFunc) int { return len(b.Users) - len(a.Users) })
+		item := optionItem(name)
+		// In an earlier run the functions that had options of their own did not have the one with the short name.
+		apart := func(o *plan.OptionFunc) int {
+			return plan.Order(slices.ContainsFunc(o.Users, func(f *plan.Func) bool { return n.kept[pkg].names[ownOption(f, name)] != "" }))
+		}
+		slices.SortStableFunc(options, func(a, b *plan.OptionFunc) int { return cmp.Or(apart(a)-apart(b), len(b.Users)-len(a.Users)) })
 		for _, option := range options {
-			if _, taken := s.holder(name); !taken {
-				option.GoName = s.free("an option", name)
+			if _, taken := s.conflict(name, "", item); !taken {
+				option.GoName = n.give(pkg, s, item, "an option", name)
 				pkg.Options = append(pkg.Options, option)
 				continue
 			}
 			for _, f := range option.Users {
 				own := *option
-				own.GoName, own.Users = s.free("an option", stems(f, name)...), []*plan.Func{f}
+				own.GoName, own.Users = n.give(pkg, s, ownOption(f, name), "an option", stems(f, name)...), []*plan.Func{f}
 				pkg.Options = append(pkg.Options, &own)
 				f.Call.Options.Funcs[slices.Index(f.Call.Options.Funcs, option)] = &own
 			}
@@ -67,13 +72,16 @@ func (n *namer) nameOptions(pkg *plan.Package) {
 	}
 	for _, option := range pkg.Options {
 		if option.Type = option.Users[0].Call.Options.Type; len(option.Users) > 1 {
-			option.Type = s.free("an option type", option.GoName+"Option", option.GoName+"Value")
+			option.Type = n.give(pkg, s, from("type", optionItem(option.Name)), "an option type", option.GoName+"Option", option.GoName+"Value")
 		}
 	}
 	if len(pkg.Options) > 0 {
 		pkg.OptionBase = s.free("a helper", "option", "optionValue")
 	}
 }
+
+// ownOption returns the item of an option that a function does not share.
+func ownOption(f *plan.Func, name string) string { return from("option "+name, f.Entry.Item()) }
 
 // stems returns the names for what belongs to a function and ends in a word, best first. For the
 // constructor of Rose it begins with Rose.

@@ -20,6 +20,8 @@ type scope struct {
 type holder struct {
 	who, local string
 	kind       plan.Kind
+	reserved   string // the item that had the name in an earlier run, and has not claimed it yet
+	below      bool   // the item is a member of a type that derives from this one
 }
 
 func newScope(outer *scope) *scope {
@@ -39,13 +41,16 @@ func (s *scope) holder(name string) (holder, bool) {
 // conflict returns the holder that prevents an item from having the name. An item may redefine
 // the name of an item with the same registry name in an outer scope: so a type redefines a
 // field or method of its parent.
-func (s *scope) conflict(name, local string) (h holder, taken bool) {
-	if h, taken := s.names[name]; taken {
+func (s *scope) conflict(name, local, item string) (h holder, taken bool) {
+	if h, taken := s.names[name]; taken && !h.yields(item) && !(h.below && h.local == local) {
 		return h, true
 	}
 	h, taken = s.outer.holder(name)
-	return h, taken && (h.local == "" || h.local != local)
+	return h, taken && !h.yields(item) && (h.local == "" || h.local != local)
 }
+
+// yields reports whether the name is reserved for the item itself.
+func (h holder) yields(item string) bool { return h.reserved != "" && h.reserved == item }
 
 // add takes names for a holder that is not an item of the registry.
 func (s *scope) add(who string, names ...string) {
@@ -57,10 +62,15 @@ func (s *scope) add(who string, names ...string) {
 // free returns the first candidate that is free, and takes it. If all are taken, a number
 // follows the last.
 func (s *scope) free(who string, candidates ...string) string {
+	return s.freeFor("", who, candidates...)
+}
+
+// freeFor is free for an item, for which a name may be reserved.
+func (s *scope) freeFor(item, who string, candidates ...string) string {
 	last := candidates[len(candidates)-1]
 	for n := 2; ; n++ {
 		for _, name := range candidates {
-			if _, taken := s.holder(name); !taken {
+			if h, taken := s.holder(name); !taken || h.yields(item) {
 				s.add(who, name)
 				return name
 			}

@@ -12,11 +12,18 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// findRoot returns the namespace that becomes the root package. Names without a namespace
-// do not count: they are in the root package in any case.
+// findRoot returns the namespace that becomes the root package: that of an earlier run, if something is
+// still in it. Names without a namespace do not count: they are in the root package in any case.
 func (p *Places) findRoot() string {
 	if p.Config.Root != "" {
 		return p.Config.Root
+	}
+	if b := p.Config.Before; b != nil {
+		below := func(name string) bool { return b.Root == "" || strings.HasPrefix(name, b.Root+".") }
+		if slices.ContainsFunc(p.Types, func(t *classify.Type) bool { return below(t.Schema.Key) }) ||
+			slices.ContainsFunc(p.Functions, func(f *classify.Function) bool { return f.Schema.Source == schema.SourceGlobal && below(f.Schema.Name) }) {
+			return b.Root
+		}
 	}
 	if len(p.Config.Prefixes) == 1 && len(p.Config.Libraries) == 0 {
 		return p.Config.Prefixes[0]
@@ -150,7 +157,7 @@ func (p *Places) namespaceDocs() map[string]string {
 // boundNamespaces holds the root, which may have no name, and the namespaces of the bound items and
 // those around them inside it.
 func (p *Places) boundNamespaces() map[string]bool {
-	all := map[string]bool{p.root: true}
+	all := map[string]bool{p.Root: true}
 	note := func(name string) {
 		for ns, _ := p.Cut(name); ns != "" && !all[ns]; ns, _ = p.Cut(ns) {
 			all[ns] = true

@@ -25,8 +25,8 @@ type Places struct {
 	Funcs    []*plan.Func            // of Items.Functions, in their order
 	Objects  map[string]*plan.Object // of Items.Types and of other packages, by type key
 	Markers  map[string]string       // the marker methods of all types of the schema, by type key
+	Root     string                  // namespace of the root package
 
-	root      string // namespace of the root package
 	dirs      map[string]*plan.Package
 	local     map[*plan.Entry]string // the names of types and functions inside their packages
 	libraries []schema.Library       // to load
@@ -38,7 +38,7 @@ type Places struct {
 func New(items *classify.Items) *Places {
 	p := &Places{Items: items, Objects: map[string]*plan.Object{}, Markers: markers(items.Keys), dirs: map[string]*plan.Package{}}
 	p.others()
-	p.root = p.findRoot()
+	p.Root = p.findRoot()
 	p.findLibraries()
 	p.pkg("")
 	bound := map[string]bool{}
@@ -249,8 +249,8 @@ func mayMake(s *schema.Signature, t *schema.Type) bool {
 
 // relative returns a registry name without the root namespace.
 func (p *Places) relative(name string) string {
-	if p.root != "" {
-		return strings.TrimPrefix(name, p.root+".")
+	if p.Root != "" {
+		return strings.TrimPrefix(name, p.Root+".")
 	}
 	return name
 }
@@ -270,7 +270,7 @@ func (p *Places) locate(name string) location {
 		return location{ns, path.Join(dir, plan.Folders(rest)), local}
 	}
 	if !p.Config.Split {
-		return location{p.root, "", p.relative(name)}
+		return location{p.Root, "", p.relative(name)}
 	}
 	return location{ns, p.defaultDir(ns), local}
 }
@@ -287,7 +287,7 @@ func (p *Places) mapped(ns string) string {
 
 // defaultDir returns the directory of a namespace that the config does not mention.
 func (p *Places) defaultDir(ns string) string {
-	if ns == p.root || !p.Config.Split {
+	if ns == p.Root || !p.Config.Split {
 		return ""
 	}
 	return plan.Folders(p.relative(ns))

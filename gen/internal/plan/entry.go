@@ -28,8 +28,10 @@ const (
 type Entry struct {
 	Kind Kind `json:"kind"`
 	// Name is the registry name; the type key precedes the name of a member.
-	Name   string `json:"name"`
-	Status Status `json:"status"`
+	Name string `json:"name"`
+	// Overload is set if several methods have this name: the parameters, such as "(int)".
+	Overload string `json:"overload,omitempty"`
+	Status   Status `json:"status"`
 	// Package is the directory below the output root, "." for the root.
 	Package string `json:"package,omitempty"`
 	// GoName is the Go name there; a method is written as Type.Method.
@@ -45,7 +47,32 @@ type Entry struct {
 	LeftOut string `json:"left_out,omitempty"`
 	// Doc is what the configuration or a names file says about the item.
 	Doc string `json:"-"`
+	// Params are the parameters of a method with a signature, in the form of Overload.
+	Params string `json:"-"`
+	// Export is the library of a function of a module, without what differs between platforms.
+	Export string `json:"-"`
 }
 
 // ID returns the unambiguous form of the entry's name for Rename and Skip.
 func (e *Entry) ID() string { return string(e.Kind) + ":" + e.Name }
+
+// Keys returns the names of the item in a configuration, the most exact first.
+func (e *Entry) Keys() []string {
+	keys := []string{e.ID(), e.Name}
+	if e.Params != "" {
+		keys = append([]string{e.ID() + e.Params, e.Name + e.Params}, keys...)
+	}
+	return keys
+}
+
+// Plain reports whether a key of Keys stands for all overloads of a method.
+func (e *Entry) Plain(key string) bool { return key == e.ID() || key == e.Name }
+
+// Item returns what tells the item from all others, in a form that stays the same as long as the
+// item does: "function:garden.water", "export:water of garden", "method:garden.Rose.prune(int)".
+func (e *Entry) Item() string {
+	if e.Export != "" {
+		return "export:" + e.Name + " of " + e.Export
+	}
+	return e.ID() + e.Params
+}

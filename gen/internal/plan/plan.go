@@ -42,6 +42,7 @@ type Config struct {
 	PackageNames map[string]string
 	UserNames    map[string][]string
 	ToolVersion  string
+	Before       *GoNames
 	Split        bool
 }
 
@@ -157,6 +158,13 @@ func CutPattern(key string) (prefix string, pattern bool) {
 		return "", false
 	}
 	return strings.TrimSuffix(key, "*"), true
+}
+
+// IsPattern reports whether a key of Config.Functions stands for items whose names match it. The
+// parameters of an overload may have an asterisk.
+func IsPattern(key string) bool {
+	name, _, _ := strings.Cut(key, "(")
+	return strings.Contains(name, "*")
 }
 
 // CutExternal divides a value of Config.External into an import path and a Go name, ""
