@@ -164,6 +164,9 @@ func TestRead_errors(t *testing.T) {
 
 // TestReadOverloads finds each overload of a method with its signature, and reflection has them too.
 func TestReadOverloads(t *testing.T) {
+	if v := nativetest.Version(); v == "0.1.9" || v == "0.1.12" {
+		t.Skipf("the headers of %s register the first overload alone", v)
+	}
 	s := read(t)
 	box := s.Types[slices.IndexFunc(s.Types, func(t schema.Type) bool { return t.Key == "over.Box" })]
 	var got []string

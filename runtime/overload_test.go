@@ -11,6 +11,9 @@ import (
 
 // TestOverloads calls each overload of a method by its signature.
 func TestOverloads(t *testing.T) {
+	if v := nativetest.Version(); v == "0.1.9" || v == "0.1.12" {
+		t.Skipf("the headers of %s register the first overload alone", v)
+	}
 	runtimetest.Load(t)
 	if err := tvmffi.LoadLibrary(nativetest.Build(t, "overloads")); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
+	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -23,7 +24,11 @@ first; if there are any, the exit code is 1.
 
 An item that moved to another namespace, with its name and its signature, is one
 line. --json lists the items. An item that fits several others is reported as
-removed and added.`,
+removed and added. If one library with exported functions is there under two file
+names, the functions are compared.
+
+A Go name whose item is gone and that a new item takes is a breaking change, too:
+callers may compile and do something else.`,
 		Example: `  tvmffi-bind diff garden.json libgarden.so
   tvmffi-bind diff old/libgarden.so new/libgarden.so`,
 		Args: console.Takes(2, 2),
@@ -48,7 +53,7 @@ removed and added.`,
 					return err
 				}
 			}
-			changes := schema.Diff(both[0], both[1])
+			changes := append(newMeanings(con, both[0], both[1]), schema.Diff(both[0], both[1])...)
 			if err := printChanges(con, changes, asJSON); err != nil {
 				return err
 			}
@@ -62,6 +67,30 @@ removed and added.`,
 	cmd.Flags().StringArrayVar(&deps, "dep", nil, "library file to load first; may be repeated")
 	_ = cmd.MarkFlagFilename("dep")
 	return cmd
+}
+
+// newMeanings returns the Go names that bindings with the usual names would give to other items after a
+// change of the library. Bindings keep the name of each item, so the old item is gone.
+func newMeanings(con *console.Console, old, new schema.Schema) []schema.Change {
+	config := gen.NewConfig("library", "example.com/library")
+	before, err := gen.Preview(old, config)
+	if err == nil {
+		config.Before = &before.Names
+		before, err = gen.Preview(new, config)
+	}
+	if err != nil {
+		con.Notef("the Go names are not compared: %s\n", console.FirstLines(err.Error()))
+		return nil
+	}
+	var changes []schema.Change
+	for _, m := range before.Meanings {
+		name := m.GoName
+		if m.Package != "." {
+			name = m.Package + "." + name
+		}
+		changes = append(changes, schema.Change{Breaking: true, Action: schema.Changed, Kind: "Go name", Item: name, Aspect: "meaning", Old: m.Was, New: m.Now})
+	}
+	return changes
 }
 
 func printChanges(con *console.Console, changes []schema.Change, asJSON bool) error {

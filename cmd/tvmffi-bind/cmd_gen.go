@@ -51,7 +51,8 @@ together with the files that are already there, and writes it: all of it or noth
 Flags or a configuration (` + project.ConfigName + `) name what to bind. Without
 --prefix everything that the libraries add is bound. Beside the configuration, or
 in the output folder, a lock file records the libraries with their hashes and
-interfaces.
+interfaces, and what each Go name stands for. An item keeps its name: if a name
+means another item all the same, gen says so.
 
 After a new version in ` + project.ConfigName + `, gen reads the *.names.json of that library
 again, writes the files whose content changes, and says what is new, gone or different
@@ -137,7 +138,7 @@ func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOp
 func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 	switch {
 	case o.check:
-		return checkFiles(con, b.Root, b.Output, append(b.LibraryChanges(), b.Notes...))
+		return checkFiles(con, b.Root, b.Output, append(b.Changes(), b.Notes...))
 	case o.diff:
 		con.Printf("%s", b.Output.Diff())
 	case o.dryRun:

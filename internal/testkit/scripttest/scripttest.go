@@ -240,8 +240,10 @@ func library(t *testing.T, name string) string {
 		return nativetest.Library(t)
 	case "testing":
 		return nativetest.Testing(t)
-	case "land", "garden":
+	case "land", "garden", "overloads":
 		return nativetest.Build(t, name)
+	case "overloads2": // the next version
+		return nativetest.Build(t, "overloads", nativetest.Flags("-DNEXT"))
 	case "tvm_ffi_old":
 		return nativetest.Wheel(t, oldRelease).Library()
 	case "keys_old": // does not fit a newer libtvm_ffi

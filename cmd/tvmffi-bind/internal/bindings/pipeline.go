@@ -126,6 +126,9 @@ func (b *Result) config(c *project.Config) (gen.Config, error) {
 	conf.Skip = c.Skip
 	conf.External = c.External
 	conf.ToolVersion = console.Release()
+	if b.previous != nil {
+		conf.Before = (*gen.GoNames)(b.previous.GoNames)
+	}
 	if c.Split != nil {
 		conf.Split = *c.Split
 	}
@@ -171,6 +174,9 @@ func (b *Result) compare(c *project.Config, wheels map[string]project.WheelFile)
 	names := slices.Sorted(maps.Keys(b.Files))
 	b.lock = project.NewLock(b.Schema, names)
 	b.lock.SetWheels(c, wheels, b.previous)
+	if b.Kernels == 0 {
+		b.lock.GoNames = (*project.GoNames)(&b.Report.Names)
+	}
 	for _, f := range b.names {
 		b.lock.Names = append(b.lock.Names, f.Sources...)
 	}
@@ -226,8 +232,24 @@ type Timing struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// LibraryChanges says how the libraries differ from the previous run.
-func (b *Result) LibraryChanges() []string { return b.lock.Changed(b.previous) }
+// Changes says how the libraries and the meanings of Go names differ from the previous run.
+func (b *Result) Changes() []string { return append(b.lock.Changed(b.previous), b.newMeanings()...) }
+
+// newMeanings says which Go names stand for other items than in the previous run.
+func (b *Result) newMeanings() []string {
+	var lines []string
+	for _, m := range b.Report.Meanings {
+		line := fmt.Sprintf("breaking: %s now means %s; it meant %s", m.GoName, m.Now, m.Was)
+		if m.Package != "." {
+			line += ", in package " + m.Package
+		}
+		if m.Gone {
+			line += ", which is gone"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
 
 // SampleCall returns a call of the generated function that is easiest to call, or nil if
 // there is none. If its arguments are JSON, name is the name of the function in the library.

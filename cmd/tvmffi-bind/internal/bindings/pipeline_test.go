@@ -81,8 +81,8 @@ func TestGenerate(t *testing.T) {
 	if got := changed(t, dir, b); got != "garden/functions_gen.go garden/library_gen.go tvmffi.lock" {
 		t.Errorf("the first run changes %s", got)
 	}
-	if b.ImportPath != "example.com/hello/garden" || b.Count()[gen.KindFunction] != 2 || b.LibraryChanges() != nil {
-		t.Errorf("package %s has %d functions; changes %q", b.ImportPath, b.Count()[gen.KindFunction], b.LibraryChanges())
+	if b.ImportPath != "example.com/hello/garden" || b.Count()[gen.KindFunction] != 2 || b.Changes() != nil {
+		t.Errorf("package %s has %d functions; changes %q", b.ImportPath, b.Count()[gen.KindFunction], b.Changes())
 	}
 	var stages []string
 	for _, x := range b.Timings {
@@ -123,8 +123,8 @@ func TestGenerate(t *testing.T) {
 	if got := changed(t, dir, b); got != "garden/functions_gen.go garden/library_gen.go tvmffi.lock" {
 		t.Errorf("a function with another name changes %s", got)
 	}
-	if want := []string{"libgarden.so changed its interface since the bindings were generated"}; !slices.Equal(b.LibraryChanges(), want) {
-		t.Errorf("the changes are %q, want %q", b.LibraryChanges(), want)
+	if want := []string{"libgarden.so changed its interface since the bindings were generated"}; !slices.Equal(b.Changes(), want) {
+		t.Errorf("the changes are %q, want %q", b.Changes(), want)
 	}
 	if want := []string{"Weed is gone", "Mow is new"}; !slices.Equal(b.GoChanges(), want) {
 		t.Errorf("for callers the changes are %q, want %q", b.GoChanges(), want)

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -34,8 +36,17 @@ type Lock struct {
 	Interface string `json:"interface"`
 	// Files lists the generated files, relative to the output folder.
 	Files []string `json:"files"`
+	// GoNames says what the exported names of the package stand for: the next run gives each item
+	// the same name. It is nil for kernels, and in the lock of an older version of the tool.
+	GoNames *GoNames `json:"go_names,omitempty"`
 
 	conflicted bool // it has the marks of a merge conflict, and nothing else was read
+}
+
+// GoNames is gen.GoNames.
+type GoNames struct {
+	Root     string                       `json:"root"`
+	Packages map[string]map[string]string `json:"packages"`
 }
 
 // lockedLibrary identifies one library.
@@ -170,7 +181,7 @@ func (l *Lock) Changed(previous *Lock) []string {
 		return nil
 	}
 	if previous.conflicted {
-		return []string{"the lock has the marks of a merge conflict: gen writes it anew, without the hashes of other platforms"}
+		return []string{"the lock has the marks of a merge conflict: gen writes it anew, with the Go names of both sides and without the hashes of other platforms"}
 	}
 	var notes []string
 	for i := range l.Libraries {
@@ -202,8 +213,12 @@ func describe(was, now *lockedLibrary) string {
 
 // Encode returns the content of the lock file.
 func (l *Lock) Encode() ([]byte, error) {
-	data, err := json.MarshalIndent(l, "", "  ")
-	return append(data, '\n'), err
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // types have angle brackets
+	e.SetIndent("", "  ")
+	err := e.Encode(l)
+	return b.Bytes(), err
 }
 
 // ReadLock reads a lock file. If there is none, it returns nil and no error.
@@ -216,7 +231,7 @@ func ReadLock(file string) (*Lock, error) {
 		return nil, fmt.Errorf("cannot read the lock: %w", err)
 	}
 	if isConflict(data) {
-		return &Lock{conflicted: true}, nil
+		return &Lock{conflicted: true, GoNames: mergedNames(data)}, nil
 	}
 	l := &Lock{}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -235,6 +250,43 @@ func ReadLock(file string) (*Lock, error) {
 func isConflict(data []byte) bool {
 	has := func(text string) bool { return bytes.Contains(data, []byte(text)) }
 	return has(lockComment) && has("\n<<<<<<< ") && has("\n>>>>>>> ")
+}
+
+// mergedNames reads the Go names from a lock in which a merge has left its marks: those of both sides.
+// If the sides disagree on a name or on an item, the first counts.
+func mergedNames(data []byte) *GoNames {
+	_, section, ok := strings.Cut(string(data), "\n  \"go_names\": {\n")
+	if !ok {
+		return nil
+	}
+	names := &GoNames{Packages: map[string]map[string]string{}}
+	dir, has := "", map[[2]string]bool{}
+	for line := range strings.Lines(section) {
+		line = strings.TrimRight(line, "\n,")
+		var pair map[string]string
+		if text, opens := strings.CutSuffix(line, ": {"); opens && text != `    "packages"` {
+			if err := json.Unmarshal([]byte(text), &dir); err != nil {
+				dir = ""
+			}
+			continue
+		}
+		if json.Unmarshal([]byte("{"+line+"}"), &pair) != nil {
+			continue // a mark, or the end of a package
+		}
+		for name, item := range pair {
+			switch {
+			case dir == "":
+				names.Root = cmp.Or(names.Root, item) // the only text outside of the packages
+			case has[[2]string{dir, item}] || names.Packages[dir][name] != "":
+			default:
+				if names.Packages[dir] == nil {
+					names.Packages[dir] = map[string]string{}
+				}
+				names.Packages[dir][name], has[[2]string{dir, item}] = item, true
+			}
+		}
+	}
+	return names
 }
 
 // IsLock reports whether data is a lock file that may be replaced.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -195,5 +196,33 @@ func TestLock_wheels(t *testing.T) {
 	l := &Lock{}
 	if l.SetWheels(c, nil, nil); l.Wheels != nil || len((*Lock)(nil).WheelsHere()) != 0 {
 		t.Errorf("%+v of nothing", l.Wheels)
+	}
+}
+
+// TestLock_mergedNames reads the Go names from a lock with the marks of a merge.
+func TestLock_mergedNames(t *testing.T) {
+	l := NewLock(gardenSchema("aa", "garden.water"), nil)
+	l.GoNames = &GoNames{Root: "garden", Packages: map[string]map[string]string{
+		".":    {"Water": "function:garden.water"},
+		"soil": {"Dig": "function:garden.soil.dig"},
+	}}
+	data, err := l.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	water := `        "Water": "function:garden.water"` + "\n"
+	merged := "<<<<<<< ours\n" + `        "AB": "function:garden.a_b",` + "\n" + water +
+		"=======\n" + `        "AB": "function:garden.aB",` + "\n" + `        "AB2": "function:garden.a_b",` + "\n" + water + ">>>>>>> theirs\n"
+	file := filepath.Join(t.TempDir(), LockName)
+	if err := os.WriteFile(file, bytes.Replace(data, []byte(water), []byte(merged), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadLock(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.GoNames.Packages["."]["AB"] = "function:garden.a_b" // the first counts
+	if !reflect.DeepEqual(got.GoNames, l.GoNames) {
+		t.Errorf("the names are %+v, want %+v", got.GoNames, l.GoNames)
 	}
 }

@@ -84,7 +84,7 @@ func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 	list := func(title string, entries []gen.Entry, why func(gen.Entry) string) {
 		lines := make([]string, len(entries))
 		for i, e := range entries {
-			lines[i] = fmt.Sprintf("%s %s: %s", e.Kind, e.Name, why(e))
+			lines[i] = fmt.Sprintf("%s %s%s: %s", e.Kind, e.Name, e.Overload, why(e))
 		}
 		con.List(title, "--report", lines)
 	}
@@ -107,7 +107,7 @@ func Summarize(con *console.Console, b *bindings.Result, timing bool) {
 
 // Changes says on standard error how the libraries, their names and the exported Go declarations differ from the run before.
 func Changes(con *console.Console, b *bindings.Result) {
-	for _, line := range append(b.LibraryChanges(), b.Notes...) {
+	for _, line := range append(b.Changes(), b.Notes...) {
 		con.Notef("%s\n", line)
 	}
 	con.List("changes for callers", "git diff", b.GoChanges())
