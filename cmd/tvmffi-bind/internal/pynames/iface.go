@@ -15,14 +15,17 @@ const constructor = "__ffi_init__"
 type iface struct {
 	items      map[string]item
 	types      hints.Types
-	all        []string        // the names of items that take parameters, sorted
-	namespaces map[string]bool // in which a bound library has an item
-	exports    map[string]bool // the functions of modules, which no name in Python refers to
+	all        []string            // the names of items that take parameters, sorted
+	namespaces map[string]bool     // in which a bound library has an item
+	exports    map[string]bool     // the functions of modules, which no name in Python refers to
+	overloads  map[string][]string // the names of the overloads of a method, such as garden.Rose.find(int), in their order
 }
 
 // item is a function, method, constructor, type or field.
 type item struct {
-	kind string // as in a report
+	kind     string // as in a report
+	name     string // without the parameters of an overload
+	overload int    // its number, 0 if there is one method of the name
 	// params and returns are those of the signature, without the receiver.
 	params  []schema.Param
 	returns schema.TypeSchema
@@ -33,7 +36,7 @@ type item struct {
 
 // newIface indexes a schema.
 func newIface(s schema.Schema) *iface {
-	in := &iface{items: map[string]item{}, types: hints.Types{}, namespaces: map[string]bool{}, exports: map[string]bool{}}
+	in := &iface{items: map[string]item{}, types: hints.Types{}, namespaces: map[string]bool{}, exports: map[string]bool{}, overloads: map[string][]string{}}
 	bound := map[string]bool{}
 	for _, l := range s.Libraries {
 		bound[l.File] = l.Role == schema.RoleBound
@@ -61,11 +64,19 @@ func newIface(s schema.Schema) *iface {
 					it.params, it.method = it.params[1:], true
 				}
 			}
-			in.items[t.Key+"."+m.Name] = it
+			it.name = t.Key + "." + m.Name
+			if slices.ContainsFunc(t.Methods, func(o schema.Method) bool { return o.Name == m.Name && o.Params() != m.Params() }) {
+				in.overloads[it.name] = append(in.overloads[it.name], it.name+m.Params())
+				it.overload = len(in.overloads[it.name])
+				in.items[it.name+m.Params()] = it
+			}
+			if it.overload <= 1 {
+				in.items[it.name] = it // of overloads, the first: what is asked by this name holds for all
+			}
 		}
 	}
 	for _, f := range s.Functions {
-		it := item{kind: "function", bound: bound[f.Library], typed: f.Signature != nil}
+		it := item{kind: "function", name: f.Name, bound: bound[f.Library], typed: f.Signature != nil}
 		if it.typed {
 			it.params, it.returns = f.Signature.Params, f.Signature.Return
 		}
@@ -79,7 +90,7 @@ func newIface(s schema.Schema) *iface {
 		in.items[name] = it
 	}
 	for name, it := range in.items {
-		if it.kind == "function" || it.kind == "method" || it.kind == "constructor" {
+		if (it.kind == "function" || it.kind == "method" || it.kind == "constructor") && (it.overload == 0 || name != it.name) {
 			in.all = append(in.all, name)
 		}
 		for at := strings.LastIndexByte(name, '.'); at > 0 && it.bound; at = strings.LastIndexByte(name[:at], '.') {

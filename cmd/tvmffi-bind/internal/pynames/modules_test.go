@@ -89,6 +89,8 @@ inline auto Unnamed(ffi::Tensor, unsigned int) -> int { return Twice(a, b); }
 }  // namespace garden
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(water, garden::Water);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(twice, Twice)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(twice, "Doubles \"it\".\n"
+    "Slowly.");
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(unnamed, Unnamed);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(elsewhere, Elsewhere);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(lambda, [](int64_t x, float* y[2]) -> int64_t { return x; });
@@ -115,6 +117,9 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(broken, `
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+	if got, want := f.Items["twice"].Doc, "Doubles \"it\".\nSlowly."; got != want {
+		t.Errorf("twice has the documentation %q, want %q", got, want)
 	}
 	if text := strings.Join(lines(r.LeftOut), "\n"); text != "run: the C++ sources disagree: parameter 0 is in or x" {
 		t.Errorf("left out:\n%s", text)
@@ -192,5 +197,52 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 	}
 	if len(r.LeftOut) > 0 || r.Natives != 2 {
 		t.Errorf("left out %v; %d C++ sources, want 2", r.LeftOut, r.Natives)
+	}
+}
+
+// TestRead_overloads: each overload has the parameters of its own declaration, or of the call with as many arguments.
+func TestRead_overloads(t *testing.T) {
+	files := map[string]string{
+		"src/box.cc": `class BoxObj {
+  BoxObj(int64_t size); BoxObj(ffi::String a, ffi::String b);
+  int64_t AtIndex(int64_t index) const; ffi::String AtName(ffi::String name) const;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("garden.Box", BoxObj, ffi::Object);
+};
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::OverloadObjectDef<BoxObj>().def(refl::init<int64_t>()).def(refl::init<ffi::String, ffi::String>())
+      .def("at", &BoxObj::AtIndex).def("at", &BoxObj::AtName);
+}`,
+		"garden/__init__.py": "",
+		"garden/box.py": "import tvm_ffi\n\n@tvm_ffi.register_object(\"garden.Box\")\nclass Box(tvm_ffi.Object):\n" +
+			"    def put(self, lid, deep):\n        \"\"\"Puts.\"\"\"\n",
+	}
+	s := library(t, []string{"garden.Box"}, nil)
+	for _, m := range [][2]string{
+		{"__ffi_init__", "(int) -> ffi.Object"}, {"__ffi_init__", "(ffi.String, ffi.String) -> ffi.Object"}, {"at", "(garden.Box, int) -> int"}, {"at", "(garden.Box, ffi.String) -> ffi.String"},
+		{"put", "(garden.Box, int) -> None"}, {"put", "(garden.Box, int, int) -> None"},
+	} {
+		sig, err := schema.ParseSignature(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		method := schema.Method{Name: m[0], Signature: sig}
+		if m[0] == constructor {
+			method.Flags = schema.FlagIsStaticMethod
+		}
+		s.Types[0].Methods = append(s.Types[0].Methods, method)
+	}
+	f, r := read(t, tree(t, files), s)
+	want := map[string]hints.Item{
+		"garden.Box.__ffi_init__(int)": {Params: []string{"size"}}, "garden.Box.__ffi_init__(ffi.String, ffi.String)": {Params: []string{"a", "b"}},
+		"garden.Box.at(int)": {Params: []string{"index"}}, "garden.Box.at(ffi.String)": {Params: []string{"name"}},
+		"garden.Box.put(int, int)": {Params: []string{"lid", "deep"}}, "garden.Box.put": {Doc: "Puts."},
+	}
+	for name, it := range want {
+		if got := f.Items[name]; !reflect.DeepEqual(got.Params, it.Params) || got.Doc != it.Doc && it.Doc != "" {
+			t.Errorf("%s: %+v, want %+v", name, got, it)
+		}
+	}
+	if len(f.Items) != len(want) || len(r.LeftOut) > 0 || r.Methods.Named != 3 || r.Methods.All != 4 {
+		t.Errorf("%d items, %+v, left out %v", len(f.Items), r.Methods, r.LeftOut)
 	}
 }

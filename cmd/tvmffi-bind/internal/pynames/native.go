@@ -11,12 +11,14 @@ import (
 
 // introduced matches what gives a function of C++ its name in TVM-FFI, up to the function: the export from a module, or
 // the registration of a function, method or constructor. GlobalDef and ObjectDef say what the next registrations are for.
+// The last part matches the documentation of an export.
 // The names are texts, which withoutComments has removed.
 var introduced = regexp.MustCompile(`\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)\s*,\s*` +
 	`|\bGlobalDef\s*(\()` +
-	`|\bObjectDef\s*<\s*(?:\w+\s*::\s*)*(\w+)\s*>` +
+	`|\b(?:Overload)?ObjectDef\s*<\s*(?:\w+\s*::\s*)*(\w+)\s*>` +
 	`|\.\s*def(_method|_static|)\s*\((\s*),\s*` +
-	`|\.\s*def\s*\(\s*(?:\w+\s*::\s*)*init\s*(<)`)
+	`|\.\s*def\s*\(\s*(?:\w+\s*::\s*)*init\s*(<)` +
+	`|\bTVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC\s*(\()\s*(\w+)\s*,`)
 
 // keyed matches the declaration of an object type, whose key is a text.
 var keyed = regexp.MustCompile(`\bTVM_FFI_DECLARE_OBJECT_INFO(?:_FINAL)?\s*\((\s*),\s*(\w+)\s*,`)
@@ -41,9 +43,10 @@ type natives struct {
 var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // declared returns the parameter names of the functions that C++ sources export or register, by their names in TVM-FFI,
-// without the receivers of methods. A function with several declarations has several lists. docs has the documentation of
-// registered functions: the registry does not keep it.
-func declared(sources []source) (exported, registered map[string][][]string, docs map[string]string) {
+// without the receivers of methods. A function with several declarations has several lists; one that is registered several
+// times, as overloads are, has them for each time. docs has the documentation of registered functions, which the registry
+// does not keep, and of exports.
+func declared(sources []source) (exported map[string][][]string, registered map[string][][][]string, docs map[string]string) {
 	n := &natives{sources: sources, texts: make([]string, len(sources)), classes: map[string][]string{}}
 	keys := map[string]string{}
 	for i, s := range sources {
@@ -58,7 +61,7 @@ func declared(sources []source) (exported, registered map[string][][]string, doc
 			}
 		}
 	}
-	exported, registered, docs = map[string][][]string{}, map[string][][]string{}, map[string]string{}
+	exported, registered, docs = map[string][][]string{}, map[string][][][]string{}, map[string]string{}
 	for i, s := range sources {
 		class := ""
 		for _, m := range introduced.FindAllStringSubmatchIndex(n.texts[i], -1) {
@@ -73,10 +76,15 @@ func declared(sources []source) (exported, registered map[string][][]string, doc
 			case m[6] >= 0:
 				class = n.texts[i][m[6]:m[7]]
 			case m[12] >= 0:
+				var lists [][]string
 				for _, body := range n.classes[class] {
-					full := keys[class] + "." + constructor
-					registered[full] = append(registered[full], declarations(body, class, true)...)
+					lists = append(lists, declarations(body, class, true)...)
 				}
+				full := keys[class] + "." + constructor
+				registered[full] = append(registered[full], lists)
+			case m[14] >= 0:
+				inside, _, _ := parenthesis(n.texts[i][m[14]:])
+				docs[n.texts[i][m[16]:m[17]]] = lastText(inside, s.data[m[15]:])
 			default:
 				text, how := inQuotes.FindSubmatch(s.data[m[10]:m[11]]), n.texts[i][m[8]:m[9]]
 				if text == nil || class != "" && keys[class] == "" {
@@ -87,19 +95,19 @@ func declared(sources []source) (exported, registered map[string][][]string, doc
 					docs[name] = lastText(inside, s.data[m[10]:])
 				}
 				lists, member := n.lists(i, rest)
-				for _, list := range lists {
+				for k, list := range lists {
 					switch {
 					case class == "" && how == "_method" && member:
-						list = append([]string{""}, list...) // the receiver is a parameter of the function
+						lists[k] = append([]string{""}, list...) // the receiver is a parameter of the function
 					case class != "" && how == "" && !member && len(list) > 0:
-						list = list[1:]
+						lists[k] = list[1:]
 					}
-					full := name
-					if class != "" {
-						full = keys[class] + "." + name
-					}
-					registered[full] = append(registered[full], list)
 				}
+				full := name
+				if class != "" {
+					full = keys[class] + "." + name
+				}
+				registered[full] = append(registered[full], lists)
 			}
 		}
 	}
@@ -302,7 +310,10 @@ func withoutComments(text string) string {
 // go before the names in calls, because no name in Python refers to such a function. Otherwise calls go first.
 func (b *builder) native(name string, it item, names []string) []string {
 	module := b.iface.exports[name]
-	declared := b.registered[name]
+	declared := slices.Concat(b.registered[it.name]...)
+	if all := b.registered[it.name]; it.overload > 0 && len(all) == len(b.iface.overloads[it.name]) {
+		declared = all[it.overload-1]
+	}
 	if module {
 		declared = b.exported[name]
 	}

@@ -90,8 +90,9 @@ type builder struct {
 	docs   bool
 	file   hints.File
 	// exported and registered are the parameter names of what C++ sources export and register.
-	exported, registered map[string][][]string
-	documented           map[string]string // the documentation of what C++ sources register
+	exported   map[string][][]string
+	registered map[string][][][]string
+	documented map[string]string // the documentation of what C++ sources export and register
 }
 
 func (b *builder) build() {
@@ -121,7 +122,11 @@ func (b *builder) build() {
 		}
 	}
 	for _, function := range slices.Sorted(maps.Keys(found)) {
-		b.function(function, found[function])
+		if b.iface != nil && len(b.iface.overloads[function]) > 0 {
+			b.overloaded(function, found[function])
+		} else {
+			b.function(function, found[function])
+		}
 	}
 	if b.docs {
 		b.classes()
@@ -130,9 +135,28 @@ func (b *builder) build() {
 	b.count()
 }
 
+// overloaded adds what sites say about the overloads of a method: a call is one of the overload with as many
+// parameters, if there is only one. A def documents all.
+func (b *builder) overloaded(name string, sites []site) {
+	count := map[int]int{}
+	for _, overload := range b.iface.overloads[name] {
+		count[len(b.iface.items[overload].params)]++
+	}
+	for _, overload := range b.iface.overloads[name] {
+		n := len(b.iface.items[overload].params)
+		b.function(overload, slices.DeleteFunc(slices.Clone(sites), func(s site) bool {
+			names, counted := s.names()
+			return !counted || len(names) != n || count[n] > 1
+		}))
+	}
+	if b.docs {
+		b.addDoc(name, docOf(name, sites))
+	}
+}
+
 // function adds what its sites say about a function, method or constructor.
 func (b *builder) function(name string, sites []site) {
-	var it item
+	it := item{name: name}
 	known := b.iface != nil
 	if known {
 		var ok bool
@@ -144,7 +168,7 @@ func (b *builder) function(name string, sites []site) {
 			return
 		}
 	}
-	c := choose(name, sites, it, known)
+	c := choose(it.name, sites, it, known)
 	if known && it.typed {
 		c.names = b.native(name, it, c.names)
 	}
@@ -174,7 +198,7 @@ func (b *builder) function(name string, sites []site) {
 		if len(best) == 0 {
 			best = sites
 		}
-		out.Doc = b.doc(name, cmp.Or(docOf(name, best), b.documented[name]))
+		out.Doc = b.doc(name, cmp.Or(docOf(it.name, best), b.documented[it.name]))
 	}
 	b.put(name, out)
 }

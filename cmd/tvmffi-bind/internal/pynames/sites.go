@@ -230,6 +230,7 @@ func (p *program) alike(found map[string][]site, callers map[string]map[*module]
 	}
 	for _, name := range p.iface.all {
 		it := p.iface.items[name]
+		name = it.name
 		if !it.bound || !it.typed || slices.ContainsFunc(found[name], func(s site) bool { names, ok := s.names(); return ok && !s.declares && len(names) == len(it.params) }) {
 			continue
 		}
