@@ -58,6 +58,8 @@ type Item struct {
 	// The last element of Enums belongs to the result.
 	Defaults []*plan.Default
 	Enums    []*Named
+	// Fixed has the values that a compiled kernel takes for parameters, nil for the others.
+	Fixed []*plan.Default
 }
 
 // A Function is a function of the registry or of a module.

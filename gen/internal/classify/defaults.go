@@ -24,7 +24,7 @@ type Named struct {
 // names and types; own has the types of the library. A default in a names file that fits only
 // those is left out: an earlier hint knows more.
 func (p *Items) defaults(it *Item, all []*sourcedHint, params, own []schema.Param) {
-	it.Defaults, it.Enums = make([]*plan.Default, len(params)), make([]*Named, len(params)+1)
+	it.Defaults, it.Enums, it.Fixed = make([]*plan.Default, len(params)), make([]*Named, len(params)+1), make([]*plan.Default, len(params))
 	all = slices.DeleteFunc(slices.Clone(all), func(h *sourcedHint) bool { // of another version, as names notes
 		return len(h.item.Params) > 0 && len(h.item.Params) != len(params)
 	})
@@ -163,6 +163,29 @@ func (p *Items) constant(t schema.TypeSchema, c hints.Constant, enum *Named) (*p
 		return nil, fmt.Errorf("%s cannot be the default of a parameter of type %s: correct it or remove it", c, t)
 	}
 	return d, nil
+}
+
+// fixed returns the value that a kernel was compiled with, if the note of a parameter says one: None, Int(5),
+// Bool(True) or Float(1.5).
+func fixed(note string) *plan.Default {
+	f, err := spec.Parse("f(x: " + note + ")")
+	if err != nil || len(f.Params) != 1 {
+		return nil
+	}
+	c, ok := f.Params[0].(spec.Const)
+	if !ok {
+		return nil
+	}
+	as := ""
+	switch c.Value.(type) {
+	case bool:
+		as = "bool"
+	case int64:
+		as = "int"
+	case float64:
+		as = "float"
+	}
+	return &plan.Default{Method: methods[as], Value: c.Value, Text: hints.Constant{Value: c.Value}.String()}
 }
 
 // methods are the methods of frames for constants, by their types.

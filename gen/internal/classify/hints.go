@@ -20,6 +20,11 @@ import (
 func (p *Items) refine() {
 	for _, f := range p.Functions {
 		p.refineFunc(&f.Item, f.Schema.Signature, f.Schema.Doc, false)
+		if f.Schema.Reported && f.Schema.Signature != nil {
+			for i, param := range f.Schema.Signature.Params {
+				f.Fixed[i] = fixed(param.Note)
+			}
+		}
 	}
 	for _, t := range p.Types {
 		for _, m := range t.Methods {

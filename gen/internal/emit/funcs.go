@@ -105,20 +105,21 @@ func (b body) call() *jen.Statement { return jen.Op("&").Id(b.Locals.Frame).Dot(
 func (b body) write(g *jen.Group, begin jen.Code, method bool) {
 	g.Var().Id(b.Locals.Frame).Add(bindrt(b.Frame))
 	g.Add(begin)
-	at := 0
 	if method {
 		g.Add(b.frame()).Dot("Self").Call(jen.Lit(0), ref(jen.Id(b.Locals.Receiver)))
-		at = 1
 	}
 	for i, p := range b.Params {
 		if b.Options != nil && i >= b.Options.First {
-			b.constant(g, p, jen.Lit(at+i))
+			b.constant(g, p.Default, jen.Lit(p.At))
 		} else {
-			b.pack(g, p, jen.Lit(at+i))
+			b.pack(g, p, jen.Lit(p.At))
 		}
 	}
+	for _, f := range b.Fixed {
+		b.constant(g, f.Value, jen.Lit(f.At))
+	}
 	if b.Options != nil {
-		g.Add(bindrt("PutOptions").Call(b.call(), jen.Lit(b.Options.Names()), jen.Id(b.Locals.Options)))
+		g.Add(bindrt("PutOptions").Call(b.call(), jen.Lit(b.OptionNames()), jen.Id(b.Locals.Options)))
 	}
 	b.finish(g)
 }

@@ -22,13 +22,13 @@ func (e *emitter) optionType(f *plan.Func) {
 }
 
 // constant writes the packing of a default.
-func (b body) constant(g *jen.Group, p plan.Param, i jen.Code) {
-	switch v := p.Default.Value.(type) {
+func (b body) constant(g *jen.Group, d *plan.Default, i jen.Code) {
+	switch v := d.Value.(type) {
 	case nil: // an argument that is not packed is None
 	case spec.DType:
 		g.Add(b.frame().Dot("DataType").Call(i, element(v)))
 	default:
-		g.Add(b.frame().Dot(p.Default.Method).Call(i, literal(v)))
+		g.Add(b.frame().Dot(d.Method).Call(i, literal(v)))
 	}
 }
 

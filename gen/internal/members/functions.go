@@ -21,7 +21,7 @@ func (d *describer) describeFunction(f *plan.Func, b *classify.Function) {
 	d.sign(f, &b.Item, b.Schema.Signature, b.Schema.Flaw)
 	if b.Schema.Reported {
 		f.Sig = ""
-		f.Doc.Note = notes(b.Schema.Signature)
+		f.Doc.Note = notes(b.Schema.Signature, b.Fixed)
 		align(f.Call, b.Schema.Signature)
 	}
 }
@@ -31,12 +31,12 @@ var alignment = regexp.MustCompile(`, align=([1-9][0-9]{0,9})\)$`)
 
 // align makes the function check the alignment of tensors.
 func align(c *plan.Call, s *schema.Signature) {
-	if c == nil || s == nil || len(s.Params) != len(c.Params) {
+	if c == nil || s == nil || len(s.Params) != c.Count {
 		return
 	}
 	for i := range c.Params {
 		p := &c.Params[i]
-		if m := alignment.FindStringSubmatch(s.Params[i].Note); m != nil && p.Pack == plan.PackPointer && p.Type.Elem.Name == "Tensor" && !p.Optional {
+		if m := alignment.FindStringSubmatch(s.Params[p.At].Note); m != nil && p.Pack == plan.PackPointer && p.Type.Elem.Name == "Tensor" && !p.Optional {
 			p.Align, _ = strconv.Atoi(m[1]) // few digits
 		}
 	}
@@ -72,11 +72,14 @@ func (d *describer) sign(f *plan.Func, it *classify.Item, own *schema.Signature,
 }
 
 // notes lists what a reported signature says of parameters beside their types.
-func notes(s *schema.Signature) string {
+func notes(s *schema.Signature, fixed []*plan.Default) string {
 	var lines []string
 	if s != nil {
-		for _, param := range s.Params {
+		for i, param := range s.Params {
 			if param.Note != "" {
+				if fixed[i] != nil {
+					param.Note += ", with which the kernel was compiled, so the func passes it itself"
+				}
 				lines = append(lines, strings.TrimSuffix("  - "+param.Name, " ")+": "+param.Note)
 			}
 		}

@@ -11,6 +11,7 @@ type Call struct {
 	Frame   string // the frame type of bindrt
 	Count   int    // arguments, with the receiver
 	Params  []Param
+	Fixed   []Fixed  // the other arguments
 	Options *Options // nil if all parameters are required
 	Result  *Result  // nil: only the error
 	Locals  Locals
@@ -24,6 +25,23 @@ type Locals struct {
 	Fn, Err         string   // of a result that is a typed function
 	Args, OK, Value string   // of the adapters of callbacks
 	Values          []string // the arguments in such an adapter
+}
+
+// A Fixed is an argument that is the same in every call: a kernel was compiled with it.
+type Fixed struct {
+	At    int // the index of the argument
+	Value *Default
+}
+
+// OptionNames returns the names of the options with commas between them, one for each argument from
+// the first option on. An argument of Fixed has an empty name.
+func (c *Call) OptionNames() string {
+	first := c.Params[c.Options.First].At
+	names := make([]string, c.Count-first)
+	for i, option := range c.Options.Funcs {
+		names[c.Params[c.Options.First+i].At-first] = option.Name
+	}
+	return strings.Join(names, ",")
 }
 
 // Pack is a way to pack an argument.
@@ -44,6 +62,7 @@ const (
 // A Param is a Go parameter and how it is packed.
 type Param struct {
 	Name   string
+	At     int // the index of the argument, after the receiver
 	Type   GoType
 	Pack   Pack
 	Method string  // of PackMethod
@@ -78,15 +97,6 @@ type Options struct {
 	Type   string        // the interface that they have in common
 	Marker string        // its method
 	Funcs  []*OptionFunc // that make them, in the order of the parameters
-}
-
-// Names returns the names of the options with commas between them.
-func (o *Options) Names() string {
-	names := make([]string, len(o.Funcs))
-	for i, option := range o.Funcs {
-		names[i] = option.Name
-	}
-	return strings.Join(names, ",")
 }
 
 // An OptionFunc makes an option of one or more functions of a package.

@@ -45,7 +45,9 @@ func (p *Types) newCall(pkg *plan.Package, params []*node, names []string, resul
 	c := &plan.Call{Count: len(params)}
 	for i, n := range params {
 		if !self || i > 0 {
-			c.Params = append(c.Params, p.param(pkg, n, names[i]))
+			param := p.param(pkg, n, names[i])
+			param.At = i
+			c.Params = append(c.Params, param)
 		}
 	}
 	if result.kind != kindNone {

@@ -1,6 +1,8 @@
 package types
 
 import (
+	"slices"
+
 	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 )
@@ -9,18 +11,23 @@ import (
 // options of the last parameters if they have defaults.
 func (p *Types) Complete(f *plan.Func, it *classify.Item) error {
 	c := f.Call
+	defaults := slices.Clone(it.Defaults)
 	for i := range c.Params {
 		if e := it.Enums[i]; e != nil {
 			setEnum(&c.Params[i].Type, p.enum(f.Pkg, e))
 		}
-		c.Params[i].Default = it.Defaults[i]
+		if it.Fixed[i] != nil {
+			defaults[i] = it.Fixed[i]
+		}
+		c.Params[i].Default = defaults[i]
 	}
+	defer fix(c, it.Fixed)
 	if e := it.Enums[len(c.Params)]; e != nil && c.Result != nil {
 		setEnum(&c.Result.Type, p.enum(f.Pkg, e))
 		c.Result.Method = "" // the codec knows named types
 	}
 	first := len(c.Params)
-	for first > 0 && it.Defaults[first-1] != nil {
+	for first > 0 && defaults[first-1] != nil {
 		first--
 	}
 	if first == len(c.Params) {
@@ -43,6 +50,30 @@ func (p *Types) Complete(f *plan.Func, it *classify.Item) error {
 		c.Options.Funcs = append(c.Options.Funcs, &plan.OptionFunc{Name: plan.Camel(own[i].Name), Value: value, Users: []*plan.Func{f}})
 	}
 	return nil
+}
+
+// fix takes the parameters with a fixed argument out of a call.
+func fix(c *plan.Call, fixed []*plan.Default) {
+	var params []plan.Param
+	var options plan.Options
+	for i, param := range c.Params {
+		option := c.Options != nil && i >= c.Options.First
+		if fixed[i] != nil {
+			c.Fixed = append(c.Fixed, plan.Fixed{At: param.At, Value: fixed[i]})
+			continue
+		}
+		if option {
+			options.Funcs = append(options.Funcs, c.Options.Funcs[i-c.Options.First])
+		}
+		params = append(params, param)
+	}
+	c.Params = params
+	if c.Options != nil {
+		c.Options = nil
+		if options.First = len(params) - len(options.Funcs); len(options.Funcs) > 0 {
+			c.Options = &options
+		}
+	}
 }
 
 // setEnum puts an enum in place of int64, string or any, or of what a pointer points to.
