@@ -21,6 +21,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/pynames"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
@@ -105,8 +106,8 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, args, d
 	if !b.Module.HasTool() {
 		con.Printf("for go generate, run once: %s\n", b.Module.AddToolCommand())
 	}
-	if start.pkg == "" && start.known == nil {
-		con.Notef("if parameters have no names: \"%s names FOLDER\" reads them in the sources of the library\n", console.Command())
+	if none, all := unnamed(b.Schema); none > 0 && start.pkg == "" && start.known == nil {
+		con.Notef("%d of %s have no names: \"%s names FOLDER\" reads them in the sources of the library\n", none, console.Count(all, "parameter"), console.Command())
 	}
 	if len(p.StandIns) > 0 {
 		con.Printf("next, on a machine that has %s: go run .\n", strings.Join(p.StandIns, ", "))
@@ -214,7 +215,9 @@ func (s *start) discover(ctx context.Context, con *console.Console, p *probe.Pro
 		return err
 	}
 	if err != nil || len(f.Items) == 0 {
-		con.Notef("the parameters have no names: %v\n", errOr(err, "no call in the Python sources is one of a function of the libraries"))
+		if none, all := unnamed(read); none > 0 {
+			con.Notef("%d of %s have no names: %v\n", none, console.Count(all, "parameter"), errOr(err, "no call in the Python sources is one of a function of the libraries"))
+		}
 		return nil
 	}
 	if s.hints, err = f.Encode(); err != nil {
@@ -223,6 +226,38 @@ func (s *start) discover(ctx context.Context, con *console.Console, p *probe.Pro
 	s.config.Add(s.config.Package+project.NamesEnd, s.hints)
 	r.Print(con, s.config.Names[0])
 	return nil
+}
+
+// unnamed counts the parameters of the bound libraries that have no name there, and all of them.
+func unnamed(s schema.Schema) (none, all int) {
+	bound := map[string]bool{}
+	for _, l := range s.Libraries {
+		bound[l.File] = l.Role == schema.RoleBound
+	}
+	count := func(library string, sig *schema.Signature, skip int) {
+		if !bound[library] || sig == nil {
+			return
+		}
+		for _, p := range sig.Params[min(skip, len(sig.Params)):] {
+			all++
+			if p.Name == "" {
+				none++
+			}
+		}
+	}
+	for _, f := range s.Functions {
+		count(f.Library, f.Signature, 0)
+	}
+	for _, t := range s.Types {
+		for _, m := range t.Methods {
+			skip := 1
+			if m.Flags&schema.FlagIsStaticMethod != 0 {
+				skip = 0
+			}
+			count(t.Library, m.Signature, skip)
+		}
+	}
+	return none, all
 }
 
 func errOr(err error, text string) error {
