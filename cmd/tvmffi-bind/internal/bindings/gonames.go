@@ -43,7 +43,8 @@ type goKey struct {
 // KindNamespace is the kind of a namespace, which has a doc alone.
 const KindNamespace gen.Kind = "namespace"
 
-// Of returns the Go declarations of an item, whose name is written as in a [gen.Entry].
+// Of returns the Go declarations of an item, whose name is written as in a [gen.Entry]. The parameters
+// of a method follow its name, as [schema.Method.Params] writes them.
 func (g GoNames) Of(kind gen.Kind, name string) GoItem { return g[goKey{kind, name}] }
 
 // placeholder stands for the module of the bindings where none is known.
@@ -61,6 +62,10 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 		}
 	} else if err := b.locate(c); err != nil {
 		b.ImportPath = placeholder
+	} else if file, err := c.LockFile(); err != nil {
+		return nil, err
+	} else if b.previous, err = project.ReadLock(file); err != nil {
+		return nil, err
 	}
 	conf, err := b.config(c)
 	if err != nil {
@@ -85,7 +90,7 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 	for _, e := range report.Entries {
 		item := d.item(e)
 		item.Doc = e.Doc
-		names[goKey{e.Kind, e.Name}] = item
+		names[goKey{e.Kind, e.Name + e.Params}] = item
 	}
 	for _, f := range slices.Backward(b.names) { // the first one counts
 		for name, doc := range f.Namespaces {

@@ -198,7 +198,7 @@ func (p *pager) link(key string) string {
 }
 
 func (p *pager) function(f schema.Function) pageItem {
-	item := p.item(gen.KindFunction, f.Name, f.Name[strings.LastIndexByte(f.Name, '.')+1:], signatureText(f.Signature))
+	item := p.item(gen.KindFunction, f.Name, "", f.Name[strings.LastIndexByte(f.Name, '.')+1:], signatureText(f.Signature))
 	item.document(f.Doc)
 	item.flaw(f.Flaw)
 	if f.Source == schema.SourceModule {
@@ -207,10 +207,11 @@ func (p *pager) function(f schema.Function) pageItem {
 	return item
 }
 
-// item begins an item with its signature in the registry and in Go.
-func (p *pager) item(kind gen.Kind, name, short, signature string) pageItem {
+// item begins an item with its signature in the registry and in Go. params are those of a method, which tell overloads
+// apart.
+func (p *pager) item(kind gen.Kind, name, params, short, signature string) pageItem {
 	item := pageItem{ID: p.id(string(kind), name), Name: name, Head: append([]span{{short, ""}}, p.linked(signature)...)}
-	g := p.names.Of(kind, name)
+	g := p.names.Of(kind, name+params)
 	item.Doc = docParts(g.Doc)
 	for _, line := range g.Lines {
 		var spans []span
@@ -262,7 +263,7 @@ func (p *pager) linked(text string) []span {
 
 // typ makes a type with its members: constructors, fields, methods, static methods.
 func (p *pager) typ(t schema.Type) pageType {
-	out := pageType{pageItem: p.item(gen.KindType, t.Key, t.Key, "")}
+	out := pageType{pageItem: p.item(gen.KindType, t.Key, "", t.Key, "")}
 	out.document(t.Doc)
 	for _, key := range t.Ancestors {
 		out.Parents = append(out.Parents, span{key, p.link(key)})
@@ -279,14 +280,14 @@ func (p *pager) typ(t schema.Type) pageType {
 	}
 	var constructors, fields, methods, statics []pageItem
 	if text, ok := p.constructorText(&t); ok {
-		constructors = append(constructors, p.constructor(t.Key, text))
+		constructors = append(constructors, p.constructor(t.Key, "", text))
 	}
 	for _, m := range t.Methods {
 		var item pageItem
 		if m.Name == initName {
-			item = p.constructor(t.Key, signatureText(m.Signature))
+			item = p.constructor(t.Key, m.Params(), signatureText(m.Signature))
 		} else {
-			item = p.item(gen.KindMethod, t.Key+"."+m.Name, m.Name, signatureText(m.Signature))
+			item = p.item(gen.KindMethod, t.Key+"."+m.Name, m.Params(), m.Name, signatureText(m.Signature))
 		}
 		item.document(m.Doc)
 		item.flaw(m.Flaw)
@@ -300,7 +301,7 @@ func (p *pager) typ(t schema.Type) pageType {
 		}
 	}
 	for _, f := range t.Fields {
-		item := p.item(gen.KindField, t.Key+"."+f.Name, f.Name, ": "+f.Type.String())
+		item := p.item(gen.KindField, t.Key+"."+f.Name, "", f.Name, ": "+f.Type.String())
 		item.document(f.Doc)
 		item.Small = access(f)
 		fields = append(fields, item)
@@ -354,8 +355,8 @@ func (p *pager) findTakers(s schema.Schema) {
 const initName = "__ffi_init__"
 
 // constructor makes the item of a constructor, which has the name of its type.
-func (p *pager) constructor(key, signature string) pageItem {
-	item := p.item(gen.KindConstructor, key+"."+initName, key[strings.LastIndexByte(key, '.')+1:], signature)
+func (p *pager) constructor(key, params, signature string) pageItem {
+	item := p.item(gen.KindConstructor, key+"."+initName, params, key[strings.LastIndexByte(key, '.')+1:], signature)
 	item.Name = key
 	return item
 }
