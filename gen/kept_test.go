@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -224,5 +225,28 @@ func TestKeptOptions(t *testing.T) {
 	}
 	if before.Packages["."]["Litres"] != "option:Litres" || before.Packages["."]["WaterOption"] == "" {
 		t.Errorf("the names are %q", before.Packages)
+	}
+}
+
+// TestKeptAndRenamed takes a name out of the configuration: the item loses it.
+func TestKeptAndRenamed(t *testing.T) {
+	s := thing{functions: []string{"coll.a_b", "coll.z"}, types: []schema.Type{member("coll.R", nil, [2]string{"at", "int"}, [2]string{"at", "bool"})}}.schema()
+	config := NewConfig("coll", "example.com/coll")
+	renamed := config
+	renamed.Rename = map[string]string{"coll.a_b": "Z", "coll.R.at": "Find"}
+	before := preview(t, s, renamed, nil).Names
+	s.Types[1].Methods = slices.Insert(s.Types[1].Methods, 0, member("coll.R", nil, [2]string{"at", "float"}).Methods[0])
+	again := preview(t, s, renamed, &before)
+	for name, want := range map[string]string{"Z": "function:coll.a_b", "ZLower": "function:coll.z",
+		"R.Find": "method:coll.R.at(int)", "R.Find2": "method:coll.R.at(bool)", "R.Find3": "method:coll.R.at(float)"} {
+		if got, _, _ := strings.Cut(again.Names.Packages["."][name], ", "); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	after := preview(t, s, config, &before)
+	for name, want := range map[string]string{"AB": "function:coll.a_b", "R.At": "method:coll.R.at(float)"} {
+		if got := after.Names.Packages["."][name]; got != want {
+			t.Errorf("without the names of the configuration, %s is %q, want %q", name, got, want)
+		}
 	}
 }

@@ -108,6 +108,9 @@ func (n *namer) settleOne(pkg *plan.Package, s *scope, c claim) {
 		e.Renamed = "it had this name when the bindings were generated before"
 	}
 	take()
+	if c.fixed || c.given {
+		c.item += byConfig
+	}
 	n.note(pkg, c.owner+name, c.item)
 	*c.to = name
 }

@@ -24,12 +24,15 @@ func (n *namer) keep(pkg *plan.Package) *kept {
 	}
 	before := n.Config.Before.Packages[plan.Display(pkg.Dir)]
 	now, same := n.items(pkg), map[string]string{}
-	maps.Copy(n.present, now)
+	for item := range now {
+		n.present[item] = true
+	}
 	missing, unnamed := map[string][]string{}, map[string][]string{}
 	named := map[string]bool{}
 	for _, item := range before {
+		item, _ = strings.CutSuffix(item, byConfig)
 		named[item] = true
-		if base := baseOf(item); base == item && !now[item] {
+		if _, is := now[item]; !is && baseOf(item) == item {
 			missing[roughly(item)] = append(missing[roughly(item)], item)
 		}
 	}
@@ -43,48 +46,64 @@ func (n *namer) keep(pkg *plan.Package) *kept {
 			same[items[0]] = unnamed[rough][0]
 		}
 	}
-	for name, item := range before {
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		item, byConfig := strings.CutSuffix(before[name], byConfig)
 		base := baseOf(item)
 		if to, ok := same[base]; ok {
 			item = strings.TrimSuffix(item, base) + to
 			base = to
 		}
-		if now[base] {
-			k.items[name] = item
-			k.names[item] = name[strings.LastIndexByte(name, '.')+1:]
+		e, is := now[base]
+		if !is || k.names[item] != "" || byConfig && !n.namedByConfig(e) {
+			continue
 		}
+		k.items[name] = item
+		k.names[item] = name[strings.LastIndexByte(name, '.')+1:]
 	}
 	return k
 }
 
-// items returns the items of a package, and what its signatures mention: variants, enums and options.
-func (n *namer) items(pkg *plan.Package) map[string]bool {
-	all := map[string]bool{}
+// byConfig follows an item whose name is from the configuration or a names file. The item loses the name when
+// they no longer give it one.
+const byConfig = ", named by the configuration"
+
+func (n *namer) namedByConfig(e *plan.Entry) bool {
+	if e == nil {
+		return false
+	}
+	name, _ := n.rename(e)
+	return name != "" || n.named(e) != ""
+}
+
+// items returns the items of a package with their entries, and what its signatures mention: variants, enums and options,
+// which have none.
+func (n *namer) items(pkg *plan.Package) map[string]*plan.Entry {
+	all := map[string]*plan.Entry{}
 	for _, o := range pkg.Objects {
-		all[o.Entry.Item()] = true
+		all[o.Entry.Item()] = o.Entry
 		for _, f := range o.Fields {
-			all[f.Entry.Item()] = true
+			all[f.Entry.Item()] = f.Entry
 		}
 	}
 	for _, a := range pkg.Aliases {
-		all[a.Object.Entry.Item()] = true
+		all[a.Object.Entry.Item()] = a.Object.Entry
 		for _, f := range a.Forwards {
-			all[f.To.Entry.Item()] = true
+			all[f.To.Entry.Item()] = f.To.Entry
 		}
 	}
 	for _, f := range pkg.AllFuncs() {
-		all[f.Entry.Item()] = true
+		all[f.Entry.Item()] = f.Entry
 		if f.Call != nil && f.Call.Options != nil {
 			for _, option := range f.Call.Options.Funcs {
-				all[optionItem(option.Name)] = true
+				all[optionItem(option.Name)] = nil
 			}
 		}
 	}
 	for name := range pkg.Enums {
-		all[enumItem(name)] = true
+		all[enumItem(name)] = nil
 	}
 	for text := range pkg.Variants {
-		all[variantItem(text)] = true
+		all[variantItem(text)] = nil
 	}
 	return all
 }
@@ -206,7 +225,7 @@ func (n *namer) compareMeanings() {
 		for name, was := range before {
 			typ, _, member := strings.Cut(name, ".")
 			if is := now[name]; is != "" && !n.same(was, is) && !(member && !n.same(before[typ], now[typ])) {
-				n.Meanings = append(n.Meanings, plan.Meaning{Package: dir, GoName: name, Was: was, Now: is, Gone: !n.present[baseOf(was)]})
+				n.Meanings = append(n.Meanings, plan.Meaning{Package: dir, GoName: name, Was: strings.TrimSuffix(was, byConfig), Now: strings.TrimSuffix(is, byConfig), Gone: !n.present[baseOf(strings.TrimSuffix(was, byConfig))]})
 			}
 		}
 	}
@@ -217,6 +236,8 @@ func (n *namer) compareMeanings() {
 
 // same reports whether an item is the one that it was, perhaps with other parameters.
 func (n *namer) same(was, is string) bool {
+	was, _ = strings.CutSuffix(was, byConfig)
+	is, _ = strings.CutSuffix(is, byConfig)
 	before, now := baseOf(was), baseOf(is)
 	return was == is || !n.present[before] && roughly(before) == roughly(now) && strings.TrimSuffix(was, before) == strings.TrimSuffix(is, now)
 }

@@ -3,7 +3,8 @@
 // object, a variant's on its parts, and an import's on what the code mentions.
 //
 // The wishes are in names.go, helpers.go (for generated code only) and
-// params.go. A claim (claim.go) is a wish for a name in a scope (scope.go).
+// params.go. A claim (claim.go) is a wish for a name in a scope (scope.go). Names of an earlier run
+// are kept (kept.go).
 package names
 
 import (
