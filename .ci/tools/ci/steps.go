@@ -121,6 +121,7 @@ var steps = []step{
 		args: words{"TVMFFI_TEST_PYTHONS=20", "-tags=e2e", "-run=TestEnding|TestPackage/plain"}},
 	{name: "known", group: "journeys", about: "init with TVM and its relatives; 230 MB once", night: true, on: words{"./cmd/tvmffi-bind/scripts/tvm"},
 		args: words{"CGO_ENABLED=0", "-tags=known"}},
+	{name: "newest", group: "journeys", about: "the newest releases of known packages in place of the pinned ones, in a copy; no part of a submission", night: true, do: newestReleases},
 	{name: "flashinfer", group: "journeys", about: "nvcc, FlashInfer and CUTLASS; 1.6 GB once", night: true, args: words{"-tags=flashinfer"},
 		on: words{"./native", "./examples/flashinfer", "./examples/cutlass_gemm", "./gen/internal/kernel"}},
 
