@@ -223,7 +223,7 @@ func startChild(ctx context.Context, input []byte, words io.Writer, core string)
 	if core != "" {
 		cmd.Env = append(cmd.Env, "TVMFFI_LIBRARY="+core)
 	}
-	cmd.Args = append(cmd.Args, passPipe(cmd, w))
+	cmd.Args = []string{os.Args[0], ChildCommand, passPipe(cmd, w)} // exe may be a path without the name of the program
 	if err := cmd.Start(); err != nil {
 		replies.Close()
 		return nil, nil, err
