@@ -54,7 +54,7 @@ type bound struct {
 
 // packages holds whole libraries, which fit one libtvm_ffi, and what the Python of TVM needs
 // for its VM, RPC and Disco.
-var packages = []string{"--no-deps", "apache-tvm==0.27.0.post1", "xgrammar==0.2.8", "apache-tvm-ffi==0.1.14.post1", "typing_extensions",
+var packages = []string{"--no-deps", "apache-tvm==0.27.0.post1", "xgrammar==0.2.9", "apache-tvm-ffi==0.1.14.post1", "typing_extensions",
 	"cloudpickle==3.1.2", "ml_dtypes", "numpy", "psutil", "tornado"}
 
 // libraries lists what is bound. The first one needs no further download.

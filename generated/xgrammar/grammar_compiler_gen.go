@@ -21,27 +21,30 @@ type GrammarCompiler struct {
 	objectBase
 }
 
-var newGrammarCompiler = bindrt.Func{Owner: &typeGrammarCompiler, Name: "__ffi_init__", Sig: "(ffi.Object, int, bool, int) -> ffi.Object"}
+var newGrammarCompiler = bindrt.Func{Owner: &typeGrammarCompiler, Name: "__ffi_init__", Sig: "(ffi.Object, int, bool, int, bool) -> ffi.Object"}
 
 // NewGrammarCompiler makes a compiler for a vocabulary. Each compilation uses at most MaxThreads threads, of which
 // there must be one or more. Compiled grammars are kept until they take about CacheLimitBytes
-// bytes, -1 for no limit; CacheEnabled(false) keeps none.
+// bytes, -1 for no limit; CacheEnabled(false) keeps none. With EnableDynamicCompilation, the
+// masks of a grammar are made when a matcher first needs them, not during the compilation.
 //
 // It makes a new xgrammar.tvm_ffi_binding.GrammarCompiler:
 //
-//	(xgrammar.tvm_ffi_binding.TokenizerInfo, int, bool, int) -> xgrammar.tvm_ffi_binding.GrammarCompiler
+//	(xgrammar.tvm_ffi_binding.TokenizerInfo, int, bool, int, bool) -> xgrammar.tvm_ffi_binding.GrammarCompiler
 //
-// Options and their defaults: [MaxThreads] 8, [CacheEnabled] true, [CacheLimitBytes] -1.
+// Options and their defaults: [MaxThreads] 8, [CacheEnabled] true, [CacheLimitBytes] -1,
+// [EnableDynamicCompilation] false.
 func NewGrammarCompiler(tokenizerInfo TokenizerInfoRef, options ...GrammarCompilerOption) (*GrammarCompiler, error) {
-	var c bindrt.Call4
-	c.Begin(&newGrammarCompiler, 4)
+	var c bindrt.Call6
+	c.Begin(&newGrammarCompiler, 5)
 	if tokenizerInfo != nil {
 		c.Object(0, bindrt.Ref(tokenizerInfo.AsXgrammarTVMFFIBindingTokenizerInfo()))
 	}
 	c.Int(1, 8)
 	c.Bool(2, true)
 	c.Int(3, -1)
-	bindrt.PutOptions(&c.Call, "MaxThreads,CacheEnabled,CacheLimitBytes", options)
+	c.Bool(4, false)
+	bindrt.PutOptions(&c.Call, "MaxThreads,CacheEnabled,CacheLimitBytes,EnableDynamicCompilation", options)
 	return bindrt.DoObject[GrammarCompiler](&c.Call, &typeGrammarCompiler)
 }
 

@@ -205,6 +205,22 @@ func (x *GrammarMatcher) FindJumpForwardString() (string, error) {
 	return c.DoString()
 }
 
+var methodGrammarMatcherFindJumpForwardTokens = bindrt.Func{Owner: &typeGrammarMatcher, Name: "find_jump_forward_tokens", Sig: "(xgrammar.tvm_ffi_binding.GrammarMatcher) -> ffi.Array<int>"}
+
+// FindJumpForwardTokens returns the tokens that have to come next whatever the model chooses: the longest ones that
+// spell the text, without a last one that a longer token begins with. The matcher does not
+// change. The tokenizer of the model may spell the text with other tokens.
+//
+// It calls the method find_jump_forward_tokens:
+//
+//	(xgrammar.tvm_ffi_binding.GrammarMatcher) -> ffi.Array<int>
+func (x *GrammarMatcher) FindJumpForwardTokens() (*tvmffi.Array[int64], error) {
+	var c bindrt.Call1
+	c.Begin(&methodGrammarMatcherFindJumpForwardTokens, 1)
+	c.Self(0, bindrt.Ref(x))
+	return bindrt.Do[*tvmffi.Array[int64]](&c.Call)
+}
+
 var methodGrammarMatcherRollback = bindrt.Func{Owner: &typeGrammarMatcher, Name: "rollback", Sig: "(xgrammar.tvm_ffi_binding.GrammarMatcher, int) -> None"}
 
 // Rollback removes the last numTokens tokens from the text. A stop token counts as one. If the text has

@@ -96,6 +96,13 @@ func DefaultTemperature(v float64) GrammarMatcherOption {
 	return option{bindrt.NewOption("DefaultTemperature", v)}
 }
 
+// EnableDynamicCompilation sets the parameter enable_dynamic_compilation.
+//
+// It is an option of [NewGrammarCompiler], where the default is false.
+func EnableDynamicCompilation(v bool) GrammarCompilerOption {
+	return option{bindrt.NewOption("EnableDynamicCompilation", v)}
+}
+
 // IndentOption is what [Indent] returns, an option of several functions.
 type IndentOption interface {
 	GrammarFromJSONSchemaOption

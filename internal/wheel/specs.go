@@ -41,7 +41,7 @@ var pinned = []Spec{
 	{"nvidia-cuda-runtime-cu12", "12.4.127", "linux", "amd64", "manylinux2014_x86_64", python, "64403288fa2136ee8e467cdc9c9427e0434110899d07c779f25b5c068934faa5"},
 	{"nvidia-cuda-cccl-cu12", "12.4.127.post1", "linux", "amd64", "manylinux2014_x86_64", python, "2027fa5fc75fbee703bf24e8275a40a605cf94a3e8fef8a7187897d49b34facb"},
 	{"apache-tvm", "0.27.0.post1", "linux", "amd64", linuxAMD64, python, "f503fc903b6e16fda5daacac6698ecb8bc38937f57da7aa29f6c7ab169d08657"},
-	{"xgrammar", "0.2.8", "linux", "amd64", linuxAMD64, python, "4045b096735bb2523e0d874039a55994c1b390620d547c4a0d4f43b9a106177b"},
+	{"xgrammar", "0.2.9", "linux", "amd64", linuxAMD64, python, "3326c9fb5864922fde7b52efea9c7e83b91a8f5bf81dbb5f5164d23410dfdae4"},
 	{"apache-tvm-ffi-orcjit", "0.1.3", "linux", "amd64", linuxAMD64, python, "04f0ea19f4ae7c89564202067c34b697ce7afc3bb1158ecbdf7c0d1f4951f156"},
 	{"apache-tvm-tirx", "0.1.0a4", "linux", "amd64", linuxAMD64, python, "826eea4fbfd6ad521219f14a6b5e7bcda6718a24ae1dcc242427e6da00be816b"},
 	{"jax-tvm-ffi", "0.1.3", "linux", "amd64", linuxAMD64, python, "96d339979da2eb3cd82fb7d4bea93aa513783d2ebedf59ce356b617eb7e8481e"},

@@ -5,7 +5,7 @@
 //
 // It binds the namespace xgrammar.tvm_ffi_binding.kernels of TVM-FFI. It has 1 function.
 //
-// The bindings were generated from libxgrammar_bindings.so 0.2.8.
+// The bindings were generated from libxgrammar_bindings.so 0.2.9.
 package kernels
 
 import (
@@ -19,7 +19,7 @@ const _ = bindrt.Generation1
 // library is loaded on the first use of this package.
 var library = bindrt.Library{Files: []bindrt.File{
 	{Name: "libtvm_ffi.so", SHA256: "c33ef5349896abfd0c5d6994e028ce3b72a343e3e7a29c1030fe093054b656ea", Package: "apache-tvm-ffi", Version: "0.1.15.post2", PathInPackage: "tvm_ffi/lib/libtvm_ffi.so", Dependency: true},
-	{Name: "libxgrammar_bindings.so", SHA256: "dc1763d8cbb3845bc747d9f6f5033739b0e6c826f71d5b184f799732ceb6a32e", Package: "xgrammar", Version: "0.2.8", PathInPackage: "xgrammar/libxgrammar_bindings.so"},
+	{Name: "libxgrammar_bindings.so", SHA256: "c82dcb423c24b205c1c2a20e0e9d5d5dbb309000a9370f0455468bd18a239b60", Package: "xgrammar", Version: "0.2.9", PathInPackage: "xgrammar/libxgrammar_bindings.so"},
 }}
 
 // Load loads the library of this package; the options specify where it is.
