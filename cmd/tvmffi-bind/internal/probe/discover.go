@@ -168,7 +168,7 @@ func librariesIn(dir wheel.Dir) ([]foundLibrary, error) {
 		case others > 0:
 			return nil, console.Refuse("no library of %s uses TVM-FFI, or all that do are extensions of Python: check the name; \"%s ls FILE\" says what one library offers", dir.Spec(), console.Command())
 		default:
-			return nil, console.Refuse("%s is Python without libraries: if it compiles kernels when it runs, name the library files that it leaves in its cache; docs/KERNELS.md of tvmffi-bind says how to get files from the CuTe DSL and others", dir.Spec())
+			return nil, console.Refuse("%s is Python without libraries: if it compiles kernels when it runs, name the library files that it leaves in its cache; docs/JIT.md of tvmffi-bind says how a kernel of the CuTe DSL or Triton becomes a file", dir.Spec())
 		}
 	}
 	return inOrder(all), nil

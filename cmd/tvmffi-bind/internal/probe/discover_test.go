@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -97,6 +99,28 @@ func TestLibrariesIn_elsewhere(t *testing.T) {
 	const want = "this wheel of sample 1.0 is for another platform: lib.so is built for linux/s390x and cannot be loaded on "
 	if _, err := librariesIn(dir); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s...", err, want)
+	}
+}
+
+// TestLibrariesIn_python: the error about a package without libraries names a document of this repository.
+func TestLibrariesIn_python(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/kernels.py": "import cutlass\n"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = librariesIn(dir)
+	document := regexp.MustCompile(`docs/\w+\.md`).FindString(fmt.Sprint(err))
+	if err == nil || !strings.Contains(err.Error(), " is Python without libraries: ") || document == "" {
+		t.Fatal(err)
+	}
+	root, err := nativetest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, document))
+	if err != nil || !strings.Contains(string(text), "export_to_c") || !strings.Contains(string(text), "Triton") {
+		t.Errorf("%s says nothing of such kernels: %v", document, err)
 	}
 }
 
