@@ -42,6 +42,16 @@ func TestPaint(t *testing.T) {
 	run(t, nil, nativetest.Python(t), filepath.Join("testdata", "paint.py"), dir)
 }
 
+// TestSame gets back the object that Python has for a value of Go, on all ways.
+func TestSame(t *testing.T) {
+	dir := pythonPackage(t, "testdata/classes")
+	for version, python := range nativetest.Pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			run(t, []string{"PYTHONMALLOC=debug"}, python, "-X", "dev", filepath.Join("testdata", "same.py"), dir)
+		})
+	}
+}
+
 // TestColumns gives the Python package arrays of NumPy, and buffers that lie about their sizes.
 func TestColumns(t *testing.T) {
 	dir := pythonPackage(t, "testdata/columns")

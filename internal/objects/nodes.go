@@ -94,9 +94,13 @@ type functionObject struct {
 // oneReference is the count of an object with one strong and one weak reference.
 const oneReference = 1<<32 | 1
 
-// allocHeader is the size of TVMFFIObjectAllocHeader, which lies, empty, in front
-// of every object.
+// allocHeader is the size of what lies in front of every object: a word for its allocator, and
+// TVMFFIObjectAllocHeader, which is empty. C of package exportrt/python keeps a weak reference of Python in the word, and
+// knows nodes by NodeDeleter. Go never reads or writes it.
 const allocHeader = 16
+
+// NodeDeleter is the deleter of the objects in nodes.
+func NodeDeleter() uintptr { return ccall.ReleaseObject() }
 
 const nodeStride = allocHeader + unsafe.Sizeof(node{})
 

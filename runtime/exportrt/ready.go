@@ -15,6 +15,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 )
 
@@ -36,6 +37,8 @@ type symbols struct {
 	streams uintptr
 	// callback is callbacks.FlatCall.
 	callback uintptr
+	// deleter is that of the nodes of Go.
+	deleter uintptr
 	// count is the length of handles, which has call, metadata and doc of each function.
 	count   uintptr
 	handles [1]uintptr
@@ -75,6 +78,7 @@ func Ready(l *Exports, table, end uintptr, names []string, typed ...func(key str
 		environment.EndWith(end)
 		environment.StreamFinder = s.streams
 		callbacks.FlatCall = s.callback
+		s.deleter = objects.NodeDeleter()
 		if s.guarded != 0 {
 			s.object = callbacks.Guard(s.guarded)
 		}

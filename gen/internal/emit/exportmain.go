@@ -116,6 +116,7 @@ static struct {
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
   safe_call callback;                  // of functions of Python
+  void* deleter;                       // of objects that stand for values of Go
   uintptr_t count;
   void* handles[{{.Count}}];
 } symbols = {.count = {{.Count}}};
@@ -243,10 +244,10 @@ FUNCTION({{$i}}, {{$s.Kind}}{{$s.Name}}){{if eq $s.Kind ""}}
 LINKED({{$i}}, {{$s.Name}}){{end}}{{end}}
 
 #ifndef _WIN32 // see package runtime/exportrt/python
-extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);
+extern void* tvmffi_python(const char*, void*, void*, void*, void*, int, void*);
 
 SYMBOL void* {{.Library}}__python(void* find, void* process, void* library, void* objects, int gil) {
-  return tvmffi_python("{{.Library}}.function", find, process, library, objects, gil);
+  return tvmffi_python("{{.Library}}.function", find, process, library, objects, gil, symbols.deleter);
 }
 #endif
 `))

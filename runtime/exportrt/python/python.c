@@ -32,6 +32,7 @@ typedef struct { const char* at; object* owner; ssize bytes, item; int readonly,
   X(void, PyObject_GC_UnTrack, (void*))                             \
   X(void, PyObject_GC_Del, (void*))                                 \
   X(void, PyObject_ClearWeakRefs, (object*))                        \
+  X(object*, PyWeakref_NewRef, (object*, object*))                  \
   X(int, PyArg_ParseTuple, (object*, const char*, ...))             \
   X(object*, PyObject_GetAttr, (object*, object*))                  \
   X(object*, PyObject_GenericGetAttr, (object*, object*))           \
@@ -119,7 +120,7 @@ typedef struct { text kind, message, trace; void *cause, *value; } flat_error;
 typedef struct { const any* values; const char* bytes; } flat_argument;
 // An argument of a callback has the type FLAT if it is in flat form. A result of the type ROOM tells the library that the error may be the result, and FLAT_ANY_ROOM also
 // values in flat form, with all that is in them; see internal/callbacks.
-enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, FLAT_ANY_ROOM, FLAT_TYPED, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP, BIG_INT = 78 };
+enum { ROOM = -0x726f6f6d, FLAT, FLAT_LIST, FLAT_TUPLE, FLAT_MAP, FLAT_ERROR, FLAT_ROOM, FLAT_ANY_ROOM, FLAT_TYPED, NONE = 0, INT, BOOL, FLOAT, RAW_STR = 8, RAW_BYTES, MOVED, SMALL_STR, SMALL_BYTES, OBJECT = 64, STR, BYTES, ERROR, FUNCTION, ARRAY = 71, MAP, BIG_INT = 78, DYNAMIC = 128 };
 
 #define TVM(X)                                                      \
   X(int, TVMFFIObjectIncRef, (void*))                               \
@@ -138,6 +139,7 @@ static void* new_map; // a function of libtvm_ffi
 static int (*new_big_int)(const text*, any*); // of words with a sign, the least significant first; NULL before 0.1.14
 static text (*big_int_content)(const any*);
 static object* (*vectorcall)(object*, object* const*, size_t, object*); // NULL before Python 3.11
+static void* node_deleter;                                              // of the objects that stand for values of Go, or NULL
 static int release;                                                     // the GIL, during a call
 static int tuples_keep_hash;                                            // since Python 3.14
 static object* object_class;                                            // of all objects of tvm_ffi
@@ -146,6 +148,7 @@ static object* (*new_error)(object*, object*, object*);                         
 
 #define ARGUMENTS 16
 #define APART __attribute__((noinline)) // keeps the code of most calls small
+#define HOT __attribute__((aligned(64))) // makes their time depend less on the code before
 
 // function is a function or method of the library. Its attributes are those of the one in Python.
 typedef struct {
@@ -165,6 +168,65 @@ typedef struct {
 
 static void drop(any* v) {
   if (v->type >= OBJECT) tvm.TVMFFIObjectDecRef(v->object);
+}
+
+// handle returns the object of TVM-FFI behind an object of tvm_ffi, which is NULL if __init__ did
+// not run.
+static header* handle(object* o) { return *(header**)(o + 1); }
+
+// place is where an object that stands for a value of Go has a weak reference to its object of Python. It returns NULL for
+// all other objects. The 16 bytes before a node are the private word of its allocator, and the header of the allocation,
+// which says that no other allocator made it. The GIL guards the word. The memory of nodes is never freed, so the
+// reference stays, dead, until the node stands for another value and that has an object of Python.
+static object** place(header* h) { return h->type >= DYNAMIC && h->deleter == node_deleter ? (object**)h - 2 : NULL; }
+
+// known returns the object of Python for h, whose place is at. It is borrowed, and NULL if there is none.
+static object* known(header* h, object** at) {
+  object* o = *at == NULL ? NULL : *(object**)(*at + 1); // the object behind the reference, where tvmffi_python has found it
+  if (o == NULL || o == py._Py_NoneStruct || (uint32_t)o->references == 0) return NULL; // it has ended, or it is ending
+  return handle(o) == h ? o : NULL;                                                     // it was moved from
+}
+
+// keep makes o the object of Python for h, which has none. It returns another one, borrowed, if the collector has run code
+// of Python that has made one.
+APART static object* keep(object* o, header* h, object** at) {
+  object* weak = *at;
+  *at = NULL;
+  if (weak != NULL) py.Py_DecRef(weak);
+  if ((weak = py.PyWeakref_NewRef(o, NULL)) == NULL) { // the class has none, because tvm_ffi made it
+    py.PyErr_Clear();
+    return o;
+  }
+  py.PyObject_GC_UnTrack(weak); // it refers to nothing that the collector has to see
+  if (*at == NULL) {
+    *at = weak;
+    return o;
+  }
+  py.Py_DecRef(weak);
+  object* other = known(h, at);
+  return other != NULL ? other : o;
+}
+
+// same takes an object of Python, and returns the one for the same value of Go that lives already. That is o if there was
+// none. It takes and returns NULL and all other objects, too.
+static object* same(object* o) {
+  header* h;
+  object** at;
+  if (o == NULL || o->type == py.PyFloat_Type || o->type == py.PyLong_Type || o->type == py.PyUnicode_Type || o == py._Py_NoneStruct) return o;
+  if (!py.PyType_IsSubtype(o->type, object_class) || (h = handle(o)) == NULL || (at = place(h)) == NULL) return o;
+  object* other = known(h, at);
+  if (other == NULL) other = keep(o, h, at);
+  if (other == o) return o;
+  py.Py_IncRef(other);
+  py.Py_DecRef(o);
+  return other;
+}
+
+// tie makes o, which has a handle, the object of Python for its value of Go, unless there is another one.
+static void tie(object* o) {
+  header* h = handle(o);
+  object** at = place(h);
+  if (at != NULL && known(h, at) == NULL) keep(o, h, at);
 }
 
 // pending is the value that the function _python of the library returns, for tvm_ffi to make an
@@ -353,10 +415,6 @@ struct limits {
   int looks; // whether unmade calls look
 };
 
-// handle returns the object of TVM-FFI behind an object of tvm_ffi, which is NULL if __init__ did
-// not run.
-static header* handle(object* o) { return *(header**)(o + 1); }
-
 // unsigned_int makes v of a number beyond int64.
 APART static int unsigned_int(uint64_t n, any* v) {
   uint64_t words[] = {n, 0};
@@ -479,9 +537,17 @@ APART static int array_argument(object* o, struct limits* most, any* v) {
   return ok;
 }
 
+// object_argument makes v of an object with a handle.
+APART static void object_argument(object* o, any* v) {
+  v->object = handle(o);
+  v->type = v->object->type;
+  tvm.TVMFFIObjectIncRef(v->object);
+  tie(o); // tvm_ffi may have made it
+}
+
 // argument makes v of a value of a type of Python itself, without code of Python but for arrays. It
 // returns 0 for all others, and where it fails, without an exception unless an array was interrupted.
-static int argument(object* o, char kind, struct limits* most, any* v) {
+HOT static int argument(object* o, char kind, struct limits* most, any* v) {
   v->size = 0;
   v->integer = 0;
   v->type = NONE;
@@ -493,9 +559,7 @@ static int argument(object* o, char kind, struct limits* most, any* v) {
     return overflow == 0 || large_int(o, v);
   }
   if (kind == 'o' && py.PyType_IsSubtype(o->type, object_class) && handle(o) != NULL) {
-    v->object = handle(o);
-    v->type = v->object->type;
-    tvm.TVMFFIObjectIncRef(v->object);
+    object_argument(o, v);
     return 1;
   }
   if (o->type == py.PyUnicode_Type) {
@@ -579,10 +643,21 @@ APART static object* typed_object(function* f, any v) {
   return made;
 }
 
+// object_result makes a value of Python of v, which may be an object.
+APART static object* object_result(function* f, any v) {
+  object** at = v.type >= OBJECT ? place(v.object) : NULL;
+  object* o = at != NULL ? known(v.object, at) : NULL;
+  if (o != NULL) {
+    py.Py_IncRef(o);
+    return o;
+  }
+  if (v.type >= OBJECT) tvm.TVMFFIObjectIncRef(v.object);
+  return v.type == typed_type ? typed_object(f, v) : same(with_pending(f->taken, v));
+}
+
 // result makes a value of Python of v.
-static object* result(function* f, const any* v) {
+HOT static object* result(function* f, const any* v) {
   text t = {v->small, v->size};
-  any other = *v;
   switch (v->type) {
   case NONE: py.Py_IncRef(py._Py_NoneStruct); return py._Py_NoneStruct;
   case INT: return py.PyLong_FromLongLong(v->integer);
@@ -602,8 +677,7 @@ static object* result(function* f, const any* v) {
     memcpy(words, t.data, sizeof words);
     if (words[1] == 0) return py.PyLong_FromUnsignedLongLong(words[0]);
   }
-  if (v->type >= OBJECT) tvm.TVMFFIObjectIncRef(other.object);
-  return v->type == typed_type ? typed_object(f, other) : with_pending(f->taken, other);
+  return object_result(f, *v);
 }
 
 // new_tuple makes a tuple of a class, whose elements are to be set.
@@ -721,7 +795,10 @@ static object* function_look(object* self, object* o) {
 // an array that Go must not write to, and a ValueError if the container is too deep for tvm_ffi, which goes into it on the C stack, or too large.
 static int unmade(object* o, struct limits* most) {
   if (py.PyType_IsSubtype(o->type, object_class)) {
-    if (handle(o) != NULL) return 0;
+    if (handle(o) != NULL) {
+      tie(o);
+      return 0;
+    }
     py.PyErr_Format(*py.PyExc_TypeError, "%R has no object of Go yet: call super().__init__() first", o->type);
     return 1;
   }
@@ -813,6 +890,28 @@ static object* function_plain(object* self, object* o) {
   return py.PyBool_FromLong(plain(o, &most));
 }
 
+static object* function_same(object* self, object* o) {
+  (void)self;
+  py.Py_IncRef(o);
+  return same(o);
+}
+
+// function_each is function_same for the elements of a list.
+static object* function_each(object* self, object* list) {
+  (void)self;
+  for (ssize i = 0, n = py.PyList_Size(list); i < n; i++) {
+    object* o = py.PyList_GetItem(list, i);
+    if (o == NULL) return NULL;
+    py.Py_IncRef(o);
+    object* other = same(o);
+    if (other == o) py.Py_DecRef(o);
+    else if (py.PyList_SetItem(list, i, other) != 0) return NULL; // takes it
+  }
+  if (py.PyErr_Occurred()) return NULL;
+  py.Py_IncRef(list);
+  return list;
+}
+
 // is_made raises a TypeError for an object with a handle.
 static int is_made(object* o) {
   if (handle(o) == NULL) return 0;
@@ -828,6 +927,7 @@ APART static object* construct(function* f, object* o, any v) {
   }
   if (v.type >= OBJECT) { // of this library: tvm_ffi keeps objects of its own only with those that it has allocated
     *(header**)(o + 1) = v.object;
+    if (*f->kinds == '-') tie(o); // others have fields
     py.Py_IncRef(py._Py_NoneStruct);
     return py._Py_NoneStruct;
   }
@@ -900,7 +1000,7 @@ static object* python_of(object* self) {
 }
 
 // ordinary calls the function of Python.
-static object* ordinary(function* f, object* const* args, size_t flags, object* names) { return call(f->python, args, flags, names); }
+static object* ordinary(function* f, object* const* args, size_t flags, object* names) { return same(call(f->python, args, flags, names)); }
 
 // callback is a Function: a function of Python that Go calls. end is the one that ends its calls where C cannot.
 typedef struct {
@@ -1107,7 +1207,7 @@ APART static object* named(function* f) {
   return NULL;
 }
 
-static object* function_call(object* self, object* const* args, size_t flags, object* names) {
+HOT static object* function_call(object* self, object* const* args, size_t flags, object* names) {
   function* f = (function*)self;
   ssize n = (ssize)(flags << 1 >> 1), i = 0; // the highest bit is a flag
   any a[ARGUMENTS], room[128], r = {.type = f->flat ? FLAT_ANY_ROOM : ROOM, .size = sizeof room, .raw = (char*)room};
@@ -1118,16 +1218,17 @@ static object* function_call(object* self, object* const* args, size_t flags, ob
     if (refuses(f, args, names == NULL ? n : n + py.PyTuple_Size(names))) return NULL;
     struct limits most = {16, 1 << 24, 0};
     // The callee sets a field to what tvm_ffi may not know.
-    int known = f->callee == py._Py_NoneStruct || n != 2 || plain(args[1], &most) || py.PyType_IsSubtype(args[1]->type, object_class) || py.PyType_IsSubtype(args[1]->type, py.PyFloat_Type);
-    object* o = call(known ? f->python : f->callee, args, flags, names);
-    if (o != NULL) o = own(o);
+    int knows = f->callee == py._Py_NoneStruct || n != 2 || plain(args[1], &most) || py.PyType_IsSubtype(args[1]->type, object_class) || py.PyType_IsSubtype(args[1]->type, py.PyFloat_Type);
+    object* o = call(knows ? f->python : f->callee, args, flags, names);
+    if (o != NULL) o = same(own(o));
+    if (o != NULL && *f->kinds == '-' && n > 0 && py.PyType_IsSubtype(args[0]->type, object_class) && handle(args[0]) != NULL) tie(args[0]);
     if (o != NULL && f->convert != NULL && !plain(o, &(struct limits){0, 0})) {
       object* made = py.PyObject_CallFunctionObjArgs(f->convert, o, NULL);
       py.Py_DecRef(o);
       return made;
     }
     // The callee says which field it is that does not take a value.
-    return o != NULL || !known || f->callee == py._Py_NoneStruct || interrupted() ? o : call(f->callee, args, flags, names);
+    return o != NULL || !knows || f->callee == py._Py_NoneStruct || interrupted() ? o : call(f->callee, args, flags, names);
   }
   if (names != NULL && (n = arrange(f, args, n, names, ordered)) < 0) return ordinary(f, args, flags, names);
   if (n < f->required || n > f->most) return ordinary(f, args, flags, names);
@@ -1280,8 +1381,8 @@ static int find_all(finder* find, void* library, const char* const* names, size_
 }
 
 // tvmffi_python returns the class of functions, or NULL if this Python, or this tvm_ffi, lacks
-// something. process and library are the handles of the process and of libtvm_ffi.
-__attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, finder* find, void* process, void* library, object* objects, int gil) {
+// something. process and library are the handles of the process and of libtvm_ffi. deleter is that of nodes.
+__attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, finder* find, void* process, void* library, object* objects, int gil, void* deleter) {
   static member members[] = {
       {"__vectorcalloffset__", 19, offsetof(function, call), 1, NULL},
       {"__weaklistoffset__", 19, offsetof(function, weak), 1, NULL},
@@ -1294,6 +1395,8 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
       {"__deepcopy__", function_copy, 8, NULL},
       {"left", function_left, 4 | 0x20, NULL}, // METH_NOARGS, METH_STATIC
       {"plain", function_plain, 8 | 0x20, NULL}, // METH_O, METH_STATIC
+      {"same", function_same, 8 | 0x20, NULL},
+      {"each", function_each, 8 | 0x20, NULL},
       {"look", function_look, 8 | 0x20, NULL},
       {"typed", function_typed, 1 | 0x20, NULL}, // METH_VARARGS, METH_STATIC
       {0},
@@ -1331,6 +1434,10 @@ __attribute__((visibility("hidden"))) object* tvmffi_python(const char* name, fi
   py.Py_DecRef(size);
   p = find(process, "PyObject_Vectorcall");
   memcpy(&vectorcall, &p, sizeof p);
+  object* weak = py.PyWeakref_NewRef(objects, NULL);
+  if (weak == NULL) return NULL;
+  if (*(object**)(weak + 1) == objects) node_deleter = deleter;
+  py.Py_DecRef(weak);
   p = find(library, "TVMFFIBigIntFromByteArray");
   memcpy(&new_big_int, &p, sizeof p);
   p = find(library, "TVMFFIBigIntGetContentByteArray");

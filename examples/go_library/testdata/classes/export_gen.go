@@ -4,6 +4,8 @@
 package classes
 
 import (
+	"context"
+
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/define"
@@ -57,6 +59,19 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "anything",
+			Doc:    "Anything returns its argument.",
+			Params: []string{"x"},
+			Func:   Anything,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[any](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Anything(x0))
+			},
+		},
+		{
 			Name:   "cells",
 			Doc:    "Cells returns x as tensors: of one element each, and all.",
 			Params: []string{"x"},
@@ -86,6 +101,33 @@ var tvmffiExports = exportrt.Exports{
 				}
 				Drop(x0)
 				return nil
+			},
+		},
+		{
+			Name:   "each",
+			Doc:    "Each yields accounts.",
+			Params: []string{"list"},
+			Func:   (func([]*Account) func() *tvmffi.Tuple1[*Account])(nil),
+			Origin: Each,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[]*Account](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, exportrt.Sequence(a, Each(x0)))
+			},
+		},
+		{
+			Name:   "entered",
+			Doc:    "Entered makes a record.",
+			Params: []string{"a"},
+			Func:   Entered,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Object[Account](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Entered(x0))
 			},
 		},
 		{
@@ -142,6 +184,19 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Firsts())
+			},
+		},
+		{
+			Name:   "giver",
+			Doc:    "Giver returns a func that returns an account.",
+			Params: []string{"a"},
+			Func:   Giver,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Object[Account](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Giver(x0))
 			},
 		},
 		{
@@ -220,6 +275,27 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:    "later",
+			Doc:     "Later returns an account.",
+			Params:  []string{"a"},
+			Func:    (func(*Account) (*Account, error))(nil),
+			Origin:  Later,
+			Context: true,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Object[Account](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return exportrt.Interruptible(a, func(ctx context.Context) error {
+					r, err := Later(ctx, x0)
+					if err != nil {
+						return err
+					}
+					return bindrt.Return(a, r)
+				})
+			},
+		},
+		{
 			Name: "live",
 			Doc:  "Live counts the accounts that have not ended.",
 			Func: Live,
@@ -282,6 +358,19 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "refuse",
+			Doc:    "Refuse refuses an account.",
+			Params: []string{"a"},
+			Func:   Refuse,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Object[Account](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return Refuse(x0)
+			},
+		},
+		{
 			Name:   "scaled",
 			Doc:    "Scaled multiplies x in place, and returns it.",
 			Params: []string{"x", "by"},
@@ -300,6 +389,32 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "told",
+			Doc:    "Told calls a func with a list, and with values of any type.",
+			Params: []string{"a", "tell"},
+			Func:   Told,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Object[Account](a, 0)
+				x1 := exportrt.Callee(a, 1, func(fn *tvmffi.Function) func([]*Account, any) any {
+					return func(y0 []*Account, y1 any) any {
+						var c bindrt.Call2
+						c.BeginFunction(bindrt.Ref(fn), 2)
+						bindrt.Put(&c.Call, 0, y0)
+						bindrt.Put(&c.Call, 1, y1)
+						r, err := bindrt.Do[any](&c.Call)
+						if err != nil {
+							panic(err)
+						}
+						return r
+					}
+				})
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Told(x0, x1))
+			},
+		},
+		{
 			Name:   "total",
 			Doc:    "Total returns the sum of an account.",
 			Params: []string{"a"},
@@ -310,6 +425,20 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return a.ReturnInt(Total(x0))
+			},
+		},
+		{
+			Name:   "twice",
+			Doc:    "Twice has two results.",
+			Params: []string{"a"},
+			Func:   Twice,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Object[Account](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				r0, r1 := Twice(x0)
+				return bindrt.Return(a, tvmffi.Tuple2[*Account, []*Account]{A: r0, B: r1})
 			},
 		},
 		{
@@ -360,6 +489,9 @@ var tvmffiExports = exportrt.Exports{
 	},
 	Errors: []exportrt.ErrorType{
 		exportrt.ErrorOf("classes.RangeError", "ValueError", func(err RangeError) error {
+			return &err
+		}),
+		exportrt.ErrorOf("classes.Refused", "", func(err Refused) error {
 			return &err
 		}),
 	},
@@ -489,6 +621,20 @@ func init() {
 					return err
 				}
 				return bindrt.Return(a, self.Level())
+			},
+		})),
+		define.Method("me", (*Account).Me, tvmffi.Doc("Me is the account."), exportrt.Method(exportrt.Function{
+			Name:   "Account.me",
+			Origin: (*Account).Me,
+			Call: func(a *bindrt.Args) error {
+				self, err := exportrt.Receiver[Account](a, "Account", "me")
+				if err != nil {
+					return err
+				}
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, self.Me())
 			},
 		})),
 	}

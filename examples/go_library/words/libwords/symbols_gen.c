@@ -39,6 +39,7 @@ static struct {
   safe_call guarded;                   // goes on to object, or refuses the call
   int32_t (*streams)(stream_of, struct stream*);
   safe_call callback;                  // of functions of Python
+  void* deleter;                       // of objects that stand for values of Go
   uintptr_t count;
   void* handles[27];
 } symbols = {.count = 27};
@@ -200,9 +201,9 @@ FUNCTION(25, _metadata__typed)
 FUNCTION(26, _doc__typed)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
-extern void* tvmffi_python(const char*, void*, void*, void*, void*, int);
+extern void* tvmffi_python(const char*, void*, void*, void*, void*, int, void*);
 
 SYMBOL void* words__python(void* find, void* process, void* library, void* objects, int gil) {
-  return tvmffi_python("words.function", find, process, library, objects, gil);
+  return tvmffi_python("words.function", find, process, library, objects, gil, symbols.deleter);
 }
 #endif

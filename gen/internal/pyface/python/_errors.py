@@ -8,6 +8,7 @@ import sys
 import types
 import weakref
 
+from . import _tvmffi
 from ._tvmffi import Function, core, given, lib, own, plain, refused, shaped, tvm_ffi, typed, worded
 
 
@@ -125,7 +126,7 @@ class Guard:
 
     def __call__(self, *args):
         try:
-            args = map(plain if self.packed else own, args)
+            args = map(plain, args) if self.packed else _tvmffi.each([own(x) for x in args])
             result = self.function(*args)
             if self.convert is None:
                 result = given(_RESULT, result, self.depth)

@@ -108,6 +108,7 @@ def _checked(f, params="", other=None):
 if _class is not None:
     _tvmffi.checked, _tvmffi.is_plain = _checked, _class.plain
     _tvmffi._item = _checked(_tvmffi.unchecked_item)
+    _tvmffi.same, _tvmffi.each = _class.same, _class.each
     _class.look(_tvmffi.looked)
     _errors.made = _checked(lambda x: x)
     _columns.made = lambda array, times=0, per=1: _class.column(array, times, per, _taken)  # noqa: E731

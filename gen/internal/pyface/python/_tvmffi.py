@@ -182,7 +182,7 @@ _keep_faults()
 # checked returns a function that passes its arguments on to f. It raises a TypeError for an object without a handle,
 # also in a container, for which tvm_ffi would end the process. With "-" the first argument must be such an object.
 # If f sets a field, other sets it to values that tvm_ffi may not know.
-# A text or bytes that f returns are a str or bytes of Python. _face does it in C; without that nothing is checked.
+# A text or bytes that f returns are a str or bytes of Python, and an object is that of same. _face does it in C; without that nothing is checked.
 def checked(f, params="", other=None):
     f = other or f
     return lambda *args, **options: own(f(*args, **options))
@@ -192,6 +192,11 @@ def own(x):
     """Returns the str or the bytes of Python for those of tvm_ffi."""
     return str(x) if isinstance(x, core.String) else bytes(x) if isinstance(x, core.Bytes) else x
 
+
+
+# same returns the object of Python that stands for the value of Go behind x, which may be x, and each does so for the
+# elements of a list. _face has them in C; without that, a value is a new object each time that Go gives it.
+same = each = lambda x: x  # noqa: E731
 
 
 def function(symbol, name, any=False):
@@ -806,7 +811,7 @@ def plain(value):
     value = own(value)
     if type(value) in PLAIN:
         return value
-    result, done = [value], {}
+    result, done = [same(value)], {}
     todo = [result]
     while todo:
         parts = todo.pop()
@@ -1014,7 +1019,7 @@ async def wait(name, *args):
         raise
     if error is not None:
         raise error.py_error()
-    return own(result)
+    return same(own(result))
 
 
 def owned(x):

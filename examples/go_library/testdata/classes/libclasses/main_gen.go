@@ -28,6 +28,6 @@ func tvmffi_end_classes() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"all", "cells", "drop", "enums", "first", "firsts", "halves", "joined", "keep", "kept", "kinds", "live", "made", "positive", "reader", "scaled", "total", "visit", "windows", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
+var names = []string{"all", "anything", "cells", "drop", "each", "entered", "enums", "first", "firsts", "giver", "halves", "joined", "keep", "kept", "kinds", "later", "live", "made", "positive", "reader", "refuse", "scaled", "told", "total", "twice", "visit", "windows", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
 
 func main() {}
