@@ -116,12 +116,12 @@ def read_only():
     firsts, may = m.firsts(), np.arange(3.0)
     assert firsts(may, []) == firsts(may, [may]) == 0
     for args in (a, []), (may, [a]), (may, (may, a)):
-        fails(BufferError, "an argument: the array is read-only", firsts, *args)
+        fails(BufferError, "the array is read-only, and Go could write to it", firsts, *args)
     # An array whose package changes the list, while C goes through it.
     many = [np.arange(2.0)] * 50
     a.before = many.clear
     many.append(a)
-    fails(BufferError, "an argument: the array is read-only", firsts, may, many)
+    fails(BufferError, "the array is read-only, and Go could write to it", firsts, may, many)
     assert many == []
     del a.before
     fails(BufferError, "the result of the callback: the array is read-only", m.made, lambda: a)
