@@ -95,7 +95,7 @@ func (c *classWriter) attributes() (aliases [][2]string) {
 			aliases = append(aliases, [2]string{f.Name, name})
 		}
 		changes, result := !f.ReadOnly && !c.Frozen, c.typeText(f.Type, raw)
-		if m.convert == "" && changes && (!widened(f.Type) || c.in(f.Type) == result) {
+		if m.convert == "" && changes && (!widened(f.Type) || c.typeText(f.Type, passed) == result) {
 			c.pyif("    %s: %s\n", name, result)
 			continue
 		}
@@ -105,7 +105,7 @@ func (c *classWriter) attributes() (aliases [][2]string) {
 		c.pyif("    @%s\n    def %s(self) -> %s: ...\n", c.builtin("property"), name, result)
 		if m.convert == "" {
 			if changes {
-				c.pyif("    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None: ...\n", name, c.in(f.Type))
+				c.pyif("    @%[1]s.setter\n    def %[1]s(self, value: %[2]s) -> None: ...\n", name, c.typeText(f.Type, passed))
 			}
 			continue
 		}

@@ -187,6 +187,9 @@ func (w *writer) callable(t *face.Type, d direction) string {
 	params, result := received, d
 	if d == returned || d == received || d == raw {
 		params, result = given, raw
+		if d == returned {
+			params = passed
+		}
 	}
 	text := func(t *face.Type, d direction) string {
 		if (d == received || d == raw) && converted(t) {
