@@ -2,6 +2,7 @@ package dynlib_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -136,4 +137,39 @@ func TestErrorsOfManyGoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// calls is a library with a function that it calls, and one that no library has.
+const calls = `extern "C" { int tvmffi_no_such_function(); char* getenv(const char*); }
+extern "C" const char* home() { return getenv("HOME"); }
+extern "C" int missing() { return tvmffi_no_such_function(); }`
+
+// A library that was opened lazily shows where it will keep the functions that it calls. Memory reads what is there, and
+// nothing else.
+func TestMemory(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("here memory cannot be read")
+	}
+	h, err := dynlib.OpenLazily(nativetest.BuildText(t, "calls", calls, nativetest.Standalone(), nativetest.Flags("-Wl,-z,lazy")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := dynlib.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots := h.Slots(read)
+	for at, name := range slots {
+		if err := read(at, make([]byte, 8)); err != nil {
+			t.Errorf("the place of %s, %#x: %v", name, at, err)
+		}
+	}
+	if names := slices.Collect(maps.Values(slots)); runtime.GOOS == "linux" && (!slices.Contains(names, "getenv") || !slices.Contains(names, "tvmffi_no_such_function")) {
+		t.Errorf("the library calls %q", names)
+	}
+	for _, address := range []uint64{0, 8, 1 << 40, 1 << 63, ^uint64(0)} {
+		if err := read(address, make([]byte, 8)); err == nil {
+			t.Errorf("memory at %#x was read", address)
+		}
+	}
 }

@@ -73,8 +73,10 @@ type Function struct {
 	HasMetadata, HasDoc bool
 }
 
+// FunctionPrefix begins the symbol of an exported function.
+const FunctionPrefix = "__tvm_ffi_"
+
 const (
-	functionPrefix = "__tvm_ffi_"
 	reservedPrefix = "__tvm_ffi__"
 	metadataPrefix = reservedPrefix + "metadata_"
 	docPrefix      = reservedPrefix + "doc_"
@@ -220,7 +222,7 @@ type symbolList []symbol
 // add appends the symbol with the name at an offset of a string table, if it matters.
 func (l *symbolList) add(table []byte, offset uint64, data bool) {
 	start := table[min(offset, uint64(len(table))):]
-	if !bytes.HasPrefix(start, []byte(functionPrefix)) && !bytes.HasPrefix(start, []byte(apiPrefix)) {
+	if !bytes.HasPrefix(start, []byte(FunctionPrefix)) && !bytes.HasPrefix(start, []byte(apiPrefix)) {
 		return
 	}
 	const limit = 1 << 17
@@ -243,7 +245,7 @@ func (f *File) collect(symbols symbolList) {
 	functions := map[string]*Function{}
 	reserved := map[string]bool{}
 	for _, s := range symbols {
-		if name, ok := strings.CutPrefix(s.name, functionPrefix); ok && name != "" && name[0] != '_' && !s.data {
+		if name, ok := strings.CutPrefix(s.name, FunctionPrefix); ok && name != "" && name[0] != '_' && !s.data {
 			functions[name] = &Function{Name: name}
 		}
 	}
