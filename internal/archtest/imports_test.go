@@ -43,6 +43,7 @@ var rooms = []room{
 	{dir: "internal/calls", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/codec", own: []string{"internal/abi", "internal/callbacks", "internal/calls", "internal/capi", "internal/failure", "internal/fields", "internal/fieldtag", "internal/maptable", "internal/nearest", "internal/objects", "internal/registry", "internal/values", "schema"}},
 	{dir: "internal/nearest"},
+	{dir: "internal/refusal"},
 	{dir: "internal/docstring"},
 	{dir: "internal/find", own: []string{"internal/elfheader", "internal/nearest"}},
 	{dir: "internal/wheel", own: []string{"internal/find"}, other: []string{"github.com/gofrs/flock"}},
@@ -75,7 +76,7 @@ var rooms = []room{
 	{dir: "runtime/exportrt/typed", own: machine("runtime", "runtime/define", "runtime/structural")},
 	{dir: "runtime/kind", own: []string{"runtime"}},
 	{dir: "runtime/bindrt", own: machine("internal/find", "runtime")},
-	{dir: "reflection", own: machine("runtime/structural", "internal/nearest", "internal/symbols", "runtime", "schema")},
+	{dir: "reflection", own: machine("runtime/structural", "internal/dynlib", "internal/nearest", "internal/refusal", "internal/symbols", "runtime", "schema")},
 
 	{dir: "gen", own: []string{"gen/internal/...", "schema", "schema/hints"}, other: []string{"golang.org/x/mod/module"}},
 	// The values that the stages of bindings pass on, and the stages in their order.
