@@ -25,5 +25,6 @@
 //
 //	the answer, and the ways to it    refusal.go
 //	values and memory                 machine.go
+//	instructions of amd64             x86.go, x86vector.go
 //	instructions of arm64             arm.go
 package refusal

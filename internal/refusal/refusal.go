@@ -21,7 +21,7 @@ const (
 
 // Code is a function in the memory of a process.
 type Code struct {
-	// GOARCH is its machine: arm64.
+	// GOARCH is its machine: amd64 or arm64.
 	GOARCH string
 	// Entry is its address.
 	Entry uint64
@@ -76,6 +76,8 @@ func Names() []string {
 func Find(c Code) (Answer, error) {
 	m := &machine{code: c, memory: newMemory(c.Read), pc: c.Entry}
 	switch c.GOARCH {
+	case "amd64":
+		m.cpu = x86{}
 	case "arm64":
 		m.cpu = arm{}
 	default:
