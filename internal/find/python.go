@@ -216,6 +216,11 @@ func escape(p string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
 }
 
+// SortNatural sorts texts with runs of digits by their value, so that 0.9 comes before 0.10.
+func SortNatural(texts []string) {
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(natural(a), natural(b)) })
+}
+
 // natural returns a text that sorts like s, but with runs of digits by their value.
 func natural(s string) string {
 	var key strings.Builder

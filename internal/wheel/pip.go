@@ -73,12 +73,17 @@ func ask(ctx context.Context, what string, options []string, dir string) (string
 		case absent(err, out):
 			missing = append(missing, name)
 		default:
-			return "", fmt.Errorf("wheel: %s cannot be downloaded: %w, %s", what, Failure(name, out, err), otherwise(what))
+			return "", unavailable(what, Failure(name, out, err))
 		}
 	}
 	return "", fmt.Errorf("wheel: %s cannot be downloaded: none of these work here: %s; "+
 		"install pip (python3 -m ensurepip, or the package python3-pip or py3-pip of the system) or uv, %s",
 		what, strings.Join(missing, ", "), otherwise(what))
+}
+
+// unavailable is the error for a wheel that no package tool downloads.
+func unavailable(what string, why error) error {
+	return fmt.Errorf("wheel: %s cannot be downloaded: %w, %s", what, why, otherwise(what))
 }
 
 // Failure returns the error for a package tool that failed: what it printed, what was wrong, and what to do.
@@ -95,9 +100,49 @@ func Failure(tool, out string, err error) error {
 	case says("connection broken by", "ConnectionError", "Could not fetch URL", "name resolution", "dns error", "error sending request"):
 		what, do = "cannot reach a package index", "connect this machine to the network, or configure a proxy or an index for pip, and try again"
 	case says("No matching distribution found"):
-		what, do = "found no wheel", "check the name and the version; there may be none for this platform and this Python"
+		do, other := whyNone(out)
+		return &noWheel{tool, out, do, other, err}
 	}
 	return fmt.Errorf("%s %s (%w); it printed:\n%s\n%s", tool, what, err, lastLines(out, 6), do)
+}
+
+// noWheel is the error for a package tool that found none that it can use.
+type noWheel struct {
+	tool, out, do string
+	// otherPython says that there may be one for another version of Python.
+	otherPython bool
+	error
+}
+
+// Error says what the tool printed, and what to do.
+func (n *noWheel) Error() string {
+	return fmt.Sprintf("%s found no wheel (%v); it printed:\n%s\n%s", n.tool, n.error, lastLines(n.out, 6), n.do)
+}
+
+// Unwrap returns how the tool ended.
+func (n *noWheel) Unwrap() error { return n.error }
+
+var (
+	requiresPython = regexp.MustCompile(`Requires-Python ([^;\n]*[^;\n ])`)
+	fromVersions   = regexp.MustCompile(`requirement ([^\s(<>=!~,]+)[^\s(]*\s*\(from versions: ([^)]*)\)`)
+	preRelease     = regexp.MustCompile(`(?i)\d(a|b|c|rc|alpha|beta|pre|preview|\.?dev)\d*$`)
+)
+
+// whyNone returns what to do about what pip printed where it found no wheel, and whether there may be one for another
+// version of Python. Pip lists the versions that it saw.
+func whyNone(out string) (do string, otherPython bool) {
+	if m := requiresPython.FindStringSubmatch(out); m != nil {
+		return "it needs another version of Python (Requires-Python " + m[1] + "): name an older version of the package, or the file of a wheel", true
+	}
+	if m := fromVersions.FindStringSubmatch(out); m != nil && m[2] != "none" {
+		versions := strings.Split(m[2], ", ")
+		newest := versions[len(versions)-1]
+		if preRelease.MatchString(newest) {
+			return fmt.Sprintf("its newest versions are pre-releases, which are taken only by their version: %s==%s", m[1], newest), false
+		}
+		return fmt.Sprintf("name one of the versions that there are, such as %s==%s", m[1], newest), false
+	}
+	return "check the name and the version; there may be none for this platform and this Python", true
 }
 
 // run starts a package tool and returns what it printed.

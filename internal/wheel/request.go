@@ -1,7 +1,9 @@
 package wheel
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
@@ -37,10 +40,53 @@ func Find(ctx context.Context, what string) (Dir, error) {
 	}
 	defer os.RemoveAll(temp)
 	file, err := ask(ctx, what, []string{what}, temp)
+	if none, ok := errors.AsType[*noWheel](err); ok && none.otherPython {
+		file, err = forAnyPython(ctx, what, temp, none)
+	}
 	if err != nil {
 		return Dir{}, find.Advise(err)
 	}
 	return Take(ctx, file)
+}
+
+// pythons are the versions of Python for which a wheel is looked for where there is none for the Python of the machine. The
+// libraries in a wheel mostly do not care; those that do are not loaded.
+var pythons = []string{python, "3.14", "3.10"}
+
+// forAnyPython gets a wheel for a Python that this machine may lack. If there is none, the error says what is published in
+// place of a wheel.
+func forAnyPython(ctx context.Context, what, temp string, none *noWheel) (string, error) {
+	for _, version := range pythons {
+		file, failed := ask(ctx, what, []string{"--python-version", version, what}, temp)
+		if failed == nil {
+			return file, nil
+		}
+		if _, still := errors.AsType[*noWheel](failed); !still {
+			return "", failed
+		}
+	}
+	if versions := published(ctx, what, temp); versions != "" {
+		none.do = fmt.Sprintf("it has no wheel for this platform, only sources or wheels for others (%s): name another version, or make a wheel with \"pip wheel --no-deps %s\", which runs the build of the package", versions, what)
+	}
+	return "", unavailable(what, none)
+}
+
+// published returns the versions of a package that have any file, sources too, "" if none is known.
+func published(ctx context.Context, what, temp string) string {
+	name := what[:len(what)-len(strings.TrimLeftFunc(what, func(r rune) bool { return !strings.ContainsRune("<>=!~", r) }))]
+	for _, tool := range tools() {
+		out, err := run(ctx, temp, append(tool[1:len(tool):len(tool)], "index", "versions", "--pre", name), tool[0])
+		if absent(err, out) {
+			continue
+		}
+		_, versions, ok := strings.Cut(out, "Available versions: ")
+		if err != nil || !ok {
+			return ""
+		}
+		versions, _, _ = strings.Cut(versions, "\n")
+		return strings.Join(strings.SplitN(versions, ", ", 4)[:min(3, strings.Count(versions, ", ")+1)], ", ")
+	}
+	return ""
 }
 
 // Take unpacks a wheel file into the cache, under its hash. The file may be removed then.
@@ -61,18 +107,24 @@ func Take(ctx context.Context, file string) (Dir, error) {
 	return d, find.Advise(err)
 }
 
-// Have returns a wheel of that version that [Find] or [Take] left in the cache and that fits.
+// Have returns a wheel of that version that [Find] or [Take] left in the cache and that fits; if the version is "", the newest
+// of those that fit.
 func Have(pkg, version string, fits func(Dir) bool) (Dir, bool) {
 	cache, err := find.CacheDir()
 	if err != nil {
 		return Dir{}, false
 	}
 	parent := filepath.Join(cache, "wheels")
-	names, _ := fs.Glob(os.DirFS(parent), Normal(pkg)+"-"+version+"-????????")
-	for _, name := range names {
+	names, _ := fs.Glob(os.DirFS(parent), Normal(pkg)+"-"+cmp.Or(version, "*")+"-????????")
+	find.SortNatural(names)
+	for _, name := range slices.Backward(names) {
+		of := strings.TrimPrefix(name[:len(name)-len("-????????")], Normal(pkg)+"-")
 		tree := filepath.Join(parent, name)
 		hash, err := os.ReadFile(filepath.Join(tree, find.Marker))
-		s := Tagged(Normal(pkg), version, "", strings.TrimSpace(string(hash)))
+		s := Tagged(Normal(pkg), of, "", strings.TrimSpace(string(hash)))
+		if strings.Contains(of, "-") { // a package with a longer name
+			continue
+		}
 		if d, ok := Cached(s); err == nil && ok && d.root == tree && fits(d) {
 			return d, true
 		}

@@ -73,3 +73,21 @@ func TestFind_refuses(t *testing.T) {
 		}
 	}
 }
+
+// TestFind_otherPython: a wheel for another Python is taken, because its libraries may not care. If there is none, the error
+// names what there is.
+func TestFind_otherPython(t *testing.T) {
+	const none = `echo "requirement $last (from versions: none)"; echo "ERROR: No matching distribution found"; exit 1`
+	for _, c := range []struct{ what, download, index, want string }{
+		{"for another Python", `case "$*" in *"--python-version 3.14"*) echo taken; exit 3;; *) ` + none + `;; esac`, "exit 1", "taken"},
+		{"sources only", none, `echo "sample (0.2)"; echo "Available versions: 0.4, 0.3, 0.2, 0.1"`, `only sources or wheels for others (0.4, 0.3, 0.2): name another version, or make a wheel with "pip wheel --no-deps sample"`},
+		{"nothing", none, "exit 1", "check the name and the version"},
+		{"pre-releases", `case "$*" in *--python-version*) exit 9;; esac; echo "requirement sample (from versions: 1.0rc1)"; echo "ERROR: No matching distribution found"; exit 1`, "exit 9", "sample==1.0rc1"},
+	} {
+		t.Setenv("TVMFFI_CACHE", t.TempDir())
+		toolDir(t, map[string]string{"python3": `case "$*" in *" index versions "*) ` + c.index + "; exit;; esac\n" + c.download})
+		if _, err := Find(t.Context(), "sample"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.what, err, c.want)
+		}
+	}
+}

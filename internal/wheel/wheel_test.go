@@ -446,6 +446,9 @@ func TestFailure(t *testing.T) {
 		"ERROR: Could not install: [Errno 28] No space left on device": "pip found the disk full",
 		"ERROR: Could not install: [Errno 30] Read-only file system":   "set TVMFFI_CACHE and TMPDIR to folders that you can write to",
 		"ERROR: No matching distribution found for sample==1.0":        "pip found no wheel (exit status 1)",
+		"Could not find a version that satisfies the requirement sample-kit==9 (from versions: 0.0.1, 4.0.0b3, 4.0.0b36)\nERROR: No matching distribution found":                "pre-releases, which are taken only by their version: sample-kit==4.0.0b36",
+		"Could not find a version that satisfies the requirement sample (from versions: 1.0, 2.0)\nERROR: No matching distribution found":                                       "such as sample==2.0",
+		"Ignored the following versions that require a different python version: 0.1 Requires-Python >=3.12; 0.2 Requires-Python >=3.13\nERROR: No matching distribution found": "another version of Python (Requires-Python >=3.12)",
 		"a\nb\nc\nd\ne\nf\ng": "printed:\n  b\n  c\n",
 	} {
 		if err := Failure("pip", out, errors.New("exit status 1")); !strings.Contains(err.Error(), want) {
