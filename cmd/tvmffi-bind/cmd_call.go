@@ -16,9 +16,9 @@ import (
 func newCall(con *console.Console, p *probe.Prober) *cobra.Command {
 	var in probe.Inputs
 	cmd := &cobra.Command{
-		Use:   "call FILE... NAME ['JSON ARGS']",
+		Use:   "call FILE|PACKAGE[==VERSION]|WHEEL... NAME ['JSON ARGS']",
 		Short: "Call a function and print its result as JSON",
-		Long: `call loads libraries, calls a function of the registry or of a module with the
+		Long: `call loads libraries, those of files or of a Python package, calls a function of the registry or of a module with the
 arguments of a JSON array, and prints the result as JSON. A value without
 a JSON form, such as an object, is printed as a string. The call runs in a
 separate process.`,
@@ -32,7 +32,7 @@ separate process.`,
 			if len(args) < 1 || len(args) > 2 {
 				return fmt.Errorf("call takes the library, the name of the function, and its arguments as one JSON array, as in %s call libgarden.so garden.water '[1, 2.5]'", console.Command())
 			}
-			c, err := in.Source()
+			c, err := in.Source(cmd.Context(), p)
 			if err != nil {
 				return err
 			}

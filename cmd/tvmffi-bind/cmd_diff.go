@@ -19,7 +19,8 @@ func newDiff(con *console.Console, p *probe.Prober) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Compare the interfaces of two versions of a library",
-		Long: `diff compares two libraries, or schemas that dump wrote. Breaking changes come
+		Long: `diff compares two libraries, schemas that dump wrote, or Python packages as
+NAME==VERSION or by their wheels. Breaking changes come
 first; if there are any, the exit code is 1.
 
 An item that moved to another namespace, with its name and its signature, is one
@@ -30,22 +31,23 @@ names, the functions are compared.
 A Go name whose item is gone and that a new item takes is a breaking change, too:
 callers may compile and do something else.`,
 		Example: `  tvmffi-bind diff garden.json libgarden.so
-  tvmffi-bind diff old/libgarden.so new/libgarden.so`,
+  tvmffi-bind diff old/libgarden.so new/libgarden.so
+  tvmffi-bind diff xgrammar==0.2.7 xgrammar==0.2.8`,
 		Args: console.Takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var both [2]schema.Schema
 			for i, file := range args {
 				in := probe.Inputs{Deps: deps}
 				_, missing := os.Stat(file)
-				switch {
-				case probe.NamesLibrary(file):
+				switch form := probe.FormOf(file); {
+				case probe.NamesLibrary(file), form == probe.WheelFile, form == probe.PackageName:
 					in.Libs = []string{file}
-				case missing != nil && !probe.IsSchemaName(file):
-					return fmt.Errorf("%s is neither a library (.so, .dylib, .dll) nor a schema (.json)", file)
+				case missing != nil && form != probe.SchemaFile:
+					return fmt.Errorf("%s is neither a library (.so, .dylib, .dll) nor a package (NAME==VERSION) nor a schema (.json)", file)
 				default: // a schema may have any name
 					in.From = file
 				}
-				c, err := in.Source()
+				c, err := in.Source(cmd.Context(), p)
 				if err != nil {
 					return err
 				}

@@ -56,7 +56,7 @@ func shipped(ctx context.Context, p *probe.Prober, in *probe.Inputs) []probe.Shi
 	all := []probe.Shipped{}
 	c := project.NewConfig(".", "")
 	if _, err := os.Stat(project.ConfigName); err == nil || len(in.Libs) > 0 {
-		if c, err = in.Source(); err != nil {
+		if c, err = in.Source(ctx, p); err != nil {
 			return all
 		}
 	}
@@ -74,11 +74,12 @@ func newDoctor(con *console.Console, p *probe.Prober) *cobra.Command {
 	var asJSON, asReport bool
 	var in probe.Inputs
 	cmd := &cobra.Command{
-		Use:   "doctor [FILE]...",
+		Use:   "doctor [FILE|NAME[==VERSION]|WHEEL]...",
 		Short: "Show what is found on this machine, and what to do about each problem",
 		Long: `doctor looks for libtvm_ffi, for the programs that the tool uses, and for a GPU. It
-also loads each library FILE and says what it contains; without FILE, it loads those
-of ` + project.ConfigName + `, if there is one. It downloads and changes nothing. With --json it
+also loads each library FILE, or the libraries of a Python package, and says what they
+contain; without one, it loads those of ` + project.ConfigName + `, if there is one. It downloads
+nothing, and changes nothing but the cache, into which it unpacks a WHEEL. With --json it
 also lists these libraries with their versions, hashes and licences.
 
 With --report it prints one block for a bug report: versions, hashes, the libraries
@@ -235,7 +236,7 @@ func checkSidecars(ctx context.Context, p *probe.Prober) (all []finding) {
 func checkLibrary(ctx context.Context, p *probe.Prober, file string, deps []string) finding {
 	f := finding{Check: filepath.Base(file)}
 	in := probe.Inputs{Libs: []string{file}, Deps: deps}
-	c, err := in.Source()
+	c, err := in.Source(ctx, p)
 	var s schema.Schema
 	if err == nil {
 		s, err = p.Read(ctx, c)

@@ -16,16 +16,16 @@ func newDump(con *console.Console, p *probe.Prober) *cobra.Command {
 	var in probe.Inputs
 	var file string
 	cmd := &cobra.Command{
-		Use:   "dump FILE... -o schema.json",
+		Use:   "dump FILE|NAME[==VERSION]|WHEEL... -o schema.json",
 		Short: "Save what libraries offer as JSON",
-		Long: `dump reads libraries and saves their schema: everything that gen, ls and diff need
-to work without the libraries.`,
+		Long: `dump reads libraries, those of files or of a Python package, and saves their schema:
+everything that gen, ls and diff need to work without the libraries.`,
 		Example: `  tvmffi-bind dump libgarden.so -o garden.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := in.TakeAll(args); err != nil {
 				return err
 			}
-			c, err := in.Source()
+			c, err := in.Source(cmd.Context(), p)
 			if err != nil {
 				return err
 			}

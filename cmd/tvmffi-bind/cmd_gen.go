@@ -43,7 +43,7 @@ func (p *preview) flags(cmd *cobra.Command) {
 func newGen(con *console.Console, p *probe.Prober) *cobra.Command {
 	var o genOptions
 	cmd := &cobra.Command{
-		Use:   "gen [FILE]...",
+		Use:   "gen [FILE|NAME[==VERSION]|WHEEL]...",
 		Short: "Write the bindings of a library as a Go package",
 		Long: `gen reads libraries, generates a Go package for them, checks that it compiles
 together with the files that are already there, and writes it: all of it or nothing.
@@ -80,7 +80,7 @@ for callers.`,
 }
 
 // configuration returns what the flags or the configuration file say.
-func (o *genOptions) configuration(con *console.Console) (*project.Config, error) {
+func (o *genOptions) configuration(ctx context.Context, con *console.Console, p *probe.Prober) (*project.Config, error) {
 	if !o.FromFlags() {
 		if o.pkg != "" || o.out != "" || len(o.prefixes)+len(o.Deps) > 0 {
 			return nil, errors.New("--package, --out, --prefix and --dep need --lib or --from: put them into the configuration instead")
@@ -95,7 +95,7 @@ func (o *genOptions) configuration(con *console.Console) (*project.Config, error
 		noteConfig(con, file)
 		return project.ReadConfig(file)
 	}
-	c, err := o.Source()
+	c, err := o.Source(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func noteConfig(con *console.Console, file string) {
 
 // runGen runs gen: it makes the bindings in memory, then does what the flags say.
 func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOptions) error {
-	c, err := o.configuration(con)
+	c, err := o.configuration(ctx, con, p)
 	if err != nil {
 		return err
 	}

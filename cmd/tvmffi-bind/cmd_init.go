@@ -20,7 +20,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/pynames"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
-	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
@@ -69,10 +68,10 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, args, d
 		return err // before a download
 	}
 	switch {
-	case start.pkg != "":
+	case start.known == nil && start.subject.Package != "":
 		err = start.discover(ctx, con, p)
-	case start.known == nil:
-		err = p.AddCUDA(ctx, start.config, args)
+	default:
+		_, err = p.Open(ctx, start.subject, start.config)
 	}
 	if err != nil {
 		return err
@@ -106,7 +105,7 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, args, d
 	if !b.Module.HasTool() {
 		con.Printf("for go generate, run once: %s\n", b.Module.AddToolCommand())
 	}
-	if none, all := unnamed(b.Schema); none > 0 && start.pkg == "" && start.known == nil {
+	if none, all := unnamed(b.Schema); none > 0 && start.subject.Package == "" {
 		con.Notef("%d of %s have no names: \"%s names FOLDER\" reads them in the sources of the library\n", none, console.Count(all, "parameter"), console.Command())
 	}
 	if len(p.StandIns) > 0 {
@@ -119,74 +118,43 @@ func runInit(ctx context.Context, con *console.Console, p *probe.Prober, args, d
 
 // start describes the program that init makes.
 type start struct {
-	config *project.Config
-	known  *project.KnownPackage // the recipe, nil without one
-	pkg    string                // the Python package or its wheel, "" for library files and for a recipe
-	hints  []byte                // the names file of pkg
+	config  *project.Config
+	subject *probe.Subject
+	known   *project.KnownPackage // the recipe, nil without one
+	hints   []byte                // the names file of a package without a recipe
 }
 
 // startFor finds out what to bind.
 func startFor(args, deps []string) (*start, error) {
-	isName := len(args) == 1 && !probe.NamesFile(args[0]) && !isWheel(args[0]) && !exists(args[0])
-	if isName {
-		if strings.ContainsAny(strings.Replace(args[0], "==", "", 1), "<>=!~,*") {
-			return nil, fmt.Errorf("%q names no single version: write NAME or NAME==VERSION", args[0])
-		}
-		k, err := recipe(args[0])
-		if err != nil {
+	subject, err := probe.NewPackage(args, deps)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range subject.Files {
+		switch info, err := os.Stat(file); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, probe.NoLibrary(file)
+		case err != nil:
 			return nil, err
-		}
-		if k != nil {
-			if len(deps) > 0 {
-				return nil, fmt.Errorf("init knows what %s needs: leave --dep out", args[0])
-			}
-			c, err := k.Config()
-			return &start{config: c, known: k}, err
-		}
-	}
-	c := project.NewConfig(".", project.ConfigName)
-	for _, dep := range deps {
-		c.Deps = append(c.Deps, specOf(dep))
-	}
-	s := &start{config: c}
-	from := args[0]
-	switch {
-	case isName:
-		s.pkg = args[0]
-		from, _, _ = strings.Cut(from, "==")
-	case len(args) == 1 && isWheel(args[0]) && exists(args[0]):
-		s.pkg, from = args[0], strings.SplitN(filepath.Base(args[0]), "-", 2)[0]
-	default:
-		for _, file := range args {
-			info, err := os.Stat(file)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil, probe.NoLibrary(file)
-			case err != nil:
+		case info.IsDir():
+			if err := refuseSecond(file); err != nil {
 				return nil, err
-			case info.IsDir():
-				return nil, fmt.Errorf("%s is a folder: name the library file in it; \"%s gen\" writes the bindings of %s again", file, console.Command(), project.ConfigName)
 			}
-			c.Libraries = append(c.Libraries, specOf(file))
+			return nil, fmt.Errorf("name a library file in the folder %s, or a Python package as NAME==VERSION", file)
 		}
 	}
-	c.Package = project.PackageName(from)
-	c.Out = "./" + c.Package
+	s := &start{subject: subject}
+	if s.config, err = subject.Config(project.ConfigName); err != nil {
+		return nil, err
+	}
+	if subject.Exact {
+		s.known = subject.Known
+		return s, nil
+	}
+	s.config.Package = project.PackageName(subject.Name())
+	s.config.Out = "./" + s.config.Package
 	return s, nil
 }
-
-// specOf names a library file, or, if it lies in a wheel of the cache, the Python package: the cache of another machine
-// has another path.
-func specOf(file string) project.LibrarySpec {
-	if path, err := filepath.Abs(file); err == nil {
-		if c, ok := find.InCache(path); ok {
-			return project.LibrarySpec{Package: c.Package, Version: c.Version, Path: c.PathInPackage}
-		}
-	}
-	return project.LibrarySpec{File: filepath.ToSlash(file)}
-}
-
-func isWheel(file string) bool { return strings.EqualFold(filepath.Ext(file), ".whl") }
 
 func exists(file string) bool {
 	_, err := os.Stat(file)
@@ -196,7 +164,7 @@ func exists(file string) bool {
 // discover gets the Python package, and reads the names in its sources. Without names, the
 // bindings are as good as for a library file.
 func (s *start) discover(ctx context.Context, con *console.Console, p *probe.Prober) error {
-	dir, err := p.Discover(ctx, s.config, s.pkg)
+	dir, err := p.Open(ctx, s.subject, s.config)
 	if err != nil {
 		return err
 	}
@@ -276,14 +244,22 @@ func (s *start) refuseExisting() error {
 	}
 	for _, name := range append(s.names(), s.config.Out) {
 		if _, err := os.Lstat(name); err == nil {
-			remedy := "run init in a new module"
-			if exists(project.ConfigName) {
-				remedy = fmt.Sprintf("use \"%s gen\"", console.Command())
+			if err := refuseSecond(name); err != nil {
+				return err
 			}
-			return console.Refuse("%s already exists, and init overwrites nothing: remove it, or %s", console.Shown(name), remedy)
+			return console.Refuse("%s already exists, and init overwrites nothing: remove it, or run init in a new module", console.Shown(name))
 		}
 	}
 	return nil
+}
+
+// refuseSecond returns an error if there is a configuration here, so that init need not go on because of an item that
+// exists.
+func refuseSecond(name string) error {
+	if !exists(project.ConfigName) {
+		return nil
+	}
+	return console.Refuse("run \"%s gen\" to write the bindings of %s again, or init in a new module for another library: %s already exists, and init overwrites nothing", console.Command(), project.ConfigName, console.Shown(name))
 }
 
 const generateName = "generate.go"

@@ -28,17 +28,19 @@ type lsOptions struct {
 func newLs(con *console.Console, p *probe.Prober) *cobra.Command {
 	var o lsOptions
 	cmd := &cobra.Command{
-		Use:   "ls [FILE]... [PATTERN]",
+		Use:   "ls [FILE|NAME[==VERSION]|WHEEL]... [PATTERN]",
 		Short: "List the functions and types of libraries",
 		Long: `ls shows functions with their signatures, types with fields, methods, constructors
 and layout, and the first paragraph of their docs; --html and --json have the whole
 docs. PATTERN is a part of a name, or a glob that matches the whole name, such as
 "testing.*Pair*".
 
-FILE is a library, or a schema that dump wrote. Without FILE, ls reads the libraries
-of ` + project.ConfigName + ` in this folder or above, or libtvm_ffi.`,
+FILE is a library, or a schema that dump wrote. NAME is a known Python package, NAME==VERSION
+any other one, and WHEEL the file of one, as for init. Without these, ls reads the
+libraries of ` + project.ConfigName + ` in this folder or above, or libtvm_ffi.`,
 		Example: `  tvmffi-bind ls libgarden.so
-  tvmffi-bind ls libgarden.so 'garden.*Bed*'`,
+  tvmffi-bind ls libgarden.so 'garden.*Bed*'
+  tvmffi-bind ls xgrammar==0.2.7 Matcher`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runLs(cmd.Context(), con, p, &o, args)
 		},
@@ -66,7 +68,7 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 	if pattern == "." || pattern == ".." {
 		return refusePath(pattern)
 	}
-	c, err := o.Source()
+	c, err := o.Source(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 		}
 		return l.WriteHTML(con, o.html, names)
 	case !found:
-		return nothingListed(whole, pattern, o.all)
+		return nothingListed(whole, pattern, o.all, o.FromFlags() || c.File() != "")
 	default:
 		l.Print(con)
 		return nil
@@ -121,11 +123,14 @@ func refusePath(pattern string) error {
 }
 
 // nothingListed says why ls shows nothing.
-func nothingListed(s schema.Schema, pattern string, all bool) error {
+func nothingListed(s schema.Schema, pattern string, all, named bool) error {
 	if pattern == "" {
 		return console.Refuse("%s has no TVM-FFI functions or types: name another library, or use --all to include libtvm_ffi", report.BoundNames(s))
 	}
 	among, more := s, ""
+	if !named && !strings.ContainsAny(pattern, "*?[.") {
+		more = fmt.Sprintf(", or a Python package as %s==VERSION", pattern)
+	}
 	if !all && len(s.Libraries) > 1 {
 		among, more = report.Own(s), ", or use --all to include libtvm_ffi"
 	}

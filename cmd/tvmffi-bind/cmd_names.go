@@ -30,15 +30,15 @@ type namesOptions struct {
 func newNames(con *console.Console, p *probe.Prober) *cobra.Command {
 	var o namesOptions
 	cmd := &cobra.Command{
-		Use:   "names [WHEEL|FOLDER|PACKAGE]... [-o FILE]",
+		Use:   "names [NAME[==VERSION]|WHEEL|FOLDER|FILE]... [-o FILE]",
 		Short: "Read parameter names and docs from the sources of a library",
 		Long: `names reads the Python and C++ sources that ship with a library and writes what its
 registry does not say into a names file: the names of parameters, defaults, enums, docs,
 and narrower types. The Python of this machine parses the Python sources. Nothing of
 them is run. C++ gives the names of parameters, also in a folder of your own.
 
-With libraries, named by flags or by ` + project.ConfigName + `, names leaves out and reports entries
-that do not fit them. Without an argument, names reads the Python packages of the
+With libraries, named by FILE, by flags or by ` + project.ConfigName + `, names leaves out and reports
+entries that do not fit them. Without an argument, names reads the Python packages of the
 libraries in ` + project.ConfigName + `, and writes the file beside it.`,
 		Example: `  tvmffi-bind names
   tvmffi-bind names native
@@ -55,7 +55,11 @@ libraries in ` + project.ConfigName + `, and writes the file beside it.`,
 
 // runNames runs names.
 func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *namesOptions, args []string) error {
-	c, err := o.Source()
+	args, err := o.takeLibraries(args)
+	if err != nil {
+		return err
+	}
+	c, err := o.Source(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -140,6 +144,18 @@ func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.Fi
 	return nil
 }
 
+// takeLibraries takes the library files out of args, as if --lib named them. The others are sources.
+func (o *namesOptions) takeLibraries(args []string) (sources []string, err error) {
+	for _, arg := range args {
+		if !probe.NamesLibrary(arg) {
+			sources = append(sources, arg)
+		} else if _, err := o.Take([]string{arg}); err != nil {
+			return nil, err
+		}
+	}
+	return sources, nil
+}
+
 // pythonSources returns where the sources are that the arguments name, or, without arguments, those of the
 // Python packages of the libraries.
 func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args []string) ([]pynames.Input, error) {
@@ -147,7 +163,7 @@ func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args
 	for _, arg := range args {
 		_, err := os.Stat(arg)
 		ours := slices.ContainsFunc(c.Libraries, func(s project.LibrarySpec) bool { return s.Package == arg }) // and a folder of bindings
-		if err == nil && !ours || strings.EqualFold(filepath.Ext(arg), ".whl") || strings.ContainsAny(arg, `/\`) {
+		if form := probe.FormOf(arg); err == nil && !ours || form == probe.WheelFile || form == probe.LibraryFile {
 			inputs = append(inputs, pynames.Input{Path: arg})
 			continue
 		}
@@ -176,11 +192,12 @@ func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args
 	return inputs, nil
 }
 
-// packageSources returns where the sources of a Python package are: beside its library in the configuration, or in
-// the wheel that the tool knows.
-func packageSources(ctx context.Context, p *probe.Prober, c *project.Config, name string) (pynames.Input, error) {
-	spec := project.LibrarySpec{Package: name}
-	if i := slices.IndexFunc(c.Libraries, func(s project.LibrarySpec) bool { return s.Package == name }); i >= 0 {
+// packageSources returns where the sources of a Python package are, NAME or NAME==VERSION: beside its library in the
+// configuration, or in a wheel.
+func packageSources(ctx context.Context, p *probe.Prober, c *project.Config, what string) (pynames.Input, error) {
+	name, version, exact := strings.Cut(what, "==")
+	spec := project.LibrarySpec{Package: name, Version: version}
+	if i := slices.IndexFunc(c.Libraries, func(s project.LibrarySpec) bool { return s.Package == name && (!exact || s.Version == version) }); i >= 0 {
 		spec = c.Libraries[i]
 	}
 	found, err := p.PythonPackage(ctx, spec)

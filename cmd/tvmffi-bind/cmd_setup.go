@@ -17,7 +17,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/internal/find"
-	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 )
 
@@ -44,7 +43,8 @@ every file in the cache with the hash that its wheel names, and downloads a dama
 wheel again. Programs need no Python afterwards.
 
 With the name of a Python package or the file of a wheel, setup does the same for the
-libraries of TVM-FFI in it and for the libtvm_ffi that fits them. A program that imports
+libraries of TVM-FFI in it and for what they need: the libtvm_ffi that fits them, and
+libraries of other packages. It loads them, and fails if one is missing. A program that imports
 committed bindings, such as the bindings of generated/xgrammar, finds them there. For
 ` + strings.Join(project.KnownNames(), ", ") + `
 the versions and their hashes are known.
@@ -157,30 +157,38 @@ func with(before, text, after string) string {
 // setupPackages finds or installs the libraries of packages, and prints their paths, or copies them
 // to a folder.
 func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, packages []string, asJSON bool, to string, only []string) error {
-	configs := make([]*project.Config, len(packages))
+	subjects := make([]*probe.Subject, len(packages))
 	for i, name := range packages { // all of them, before the first download
-		k, err := recipe(name)
+		s, err := probe.NewPackage([]string{name}, nil)
 		if err != nil {
 			return err
 		}
-		if k != nil {
-			if configs[i], err = k.Config(); err != nil {
-				return err
-			}
+		if s.Package == "" {
+			return fmt.Errorf("%s is not a package: setup takes NAME, NAME==VERSION, or the file of a wheel", name)
 		}
+		subjects[i] = s
 	}
 	var all []probe.Library
 	copied := map[string]string{} // the hashes of the files in the folder
 	for i, name := range packages {
-		if configs[i] == nil {
-			configs[i] = project.NewConfig(".", "")
-			if _, err := p.Discover(ctx, configs[i], name); err != nil {
-				return err
-			}
+		c, err := subjects[i].Config("")
+		if err != nil {
+			return err
 		}
-		libs, err := p.Locate(ctx, configs[i])
+		dir, err := p.Open(ctx, subjects[i], c)
+		serves := len(c.Libraries) == 0 && err != nil
+		if serves {
+			c.Deps = probe.Serves(dir)
+		}
+		if err != nil && (!serves || len(c.Deps) == 0) {
+			return unusable(name, err)
+		}
+		libs, err := p.Locate(ctx, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+		if _, err := p.ReadLibraries(ctx, libs); err != nil {
+			return unusable(name, err)
 		}
 		switch {
 		case to != "":
@@ -204,7 +212,12 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 				return err
 			}
 		case !asJSON:
-			con.Notef("libraries of %s; Go programs find them here:\n", name)
+			if serves {
+				libs = libs[1:] // without libtvm_ffi, which such libraries do not use
+				con.Notef("libraries of %s, which do not use TVM-FFI; programs and other libraries find them here:\n", name)
+			} else {
+				con.Notef("libraries of %s; Go programs find them here:\n", name)
+			}
 			for _, lib := range libs {
 				con.Printf("%s\n", lib.Path)
 			}
@@ -220,25 +233,12 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 	return nil
 }
 
-// recipe returns what is known about the Python package that what names, NAME or NAME==VERSION;
-// nil if that is nothing. To get a package whose name is like a known one could be dangerous, so
-// it needs a version.
-func recipe(what string) (*project.KnownPackage, error) {
-	name, version, exact := strings.Cut(what, "==")
-	if k := project.Known(name); k != nil {
-		c, err := k.Config()
-		if err != nil || !exact || version == c.Libraries[0].Version {
-			return k, err
-		}
-		return nil, nil
+// unusable is the error for a package, a negative answer if its libraries are here and lack another one.
+func unusable(name string, err error) error {
+	if probe.IsMissing(err) {
+		return console.Refuse("the libraries of %s are here and cannot be loaded: %w", name, err)
 	}
-	if name == project.CorePackage {
-		return nil, nil
-	}
-	if near := nearest.WordQuestion(name, project.KnownNames()); near != "" && !exact {
-		return nil, fmt.Errorf("%s is not a known package (known: %s)%s Otherwise name its version: %[1]s==VERSION", name, strings.Join(project.KnownNames(), ", "), near)
-	}
-	return nil, nil
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // repairCache gets each damaged wheel of this platform again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -106,4 +107,34 @@ func InCache(path string) (File, bool) {
 		return File{}, false
 	}
 	return File{Name: filepath.Base(path), Package: strings.Join(parts[:n], "-"), Version: parts[n], PathInPackage: filepath.ToSlash(rel)}, true
+}
+
+// CopyInCache returns a file of the cache that has the name and the content of the file at path, "" if there is none.
+func CopyInCache(path string) string {
+	root, err := CacheDir()
+	if err != nil {
+		return ""
+	}
+	var hash string
+	trees, _ := filepath.Glob(filepath.Join(escape(root), "wheels", "*"))
+	for _, tree := range trees {
+		hashes, err := Record(tree)
+		if err != nil || !IsFile(filepath.Join(tree, Marker)) || Private(tree) != nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(hashes)) {
+			if filepath.Base(name) != filepath.Base(path) {
+				continue
+			}
+			if hash == "" {
+				if hash, err = HashFile(path); err != nil {
+					return ""
+				}
+			}
+			if hashes[name] == hash {
+				return filepath.Join(tree, filepath.FromSlash(name))
+			}
+		}
+	}
+	return ""
 }

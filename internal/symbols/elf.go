@@ -85,7 +85,7 @@ func (e elfImage) symbols(f *File) {
 	for _, s := range entries {
 		bind, visible, kind := elf.ST_BIND(s.Info), elf.ST_VISIBILITY(s.Other), elf.ST_TYPE(s.Info)
 		if elf.SectionIndex(s.Shndx) == elf.SHN_UNDEF {
-			f.imports(strings, uint64(s.Name))
+			f.imports(strings, uint64(s.Name), bind == elf.STB_WEAK)
 			continue
 		}
 		if visible == elf.STV_HIDDEN || visible == elf.STV_INTERNAL {

@@ -164,7 +164,7 @@ func (m *machoImage) symbols(f *File) {
 			continue
 		}
 		if s.Type&typeMask == 0 {
-			f.imports(names, uint64(s.Name)+1)
+			f.imports(names, uint64(s.Name)+1, false)
 		}
 		if s.Type&typeMask != section && s.Type&typeMask != absolute {
 			continue

@@ -54,6 +54,9 @@ type File struct {
 	// ImportsPython says that the library takes symbols of Python from the process, so that only
 	// Python can load it. It is known for ELF and Mach-O.
 	ImportsPython bool
+	// CUDA lists the functions of the CUDA runtime that the library takes from the process. The order is that of the
+	// file. It is known for ELF and Mach-O.
+	CUDA []string
 
 	importsFFI bool
 }
@@ -232,12 +235,22 @@ func (l *symbolList) add(table []byte, offset uint64, data bool) {
 	*l = append(*l, symbol{cstring(start, 0), data})
 }
 
-// imports notes that the library takes the symbol at an offset of a string table from another one.
-func (f *File) imports(table []byte, offset uint64) {
+// imports notes that the library takes the symbol at an offset of a string table from another one. A weak one may be missing.
+func (f *File) imports(table []byte, offset uint64, weak bool) {
 	start := table[min(offset, uint64(len(table))):]
 	name, _, _ := bytes.Cut(start[:min(len(start), maxNameLen)], []byte{0})
 	f.importsFFI = f.importsFFI || bytes.HasPrefix(name, []byte(apiPrefix)) || bytes.Contains(name, []byte("3tvm3ffi"))
 	f.ImportsPython = f.ImportsPython || bytes.HasPrefix(name, []byte("Py")) || bytes.HasPrefix(name, []byte("_Py"))
+	if !weak && ofCUDARuntime(string(name)) && len(f.CUDA) < maxNeeded {
+		f.CUDA = append(f.CUDA, string(name))
+	}
+}
+
+// ofCUDARuntime reports whether a symbol is a function of libcudart, such as cudaMalloc or __cudaRegisterFatBinary. Those
+// of the driver, such as cuInit, and of other libraries, such as cudnnCreate, are not.
+func ofCUDARuntime(name string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(name, "_"), "cuda")
+	return ok && rest != "" && 'A' <= rest[0] && rest[0] <= 'Z'
 }
 
 // collect sorts the symbols into f.

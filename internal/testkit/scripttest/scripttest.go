@@ -183,12 +183,16 @@ func native(t *testing.T, ts *testscript.TestScript, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o755))
 }
 
-// wheeled is "wheeled NAME FILE" or "wheeled NAME FILE VERSIONS".
+// wheeled is "wheeled NAME FILE", then perhaps the versions of libtvm_ffi, and other packages, that it requires.
 func wheeled(t *testing.T, ts *testscript.TestScript, args []string) {
 	if len(args) < 2 {
-		ts.Fatalf("usage: wheeled name file [versions]")
+		ts.Fatalf("usage: wheeled name file [versions [requirement]...]")
 	}
-	versions := append(args, ">=0.1.15")[2]
+	versions := append(args[:len(args):len(args)], ">=0.1.15")[2]
+	more := ""
+	for _, requirement := range args[min(3, len(args)):] {
+		more += "Requires-Dist: " + requirement + "\n"
+	}
 	data, err := os.ReadFile(library(t, args[0]))
 	ts.Check(err)
 	var out bytes.Buffer
@@ -204,7 +208,7 @@ func wheeled(t *testing.T, ts *testscript.TestScript, args []string) {
 	}
 	add(args[0]+"/lib/lib"+args[0]+".so", string(data))
 	add(args[0]+"/__init__.py", "import tvm_ffi\n\n_get = tvm_ffi.get_global_func\n")
-	add(args[0]+".dist-info/METADATA", "Name: "+args[0]+"\nLicense-Expression: MIT\nRequires-Dist: numpy\nRequires-Dist: apache-tvm-ffi"+versions+"\n\n")
+	add(args[0]+".dist-info/METADATA", "Name: "+args[0]+"\nLicense-Expression: MIT\nRequires-Dist: numpy\nRequires-Dist: apache-tvm-ffi"+versions+"\n"+more+"\n")
 	add(args[0]+".dist-info/WHEEL", "Tag: py3-none-any\n")
 	add(args[0]+".dist-info/licenses/LICENSE", "the licence\n")
 	w, err := z.Create(args[0] + ".dist-info/RECORD")
@@ -256,6 +260,16 @@ func library(t *testing.T, name string) string {
 		}
 		return nativetest.BuildText(t, "driverless", `extern "C" int cudnnTestDevices(); int devices() { return cudnnTestDevices(); }`,
 			nativetest.Standalone(), nativetest.Flags(device))
+	case "part", "whole": // the second is of TVM-FFI and needs the first
+		part := nativetest.BuildText(t, "part", `extern "C" int part_of_a_test() { return 7; }`,
+			nativetest.Standalone(), nativetest.Flags("-Wl,-soname,libpart.so"))
+		if name == "part" {
+			return part
+		}
+		return nativetest.BuildText(t, "whole", `#include <tvm/ffi/function.h>
+extern "C" int part_of_a_test();
+static int64_t number() { return part_of_a_test(); }
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(whole_number, number);`, nativetest.Flags(part))
 	case "garden2":
 		return nextGarden(t)
 	}

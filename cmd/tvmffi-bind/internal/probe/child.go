@@ -15,7 +15,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/internal/child"
-	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -96,6 +95,9 @@ func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Sche
 	if errors.As(err, &d) {
 		return schema.Schema{}, p.blame(ctx, libs, d)
 	}
+	if err != nil && reply.Lacks != "" {
+		return schema.Schema{}, &missing{reply.Lacks, err}
+	}
 	if err != nil {
 		return schema.Schema{}, err
 	}
@@ -104,6 +106,21 @@ func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Sche
 	}
 	p.lastKey, p.last = key, reply.schema
 	return schema.Decode(reply.schema)
+}
+
+// missing is the error for libraries that need another one, which this machine lacks.
+type missing struct {
+	library string // its file name
+	error
+}
+
+// Unwrap returns the error of the loader.
+func (m *missing) Unwrap() error { return m.error }
+
+// IsMissing reports whether an error is about a library that other ones need and that this machine lacks.
+func IsMissing(err error) bool {
+	_, is := errors.AsType[*missing](err)
+	return is
 }
 
 // Replaced says which libraries stand-ins replaced when libraries were read last; "" if none.
@@ -132,20 +149,6 @@ func (p *Prober) withStandIns(ctx context.Context, libs []Library) (childReply, 
 	defer os.RemoveAll(folder)
 	return p.inChild(ctx, childRequest{Libraries: libs, Folder: folder})
 }
-
-// getCUDA downloads the library of the CUDA runtime with that name, and reports whether it did.
-func (p *Prober) getCUDA(ctx context.Context, name string) bool {
-	pkg := cudaPackages[name]
-	if pkg == "" || p.Offline {
-		return false
-	}
-	_, err := p.getWheel(ctx, pkg, "")
-	return err == nil && find.OfNVIDIA(name) != ""
-}
-
-// cudaPackages has the Python packages of the libraries that every CUDA library needs in order to
-// be loaded.
-var cudaPackages = map[string]string{"libcudart.so.12": "nvidia-cuda-runtime-cu12", "libcudart.so.13": "nvidia-cuda-runtime"}
 
 // blame finds the library that kills the process, by loading one more each time.
 func (p *Prober) blame(ctx context.Context, libs []Library, d *death) error {

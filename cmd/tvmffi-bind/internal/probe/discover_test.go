@@ -74,7 +74,7 @@ func TestCoreFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		version := ""
-		versions, err := offline(io.Discard).coresFor(t.Context(), dir)
+		versions, err := offline(io.Discard).coresFor(t.Context(), []wheel.Dir{dir})
 		if len(versions) > 0 {
 			version = versions[0]
 		}

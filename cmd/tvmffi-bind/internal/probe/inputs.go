@@ -42,18 +42,19 @@ func (in *Inputs) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("lib", "from")
 }
 
-// Take records the files at the start of args and returns the rest. A library counts
+// Take records the libraries at the start of args and returns the rest. A library, a package or a wheel counts
 // like one with --lib, a schema like one with --from.
 func (in *Inputs) Take(args []string) ([]string, error) {
-	for len(args) > 0 && NamesFile(args[0]) {
+	for len(args) > 0 && FormOf(args[0]) != Word {
 		file := args[0]
 		args = args[1:]
+		isSchema := FormOf(file) == SchemaFile
 		switch {
 		case in.Config != "":
 			return nil, fmt.Errorf("%s: --config already names the libraries: remove --config or the file", file)
-		case IsSchemaName(file) && in.From == "" && len(in.Libs) == 0:
+		case isSchema && in.From == "" && len(in.Libs) == 0:
 			in.From = file
-		case IsSchemaName(file) || in.From != "":
+		case isSchema || in.From != "":
 			return nil, fmt.Errorf("%s: a schema cannot be combined with other inputs: name one schema, or libraries", file)
 		default:
 			in.Libs = append(in.Libs, file)
@@ -62,7 +63,7 @@ func (in *Inputs) Take(args []string) ([]string, error) {
 	return args, nil
 }
 
-// TakeAll is like Take, for a command that takes files only.
+// TakeAll is like Take, for a command that takes libraries only.
 func (in *Inputs) TakeAll(args []string) error {
 	rest, err := in.Take(args)
 	if err == nil && len(rest) > 0 {
@@ -71,19 +72,13 @@ func (in *Inputs) TakeAll(args []string) error {
 	return err
 }
 
-// NotLibrary returns the error for an argument that should name a library file.
+// NotLibrary returns the error for an argument that should name a library.
 func NotLibrary(arg string) error {
-	return fmt.Errorf("%s is not a library file: name one that ends in .so, .dylib or .dll, or a path", arg)
+	return fmt.Errorf("%s is not a library file: name one that ends in .so, .dylib or .dll, or a path, or a Python package as NAME==VERSION", arg)
 }
 
 // IsSchemaName reports whether an argument names a schema file.
 func IsSchemaName(arg string) bool { return strings.EqualFold(filepath.Ext(arg), ".json") }
-
-// NamesFile reports whether arg names a file. The name of a function or type has no
-// slash and no such ending.
-func NamesFile(arg string) bool {
-	return NamesLibrary(arg) || IsSchemaName(arg) || strings.ContainsAny(arg, "/"+string(filepath.Separator))
-}
 
 // NamesLibrary reports whether arg is named like a library.
 func NamesLibrary(arg string) bool {
@@ -106,14 +101,14 @@ func (in *Inputs) Names(p *Prober, kept func(schema.Schema) []string) cobra.Comp
 		if err != nil || len(rest) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		c, err := in.Source()
-		if err != nil || len(c.Libraries) == 0 && c.From == "" || strings.ContainsAny(begun, "/"+string(filepath.Separator)) {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
 		quiet := *p
 		quiet.Console, quiet.Offline, quiet.Timeout = &console.Console{Out: io.Discard, Err: io.Discard}, true, completionTimeout
 		if cmd.Flags().Changed("timeout") {
 			quiet.Timeout = p.Timeout
+		}
+		c, err := in.Source(cmd.Context(), &quiet)
+		if err != nil || len(c.Libraries) == 0 && c.From == "" || strings.ContainsAny(begun, "/"+string(filepath.Separator)) {
+			return nil, cobra.ShellCompDirectiveDefault
 		}
 		s, err := quiet.Read(cmd.Context(), c)
 		if err != nil {
@@ -128,18 +123,29 @@ func (in *Inputs) Names(p *Prober, kept func(schema.Schema) []string) cobra.Comp
 func (in *Inputs) FromFlags() bool { return len(in.Libs) > 0 || in.From != "" }
 
 // Source returns a configuration with the input that the flags or the configuration
-// file name. If there is neither, it is empty, which means libtvm_ffi alone.
-func (in *Inputs) Source() (*project.Config, error) {
-	if in.FromFlags() {
+// file name. If there is neither, it is empty, which means libtvm_ffi alone. It gets a package that is named.
+func (in *Inputs) Source(ctx context.Context, p *Prober) (*project.Config, error) {
+	if in.From != "" {
 		c := project.NewConfig(".", "")
 		c.From = in.From
-		for _, f := range in.Libs {
-			c.Libraries = append(c.Libraries, project.LibrarySpec{File: f})
-		}
 		for _, f := range in.Deps {
 			c.Deps = append(c.Deps, project.LibrarySpec{File: f})
 		}
 		return c, nil
+	}
+	if len(in.Libs) > 0 {
+		if c := configOf(in.Libs); c != nil && len(in.Deps) == 0 {
+			return c, nil
+		}
+		s, err := NewSubject(in.Libs, in.Deps)
+		if err != nil {
+			return nil, err
+		}
+		c, err := s.Config("")
+		if err == nil {
+			_, err = p.Open(ctx, s, c)
+		}
+		return c, err
 	}
 	if in.Config != "" {
 		return project.ReadConfig(in.Config)
@@ -149,6 +155,20 @@ func (in *Inputs) Source() (*project.Config, error) {
 		return project.NewConfig(".", ""), nil
 	}
 	return project.ReadConfig(file)
+}
+
+// configOf returns the configuration here or above, if libs is the name of a package that it binds: that is the version
+// that the user has. Otherwise it returns nil.
+func configOf(libs []string) *project.Config {
+	file, err := project.FindConfig()
+	if err != nil || len(libs) != 1 {
+		return nil
+	}
+	c, err := project.ReadConfig(file)
+	if err != nil || !slices.ContainsFunc(c.Libraries, func(s project.LibrarySpec) bool { return s.Package == libs[0] }) {
+		return nil
+	}
+	return c
 }
 
 // Read returns the schema of the libraries of c, or the saved schema that c names.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -22,7 +23,13 @@ type PythonPackage struct {
 // the library is, otherwise it is a wheel whose hash is known.
 func (p *Prober) PythonPackage(ctx context.Context, spec project.LibrarySpec) (PythonPackage, error) {
 	if spec.Path == "" {
-		dir, err := p.getWheel(ctx, spec.Package, spec.Version)
+		get := p.getWheel // of a known version
+		if spec.Version != "" {
+			get = func(ctx context.Context, pkg, version string) (wheel.Dir, error) {
+				return p.anyWheel(ctx, pkg+"=="+version)
+			}
+		}
+		dir, err := get(ctx, spec.Package, spec.Version)
 		if err != nil {
 			return PythonPackage{}, err
 		}

@@ -2,10 +2,12 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,6 +100,9 @@ func (s LibrarySpec) String() string {
 	}
 	return s.Package + ":" + s.Path
 }
+
+// FileName returns the name of the file of the library.
+func (s LibrarySpec) FileName() string { return path.Base(filepath.ToSlash(cmp.Or(s.File, s.Path))) }
 
 // KernelSpec describes a CUDA kernel; gen.Kernel says what each key means.
 type KernelSpec struct {

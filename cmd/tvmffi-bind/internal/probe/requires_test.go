@@ -1,0 +1,145 @@
+package probe
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
+	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
+)
+
+func TestFormOf(t *testing.T) {
+	for arg, want := range map[string]Form{
+		"garden": Word, "garden.Plant": Word, "garden.*": Word, "": Word, "a-b": Word,
+		"x.json": SchemaFile, "./x.JSON": SchemaFile,
+		"libx.so": LibraryFile, "libx.so.13": LibraryFile, "x.dylib": LibraryFile, "./garden": LibraryFile, "./xgrammar": LibraryFile,
+		"x-1-py3-none-any.whl": WheelFile, "dir/x.WHL": WheelFile,
+		"xgrammar": PackageName, "xgrammar==0.2.7": PackageName, "garden==1.2": PackageName,
+	} {
+		if got := FormOf(arg); got != want {
+			t.Errorf("%q has the form %d, want %d", arg, got, want)
+		}
+	}
+}
+
+func TestNewPackage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("xgrammar", 0o700); err != nil { // what the first init has left
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args         []string
+		pkg, name    string
+		known, exact bool
+		fail         string
+	}{
+		{[]string{"xgrammar"}, "xgrammar", "xgrammar", true, true, ""},
+		{[]string{"xgrammar==0.2.7"}, "xgrammar==0.2.7", "xgrammar", true, false, ""},
+		{[]string{"garden"}, "garden", "garden", false, false, ""},
+		{[]string{"./libgarden.so", "b.so"}, "", "./libgarden.so", false, false, ""},
+		{[]string{"garden=="}, "", "", false, false, "names no single version"},
+		{[]string{"garden==1", "x.so"}, "", "", false, false, "name it alone"},
+		{[]string{"xgramar"}, "", "", false, false, "did you mean xgrammar?"},
+	} {
+		s, err := NewPackage(c.args, nil)
+		if c.fail != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fail) {
+				t.Errorf("%q: %v, want %q", c.args, err, c.fail)
+			}
+			continue
+		}
+		if err != nil || s.Package != c.pkg || s.Name() != c.name || (s.Known != nil) != c.known || s.Exact != c.exact {
+			t.Errorf("%q: %+v, %v", c.args, s, err)
+		}
+	}
+}
+
+func TestAkin(t *testing.T) {
+	for _, c := range []struct {
+		library, pkg string
+		words        int
+	}{
+		{"libz3.so.4.15", "z3-solver", 1}, {"libtvm_tirx_compiler.so", "apache-tvm-tirx", 2},
+		{"libtvm_tirx_compiler.so", "apache-tvm-ffi", 1}, {"libz3.so.4.15", "numpy", 0}, {"libgomp.so.1", "solver", 0},
+	} {
+		if n := akin(c.library, c.pkg); n != c.words {
+			t.Errorf("%s and %s share %d words, want %d", c.library, c.pkg, n, c.words)
+		}
+	}
+}
+
+// TestAddCUDA: a library that calls the CUDA runtime without naming it gets the newest one, unless there is one.
+func TestAddCUDA(t *testing.T) {
+	spec, err := pinnedWheel(newestCUDA, "")
+	if err != nil {
+		t.Skip(err)
+	}
+	cache := t.TempDir()
+	t.Setenv("TVMFFI_CACHE", cache)
+	const path = "nvidia/cu13/lib/libcudart.so.13"
+	tree := filepath.Join(cache, "wheels", spec.Package+"-"+spec.Version+"-"+spec.SHA256[:8])
+	write(t, filepath.Join(tree, find.Marker), spec.SHA256+"\n")
+	write(t, filepath.Join(tree, filepath.FromSlash(path)), "")
+
+	build := func(name, text string, flags ...string) string {
+		return nativetest.BuildText(t, name, text, nativetest.Standalone(), nativetest.Flags(flags...))
+	}
+	const calls = `extern "C" int cudaGraphExecDestroy(void*); int f() { return cudaGraphExecDestroy(nullptr); }`
+	stub := build("stub_cudart", `extern "C" int cudaGraphExecDestroy(void*) { return 0; }`, "-Wl,-soname,libstub_cudart.so")
+	linked := build("cudart", `extern "C" int cudaGraphExecDestroy(void*) { return 0; }`, "-Wl,-soname,libcudart.so.13")
+	for _, c := range []struct {
+		what, file string
+		deps       []project.LibrarySpec
+		linked     bool
+		want       bool
+	}{
+		{"calls", build("loose", calls), nil, false, true},
+		{"calls, and has one", build("loose", calls), []project.LibrarySpec{{File: "lib/libcudart.so.12"}}, true, false},
+		{"weak", build("weak", `extern "C" __attribute__((weak)) int cudaFree(void*); int f() { return cudaFree ? 1 : 0; }`), nil, true, false},
+		{"of another library", build("driver", `extern "C" int cuInit(int); extern "C" int cudnnCreate(int); int f() { return cuInit(0) + cudnnCreate(0); }`), nil, true, false},
+		{"looks for it itself", build("stubbed", calls, stub), nil, true, false},
+		{"linked", build("linked", calls, linked), nil, true, true},
+		{"linked, and the loader looks", build("linked", calls, linked), nil, false, false},
+		{"missing", "libgone.so", nil, true, false},
+	} {
+		p := offline(io.Discard)
+		conf := project.NewConfig(".", "")
+		conf.Deps = slices.Clone(c.deps)
+		if err := p.AddCUDA(t.Context(), conf, []string{c.file}, c.linked); err != nil {
+			t.Fatal(c.what, err)
+		}
+		var want []project.LibrarySpec
+		if c.want {
+			want = []project.LibrarySpec{{Package: spec.Package, Version: spec.Version, Path: path}}
+		}
+		if got := conf.Deps[len(c.deps):]; !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, want %+v", c.what, got, want)
+		}
+	}
+}
+
+// TestSpecOf: a file of the cache, and a copy of it outside of the working folder, is of its package.
+func TestSpecOf(t *testing.T) {
+	t.Setenv("TVMFFI_CACHE", t.TempDir())
+	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/lib.so": "library"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	write(t, "lib.so", "library")
+	of := project.LibrarySpec{Package: "sample", Version: "1.0", Path: "sample/lib.so"}
+	other, same := write(t, filepath.Join(t.TempDir(), "lib.so"), "another"), write(t, filepath.Join(t.TempDir(), "lib.so"), "library")
+	for file, want := range map[string]project.LibrarySpec{
+		dir.Path("sample/lib.so"): of, same: of, other: {File: other}, "lib.so": {File: "lib.so"},
+	} {
+		if got := specOf(file); got != want {
+			t.Errorf("%s: %+v, want %+v", file, got, want)
+		}
+	}
+}
