@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,12 +21,14 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/pynames"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
+	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 func newInit(con *console.Console, p *probe.Prober) *cobra.Command {
 	var deps []string
+	var call, noCall bool
 	cmd := &cobra.Command{
 		Use:   "init NAME[==VERSION]|WHEEL|FILE...",
 		Short: "Start a program that uses a library: configuration, bindings, main and tests",
@@ -35,9 +38,16 @@ overwrites a file.
 
 FILE is a library. NAME is a Python package, which pip or uv downloads, and WHEEL the
 file of one: init binds the libraries of TVM-FFI in it, with the libtvm_ffi that it
-asks for, and takes the names of parameters from its Python sources. The lock records
-the hashes. For these packages init has a program and names of its own:
-` + strings.Join(project.KnownNames(), ", ") + `.`,
+asks for and the libraries that it needs from other packages, and takes the names of
+parameters from its Python sources. The lock records the hashes. For these packages init
+has a program and names of its own:
+` + strings.Join(project.KnownNames(), ", ") + `.
+
+For any other library, init looks for a function that main can call. It calls a few of
+those without parameters, each in a process of its own and in an empty folder, and takes
+the first that works. With --call it then goes on with made-up arguments, which a function
+such as remove_files(str) should not get. With --no-call it calls nothing. If no function
+works, main only loads the library.`,
 		Example: `  go mod init example.com/hello
   go get -tool ` + project.ToolPath + `
   go tool tvmffi-bind init xgrammar
@@ -47,40 +57,35 @@ the hashes. For these packages init has a program and names of its own:
 			return project.KnownNames(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runInit(cmd.Context(), con, p, args, deps)
+			return runInit(cmd.Context(), con, p, args, deps, call, noCall)
 		},
 	}
 	cmd.Flags().StringArrayVar(&deps, "dep", nil, "library file to load first but not to bind; may be repeated")
+	cmd.Flags().BoolVar(&call, "call", false, "call functions of the library with made-up arguments, too")
+	cmd.Flags().BoolVar(&noCall, "no-call", false, "call no function of the library: main only loads it")
+	cmd.MarkFlagsMutuallyExclusive("call", "no-call")
 	_ = cmd.MarkFlagFilename("dep")
 	return cmd
 }
 
 // runInit runs init: it writes the files of a new program, all of them or none.
-func runInit(ctx context.Context, con *console.Console, p *probe.Prober, args, deps []string) error {
+func runInit(ctx context.Context, con *console.Console, p *probe.Prober, args, deps []string, call, noCall bool) error {
 	start, err := startFor(args, deps)
 	if err != nil {
 		return err
 	}
+	start.call, start.noCall = call, noCall
 	if err := start.refuseExisting(); err != nil {
 		return err
 	}
 	if err := bindings.Check(ctx, start.config); err != nil {
 		return err // before a download
 	}
-	switch {
-	case start.known == nil && start.subject.Package != "":
-		err = start.discover(ctx, con, p)
-	default:
-		_, err = p.Open(ctx, start.subject, start.config)
-	}
+	b, err := start.generate(ctx, con, p)
 	if err != nil {
 		return err
 	}
-	b, err := bindings.Generate(ctx, p, start.config)
-	if err != nil {
-		return err
-	}
-	files, err := start.files(ctx, p, b)
+	files, err := start.files(ctx, con, p, b)
 	if err != nil {
 		return err
 	}
@@ -121,7 +126,9 @@ type start struct {
 	config  *project.Config
 	subject *probe.Subject
 	known   *project.KnownPackage // the recipe, nil without one
-	hints   []byte                // the names file of a package without a recipe
+	hints   []byte                // the names file from the sources of a package
+	call    bool                  // call functions with made-up arguments, too
+	noCall  bool                  // call no function
 }
 
 // startFor finds out what to bind.
@@ -143,17 +150,58 @@ func startFor(args, deps []string) (*start, error) {
 			return nil, fmt.Errorf("name a library file in the folder %s, or a Python package as NAME==VERSION", file)
 		}
 	}
-	s := &start{subject: subject}
-	if s.config, err = subject.Config(project.ConfigName); err != nil {
+	s := &start{subject: subject, known: subject.Known}
+	if s.config, err = subject.Config(project.ConfigName); err == nil && s.known == nil {
+		s.name()
+	}
+	return s, err
+}
+
+// name names the package of the bindings after the library.
+func (s *start) name() {
+	s.config.Package = project.PackageName(s.subject.Name())
+	s.config.Out = "./" + s.config.Package
+}
+
+// generate gets the libraries and makes the bindings. The recipe of a known package serves for other versions, too, if its
+// program compiles with their bindings.
+func (s *start) generate(ctx context.Context, con *console.Console, p *probe.Prober) (*bindings.Result, error) {
+	dir, err := p.Open(ctx, s.subject, s.config)
+	if err != nil {
 		return nil, err
 	}
-	if subject.Exact {
-		s.known = subject.Known
-		return s, nil
+	if s.subject.Package != "" && !s.subject.Exact {
+		if err := s.readNames(ctx, con, p, dir); err != nil {
+			return nil, err
+		}
 	}
-	s.config.Package = project.PackageName(subject.Name())
-	s.config.Out = "./" + s.config.Package
-	return s, nil
+	if s.known != nil {
+		b, err := bindings.Generate(ctx, p, s.config)
+		if s.subject.Exact || ctx.Err() != nil {
+			return b, err
+		}
+		if err == nil {
+			program, failed := s.program(ctx, con, p, b)
+			if failed != nil {
+				return nil, failed
+			}
+			if err = b.Compiles(s.config, program); err == nil {
+				return b, nil
+			}
+		}
+		con.Notef("going on without the program and the names that init has for another version of %s, which do not fit %s: %s\n", s.subject.Name(), dir.Spec(), console.FirstLines(err.Error()))
+		plain := project.NewConfig(".", project.ConfigName)
+		plain.Libraries, plain.Deps = s.config.Libraries, s.config.Deps
+		s.known, s.config = nil, plain
+		s.name()
+		if s.hints != nil {
+			s.config.Add(s.hintsFile(), s.hints)
+		}
+		if err := s.refuseExisting(); err != nil {
+			return nil, err
+		}
+	}
+	return bindings.Generate(ctx, p, s.config)
 }
 
 func exists(file string) bool {
@@ -161,13 +209,12 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// discover gets the Python package, and reads the names in its sources. Without names, the
+// hintsFile is the file for the hints.
+func (s *start) hintsFile() string { return s.config.Package + project.NamesEnd }
+
+// readNames reads the names in the sources of a Python package. Without names, the
 // bindings are as good as for a library file.
-func (s *start) discover(ctx context.Context, con *console.Console, p *probe.Prober) error {
-	dir, err := p.Open(ctx, s.subject, s.config)
-	if err != nil {
-		return err
-	}
+func (s *start) readNames(ctx context.Context, con *console.Console, p *probe.Prober, dir wheel.Dir) error {
 	read, err := p.Read(ctx, s.config)
 	if err != nil {
 		return err
@@ -191,8 +238,8 @@ func (s *start) discover(ctx context.Context, con *console.Console, p *probe.Pro
 	if s.hints, err = f.Encode(); err != nil {
 		return err
 	}
-	s.config.Add(s.config.Package+project.NamesEnd, s.hints)
-	r.Print(con, s.config.Names[0])
+	s.config.Add(s.hintsFile(), s.hints)
+	r.Print(con, s.hintsFile())
 	return nil
 }
 
@@ -267,10 +314,10 @@ const generateName = "generate.go"
 // names lists the files that init writes beside the bindings, the configuration first.
 func (s *start) names() []string {
 	names := []string{project.ConfigName, project.LockName, generateName}
+	if s.hints != nil {
+		names = append(names, s.hintsFile())
+	}
 	if s.known == nil {
-		if s.hints != nil {
-			names = append(names, s.config.Names...)
-		}
 		return append(names, project.MainName, project.TestName, s.example())
 	}
 	isConfig := func(name string) bool { return name == project.ConfigName }
@@ -284,8 +331,8 @@ func (s *start) example() string {
 
 // files returns the files that belong to the user from now on: init never touches them
 // again.
-func (s *start) files(ctx context.Context, p *probe.Prober, b *bindings.Result) (map[string][]byte, error) {
-	text, err := s.program(ctx, p, b)
+func (s *start) files(ctx context.Context, con *console.Console, p *probe.Prober, b *bindings.Result) (map[string][]byte, error) {
+	text, err := s.program(ctx, con, p, b)
 	if err != nil {
 		return nil, err
 	}
@@ -294,10 +341,17 @@ func (s *start) files(ctx context.Context, p *probe.Prober, b *bindings.Result) 
 }
 
 // program returns the configuration, main and its tests.
-func (s *start) program(ctx context.Context, p *probe.Prober, b *bindings.Result) (map[string][]byte, error) {
+func (s *start) program(ctx context.Context, con *console.Console, p *probe.Prober, b *bindings.Result) (map[string][]byte, error) {
 	data := project.Scaffold{Package: s.config.Package, Import: b.ImportPath}
 	if s.known != nil {
-		return s.known.Files(data)
+		text, err := s.known.Files(data)
+		if err == nil && !s.subject.Exact {
+			text[project.ConfigName], err = s.config.Encode()
+			if s.hints != nil {
+				text[s.hintsFile()] = s.hints
+			}
+		}
+		return text, err
 	}
 	for _, spec := range slices.Concat(s.config.Deps, s.config.Libraries) {
 		if spec.File != "" {
@@ -305,7 +359,7 @@ func (s *start) program(ctx context.Context, p *probe.Prober, b *bindings.Result
 		}
 	}
 	data.Lacks = strings.Join(p.StandIns, ", ")
-	if err := s.sample(ctx, p, b, &data); err != nil {
+	if err := s.sample(ctx, con, p, b, &data); err != nil {
 		return nil, err
 	}
 	text, err := project.LibraryProgram(data)
@@ -315,61 +369,103 @@ func (s *start) program(ctx context.Context, p *probe.Prober, b *bindings.Result
 	text[s.example()] = text[project.ExampleName]
 	delete(text, project.ExampleName)
 	if s.hints != nil {
-		text[s.config.Names[0]] = s.hints
+		text[s.hintsFile()] = s.hints
 	}
 	text[project.ConfigName], err = s.config.Encode()
 	return text, err
 }
 
-// sample chooses the function that the program calls. It makes the call itself, if this machine
-// can: a call that fails does not belong into a first program, and the example shows its result.
-func (s *start) sample(ctx context.Context, p *probe.Prober, b *bindings.Result, data *project.Scaffold) error {
-	call, name, err := b.SampleCall()
+// mostTries bounds how many functions init calls, and tryTimeout the time for one.
+const (
+	mostTries  = 8
+	tryTimeout = 20 * time.Second
+)
+
+// sample chooses the function that the program calls. It makes the call itself, in a process of its own: a call that fails
+// does not belong into a first program, and the example shows its result.
+func (s *start) sample(ctx context.Context, con *console.Console, p *probe.Prober, b *bindings.Result, data *project.Scaffold) error {
+	samples, err := b.Samples()
 	if err != nil {
 		return err
 	}
-	data.Call = call
-	if data.Lacks != "" {
+	if len(samples) > 0 {
+		data.Such = samples[0].Call
+	}
+	if data.Lacks != "" { // a call may need what the machine lacks
 		return nil
 	}
-	if call == nil {
-		data.Output = "the library is loaded"
+	data.Output = "the library is loaded"
+	if s.noCall {
 		return nil
 	}
-	if name == "" {
-		return nil
+	all := len(samples)
+	if !s.call {
+		samples = slices.DeleteFunc(samples, func(x bindings.Sample) bool { return len(x.Call.Args) > 0 })
 	}
+	switch err := s.try(ctx, con, p, samples[:min(len(samples), mostTries)], data); {
+	case err != nil || data.Call != nil:
+		return err
+	case len(samples) < all:
+		con.Notef("no function without parameters works alone, so main only loads the library; --call tries made-up arguments\n")
+	default:
+		con.Notef("no function works with arguments that init can make up, so main only loads the library\n")
+	}
+	return nil
+}
+
+// try makes the program call the first of the samples that works.
+func (s *start) try(ctx context.Context, con *console.Console, p *probe.Prober, samples []bindings.Sample, data *project.Scaffold) error {
 	libs, err := p.Locate(ctx, s.config)
-	if err != nil {
+	if err != nil || len(samples) == 0 {
 		return err
 	}
-	var results [2][]byte
-	for i := range results {
-		result, thrown, err := p.Call(ctx, libs, name, []byte("["+call.Arguments()+"]"))
-		if err != nil || thrown != "" {
-			data.Call, data.Output = nil, "the library is loaded"
-			return ctx.Err()
+	trial := *p
+	trial.Timeout = min(p.Timeout, tryTimeout)
+	_, err = con.Step("trying functions for main", func() error {
+		for _, sample := range samples {
+			var results [2][]byte
+			for i := range results {
+				result, thrown, err := trial.Try(ctx, libs, sample.Name, sample.Args)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if err != nil || thrown != "" {
+					break
+				}
+				results[i] = result
+			}
+			if slices.Contains([]string{"", `""`, "[]"}, string(results[1])) { // it failed, or shows nothing
+				continue
+			}
+			data.Call, data.Output = sample.Call, ""
+			// Without arguments, a result is a fact about this machine as often as not.
+			if len(sample.Call.Args) > 0 && string(results[0]) == string(results[1]) {
+				data.Output = shown(results[0])
+			}
+			return nil
 		}
-		results[i] = result
-	}
-	if string(results[0]) != string(results[1]) {
 		return nil
-	}
+	})
+	return err
+}
+
+// shown returns what a program prints for a result, "" if an example cannot compare it.
+func shown(result []byte) string {
 	var value any
-	if err := json.Unmarshal(results[0], &value); err != nil {
-		return nil // it is for people
+	if err := json.Unmarshal(result, &value); err != nil {
+		return "" // it is for people
 	}
 	switch value := value.(type) {
 	case bool:
-		data.Output = fmt.Sprint(value)
+		return fmt.Sprint(value)
 	case float64:
 		if text := fmt.Sprint(value); len(text) <= 6 { // the last digits of a float may differ elsewhere
-			data.Output = text
+			return text
 		}
 	case string:
 		if value != "" && value == strings.TrimSpace(value) && !strings.ContainsAny(value, "\r\n") {
-			data.Output = value
+			return value
 		}
 	}
-	return nil
+	return ""
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
@@ -251,19 +254,28 @@ func (b *Result) newMeanings() []string {
 	return lines
 }
 
-// SampleCall returns a call of the generated function that is easiest to call, or nil if
-// there is none. If its arguments are JSON, name is the name of the function in the library.
-func (b *Result) SampleCall() (call *project.Call, name string, err error) {
-	call, err = chooseCall(b.Files)
-	if call == nil || !isJSON(call) {
-		return call, "", err
+// Compiles returns an error if the files of a program, by their paths below the folder of the configuration, do not compile
+// with the bindings. Tests count as files of the program.
+func (b *Result) Compiles(c *project.Config, program map[string][]byte) error {
+	dir, err := c.Rooted(".")
+	if err != nil {
+		return err
 	}
-	for _, e := range b.Report.Entries {
-		if e.Kind == gen.KindFunction && e.Status == gen.Generated && e.Package == "." && e.GoName == call.Func {
-			name = e.Name
+	out, err := filepath.Rel(dir, b.Root)
+	if err != nil {
+		return err
+	}
+	var all []gen.File
+	for _, f := range b.generated {
+		f.Path = path.Join(filepath.ToSlash(out), f.Path)
+		all = append(all, f)
+	}
+	for name, text := range program {
+		if path.Ext(name) == ".go" {
+			all = append(all, gen.File{Path: strings.Replace(name, "_test.go", "_tests.go", 1), Content: text})
 		}
 	}
-	return call, name, err
+	return gen.Verify(dir, all)
 }
 
 // Took records how long a stage took.

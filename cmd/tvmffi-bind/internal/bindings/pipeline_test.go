@@ -2,6 +2,7 @@ package bindings
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -91,8 +92,15 @@ func TestGenerate(t *testing.T) {
 	if want := []string{"prepare", "read", "names", "generate", "typecheck", "compare"}; !slices.Equal(stages, want) {
 		t.Errorf("the stages are %q, want %q", stages, want)
 	}
-	if call, _, err := b.SampleCall(); err != nil || call == nil || call.Func != "Water" {
-		t.Errorf("the sample is %+v, %v", call, err)
+	c, err := project.ReadConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, program := range map[bool]string{true: "garden.Load()", false: "garden.Lode()"} {
+		text := fmt.Sprintf("package main\n\nimport \"example.com/hello/garden\"\n\nfunc main() { _ = %s }\n", program)
+		if err := b.Compiles(c, map[string][]byte{"main.go": []byte(text), "names.json": nil}); (err == nil) != want {
+			t.Errorf("%s compiles: %v", program, err)
+		}
 	}
 	if err := b.Output.Write(); err != nil {
 		t.Fatal(err)

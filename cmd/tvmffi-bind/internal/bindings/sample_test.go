@@ -1,68 +1,88 @@
 package bindings
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
 
-func TestChooseCall(t *testing.T) {
-	files := map[string][]byte{
-		"a.go": []byte(`package a
+	"github.com/tvmffi-go/tvmffi/gen"
+)
+
+// TestSamples: functions without parameters come first, then those with plain ones. What else a function takes or returns
+// keeps it out, and so do names and docs that say it is not for users.
+func TestSamples(t *testing.T) {
+	files := map[string]string{
+		"functions_gen.go": `package a
 
 import "context"
 
-func Load() error { return nil }
-func Odd(ctx context.Context, n int64) (int64, error) { return 0, nil }
-func Nothing() error { return nil }
+func Odd(ctx context.Context, n int64) (int64, error)
+func Nothing() error
+func Names() (*tvmffi.Array[string], error)
 
 // Area is garden.area:
 //
 //	(float, float) -> float
-func Area(width, length float64) (float64, error) { return 0, nil }
-func hidden(n int64) (int64, error) { return 0, nil }
-func (T) Method(n int64) (int64, error) { return 0, nil }
-func NewArea(width, length float64) (float64, error) { return 0, nil }
-func NoError(n int64) int64 { return 0 }
+func Area(width, length float64) (float64, error)
+func Alive() (int64, error)
+func Sum(xs tvmffi.ArrayArg[float64]) (float64, error)
+func Or(n *int64, yes bool) (string, error)
+func Dig(by float64, options ...DigOption) (float64, error)
+func Packed(args ...any) (tvmffi.Any, error)
+func Any(v any) (int64, error)
+func Water(p PlantRef) (float64, error)
+func Make() (*Plant, error)
+func Adder() (func(n int64) (int64, error), error)
+func NoError() int64
 
-type T struct{}
-`),
-		"sub/b.go": []byte("package b\n"),
+// Secret is for testing only.
+func Secret() (int64, error)
+func DebugState() (int64, error)
+func ResetAll() (int64, error)
+func Settings() (int64, error)
+func hidden() (int64, error)
+`,
+		"bed/functions_gen.go": "package bed\n\nfunc Size() (int64, error)\n",
+		"library_gen.go":       "package a\n\nfunc Load() (int64, error)\n",
 	}
-	call, err := chooseCall(files)
+	names := map[string]string{"DebugState": "a._debug_state", "ResetAll": "a.ResetAll", "Settings": "a.Settings", "Secret": "a.secret"}
+	b := &Result{ImportPath: "example.com/a", Files: map[string][]byte{}}
+	for file, text := range files {
+		b.Files[file] = []byte(text)
+		for line := range strings.Lines(text) {
+			rest, isFunc := strings.CutPrefix(line, "func ")
+			name, _, _ := strings.Cut(rest, "(")
+			if !isFunc {
+				continue
+			}
+			folder, registered := ".", names[name]
+			if strings.HasPrefix(file, "bed/") {
+				folder = "bed"
+			}
+			if registered == "" {
+				registered = "a." + name
+			}
+			b.Report.Entries = append(b.Report.Entries, gen.Entry{Kind: gen.KindFunction, Status: gen.Generated, Package: folder, GoName: name, Name: registered})
+		}
+	}
+	samples, err := b.Samples()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if call == nil || call.Func != "Area" || call.Arguments() != "1.5, 2.5" || !call.Result || call.Comment != "Area is garden.area." {
-		t.Errorf("chose %+v", call)
+	var got []string
+	for _, s := range samples {
+		got = append(got, fmt.Sprintf("%s%s(%s) %s", s.Call.Import, s.Call.Func, s.Call.Arguments(), s.Args))
 	}
-	for _, x := range []struct{ declared, arguments, makes string }{
-		{"func Sum(xs tvmffi.ArrayArg[float64]) (float64, error) { return 0, nil }", "tvmffi.Of[float64](1.5, 2.5)", ""},
-		{"func Size(m tvmffi.MapArg[string, int64]) (int64, error) { return 0, nil }", `tvmffi.MapOf(map[string]int64{"hello": 1})`, ""},
-		{"func Or(n *int64, v any) (int64, error) { return 0, nil }", "nil, 2", ""},
-		{"func Dig(by float64, options ...DigOption) (float64, error) { return 0, nil }\nfunc Water(xs tvmffi.ArrayArg[float64]) error { return nil }", "tvmffi.Of[float64](1.5, 2.5)", ""},
-		{"func Packed(args ...any) (tvmffi.Any, error) { return nil, nil }", "", ""},
-		{"func Water(p PlantRef, by float64) error { return nil }\nfunc NewPlant(h float64, o ...PlantOption) (*Plant, error) { return nil, nil }", "p1, 2.5", "NewPlant(1.5)"},
-		{"func Water(p PlantRef, by float64) (float64, error) { return nil }\nfunc NewPlant() (*Plant, error) { return nil, nil }\nfunc MakePlant(h float64) (*Plant, error) { return nil, nil }", "p1, 2.5", "MakePlant(1.5)"},
-		{"func Dig(by float64) error { return nil }\nfunc Water(p PlantRef) (int64, error) { return nil }\nfunc NewPlant() (*Plant, error) { return nil, nil }\nfunc MakePlant(args ...any) (tvmffi.Any, error) { return nil, nil }", "1.5", ""},
-	} {
-		call, err := chooseCall(map[string][]byte{"a.go": []byte("package a\n" + x.declared + "\n")})
-		if err != nil || call == nil {
-			t.Fatalf("%s: %v", x.declared, err)
-		}
-		if x.makes != "" && call.Func == "NewPlant" {
-			t.Errorf("a constructor alone was preferred: %+v", call)
-		}
-		var makes string
-		for _, m := range call.Makes {
-			makes += m.Call.Func + "(" + m.Call.Arguments() + ")"
-		}
-		if call.Arguments() != x.arguments || makes != x.makes {
-			t.Errorf("%s: got the arguments %q, made by %q", x.declared, call.Arguments(), makes)
-		}
+	want := []string{
+		"Alive() []", "Settings() []", "example.com/a/bedSize() []", "Names() []", "Sum(tvmffi.Of[float64](1.5, 2.5)) [[1.5, 2.5]]",
+		"Area(1.5, 2.5) [1.5, 2.5]", "Or(nil, true) [null, true]",
 	}
-	call, err = chooseCall(map[string][]byte{"a.go": []byte("package a\nfunc Adder(k int64) (func(n int64) (int64, error), error) { return nil, nil }\n")})
-	if err != nil || call == nil || !call.Callable {
-		t.Errorf("chose %+v, %v for a func that returns a func", call, err)
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	call, err = chooseCall(map[string][]byte{"a.go": []byte("package a\nfunc Load() error { return nil }\n")})
-	if err != nil || call != nil {
-		t.Errorf("chose %+v, %v from nothing", call, err)
+	for _, s := range samples {
+		if s.Call.Func == "Area" && s.Call.Comment != "Area is garden.area." {
+			t.Errorf("the comment is %q", s.Call.Comment)
+		}
 	}
 }

@@ -29,7 +29,7 @@ type childRequest struct {
 	Libraries []Library `json:"libraries"`
 	// Call is a function to call instead of reading the registry.
 	Call *callRequest `json:"call,omitempty"`
-	// Folder is an empty folder for stand-ins. The parent removes it, also if the child dies.
+	// Folder is an empty folder, for stand-ins, or for a call to run in. The parent removes it, also if the child dies.
 	Folder string `json:"folder,omitempty"`
 }
 
@@ -181,7 +181,7 @@ func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply,
 	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, errTimeout)
 	defer cancel()
 	words := &lastWords{}
-	cmd, replies, err := startChild(ctx, input, words, coreOf(request.Libraries))
+	cmd, replies, err := startChild(ctx, input, words, request)
 	if err != nil {
 		return childReply{}, fmt.Errorf("cannot start a process to load libraries in: %w", err)
 	}
@@ -207,7 +207,7 @@ func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply,
 
 // startChild starts the child with a request. What it prints goes to words, what it
 // answers comes out of replies.
-func startChild(ctx context.Context, input []byte, words io.Writer, core string) (cmd *exec.Cmd, replies *os.File, err error) {
+func startChild(ctx context.Context, input []byte, words io.Writer, request childRequest) (cmd *exec.Cmd, replies *os.File, err error) {
 	exe, err := child.Program()
 	if err != nil {
 		return nil, nil, err
@@ -218,12 +218,16 @@ func startChild(ctx context.Context, input []byte, words io.Writer, core string)
 	}
 	defer w.Close()
 	cmd = exec.CommandContext(ctx, exe, ChildCommand)
+	cmd.Args[0] = os.Args[0] // exe may be /proc/self/exe, and a test binary looks at its name
 	cmd.Stdin = bytes.NewReader(input)
 	cmd.Stdout = words
 	cmd.Stderr = words
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=none")
-	if core != "" {
+	if request.Call != nil {
+		cmd.Dir = request.Folder
+	}
+	if core := coreOf(request.Libraries); core != "" {
 		cmd.Env = append(cmd.Env, "TVMFFI_LIBRARY="+core)
 	}
 	cmd.Args = []string{os.Args[0], ChildCommand, passPipe(cmd, w)} // exe may be a path without the name of the program
@@ -247,6 +251,17 @@ func coreOf(libs []Library) string {
 // threw. Err means that the call was not made or ended the process.
 func (p *Prober) Call(ctx context.Context, libs []Library, name string, args []byte) (result []byte, thrown string, err error) {
 	reply, err := p.inChild(ctx, childRequest{Libraries: libs, Call: &callRequest{Name: name, Args: args}})
+	return reply.Result, reply.Thrown, err
+}
+
+// Try is like Call in an empty folder, for a function of which nothing is known. What it writes there is removed.
+func (p *Prober) Try(ctx context.Context, libs []Library, name string, args []byte) (result []byte, thrown string, err error) {
+	folder, err := os.MkdirTemp("", "tvmffi-try-")
+	if err != nil {
+		return nil, "", err
+	}
+	defer os.RemoveAll(folder)
+	reply, err := p.inChild(ctx, childRequest{Libraries: libs, Call: &callRequest{Name: name, Args: args}, Folder: folder})
 	return reply.Result, reply.Thrown, err
 }
 

@@ -138,10 +138,21 @@ func (s *Subject) Name() string {
 // Config returns a configuration of the subject that is, or will be, in a file, "" if it is for one command only. Before
 // [Prober.Open] it lacks the libraries of a package that is not known.
 func (s *Subject) Config(file string) (*project.Config, error) {
-	if s.Exact {
-		return s.Known.Config()
-	}
 	c := project.NewConfig(".", file)
+	if s.Known != nil {
+		known, err := s.Known.Config()
+		if err != nil {
+			return nil, err
+		}
+		c.Libraries, c.Deps = known.Libraries, known.Deps
+		if file != "" { // with names and the like
+			c = known
+		}
+		if s.Exact {
+			return c, nil
+		}
+		c.Libraries, c.Deps = nil, nil // of another version
+	}
 	spec := func(file string) project.LibrarySpec { return project.LibrarySpec{File: filepath.ToSlash(file)} }
 	if file != "" {
 		spec = specOf

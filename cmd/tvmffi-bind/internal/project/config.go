@@ -75,7 +75,13 @@ func NewConfig(dir, file string) *Config { return &Config{dir: dir, file: file} 
 // Add makes c use a names file that is still to be written.
 func (c *Config) Add(name string, data []byte) {
 	c.Names = append(c.Names, name)
-	c.beside = func(string) ([]byte, error) { return data, nil }
+	before := c.beside
+	c.beside = func(other string) ([]byte, error) {
+		if other == name || before == nil {
+			return data, nil
+		}
+		return before(other)
+	}
 }
 
 // File returns the file of the configuration, "" if it comes from flags.

@@ -2,12 +2,14 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"go/format"
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -34,6 +36,7 @@ type Scaffold struct {
 	Import  string   // import path of the generated package
 	Files   []string // the libraries, as the user named them; none if they are in a Python package
 	Call    *Call
+	Such    *Call  // a function that could be called, if Call is nil
 	Output  string // what the example prints, "" if that is not known
 	Lacks   string // libraries that this machine lacks, so that the program cannot run here
 }
@@ -94,22 +97,40 @@ func render(files fs.FS, name string, data Scaffold) ([]byte, error) {
 	return out, nil
 }
 
-// Call is a call of a generated function with sample arguments.
+// Call is a call of a generated function with sample arguments. The function returns a value and an error.
 type Call struct {
-	Func   string   // Go name
-	Args   []string // Go expressions
-	Makes  []Make   // the objects that the arguments need, in order
-	Result bool     // it returns a value beside the error
-	// Callable says that the value is a Go func, which fmt.Println would not call.
-	Callable bool
-	Comment  string // the first line of its doc comment
-}
-
-// Make is an object that an argument needs, made by its constructor.
-type Make struct {
-	Var  string
-	Call *Call
+	Package string   // the name of the Go package of the function, "" for the one of the program
+	Import  string   // the import path of Package
+	Func    string   // Go name
+	Args    []string // Go expressions
+	Comment string   // the first line of its doc comment
 }
 
 // Arguments returns the arguments as they are written in the call.
 func (c *Call) Arguments() string { return strings.Join(c.Args, ", ") }
+
+// UsesRuntime reports whether the call has names of package tvmffi.
+func (c *Call) UsesRuntime() bool {
+	return c != nil && slices.ContainsFunc(c.Args, func(arg string) bool { return strings.HasPrefix(arg, "tvmffi.") })
+}
+
+// Callee returns the function as it is written in the call.
+func (s Scaffold) Callee() string {
+	return cmp.Or(s.Alias(), s.Call.Package, s.Package) + "." + s.Call.Func
+}
+
+// Hint names a function that could be called, "" if there is none.
+func (s Scaffold) Hint() string {
+	if s.Such == nil {
+		return ""
+	}
+	return ", such as " + cmp.Or(s.Such.Package, s.Package) + "." + s.Such.Func
+}
+
+// Alias returns another name for the package of the call, if the program has something else of that name.
+func (s Scaffold) Alias() string {
+	if slices.Contains([]string{s.Package, "fmt", "log", "tvmffi", "main", "run", "err", "result"}, s.Call.Package) {
+		return "of" + s.Call.Package
+	}
+	return ""
+}
