@@ -181,7 +181,10 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 			c.Deps = probe.Serves(dir)
 		}
 		if err != nil && (!serves || len(c.Deps) == 0) {
-			return unusable(name, err)
+			if probe.IsMissing(err) {
+				return unusable(name, err)
+			}
+			return err
 		}
 		libs, err := p.Locate(ctx, c)
 		if err != nil {
@@ -233,12 +236,9 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 	return nil
 }
 
-// unusable is the error for a package, a negative answer if its libraries are here and lack another one.
+// unusable is the error for a package whose libraries are here and cannot be loaded, a negative answer.
 func unusable(name string, err error) error {
-	if probe.IsMissing(err) {
-		return console.Refuse("the libraries of %s are here and cannot be loaded: %w", name, err)
-	}
-	return fmt.Errorf("%s: %w", name, err)
+	return console.Refuse("the libraries of %s are here and cannot be loaded: %w", name, err)
 }
 
 // repairCache gets each damaged wheel of this platform again.

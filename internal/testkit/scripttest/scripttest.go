@@ -253,16 +253,14 @@ func library(t *testing.T, name string) string {
 	case "keys_old": // does not fit a newer libtvm_ffi
 		return nativetest.Build(t, "keys", nativetest.AgainstVersion(oldRelease), nativetest.Flags("-DHOOKS", "-DTYPED"))
 	case "driver", "driverless": // both need a library that no machine has; only the first is of TVM-FFI
-		device := nativetest.BuildText(t, "cudnn_of_a_test", `extern "C" int cudnnTestDevices() { return 1; }`,
-			nativetest.Standalone(), nativetest.Flags("-Wl,-soname,libcudnn_of_a_test.so.9"))
+		device := needed(t, "cudnn_of_a_test", "libcudnn_of_a_test.so.9", `extern "C" int cudnnTestDevices() { return 1; }`)
 		if name == "driver" {
 			return nativetest.Build(t, "hostile/driver", nativetest.Flags(device))
 		}
 		return nativetest.BuildText(t, "driverless", `extern "C" int cudnnTestDevices(); int devices() { return cudnnTestDevices(); }`,
 			nativetest.Standalone(), nativetest.Flags(device))
 	case "part", "whole": // the second is of TVM-FFI and needs the first
-		part := nativetest.BuildText(t, "part", `extern "C" int part_of_a_test() { return 7; }`,
-			nativetest.Standalone(), nativetest.Flags("-Wl,-soname,libpart.so"))
+		part := needed(t, "part", "libpart.so", `extern "C" int part_of_a_test() { return 7; }`)
 		if name == "part" {
 			return part
 		}
@@ -274,6 +272,12 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(whole_number, number);`, nativetest.Flags(part))
 		return nextGarden(t)
 	}
 	return nativetest.Build(t, "hostile/"+name)
+}
+
+// needed builds a library without TVM-FFI that another one is linked with.
+func needed(t *testing.T, name, soname, text string) string {
+	t.Helper()
+	return nativetest.BuildText(t, name, text, nativetest.Standalone(), nativetest.Flags("-Wl,-soname,"+soname))
 }
 
 // oldRelease is the last release of apache-tvm-ffi before one that calls hooks of keys in another way.
