@@ -48,12 +48,13 @@
 // # Schemas
 //
 // [Read] describes all functions and types of libraries as data, for generators; see the
-// package schema. Loading foreign code may crash the process. A tool should read unknown
+// package schema. It calls no function of the libraries, except those that exist to be read, such as
+// __tvm_ffi__metadata_NAME. Loading foreign code may crash the process. A tool should read unknown
 // libraries in a child process, as tvmffi-bind does.
 //
 // # Files
 //
-//	the model of a library  read.go, types.go
+//	the model of a library  read.go, types.go, reported.go
 //	types and fields        type.go, field.go, attribute.go, enum.go
 //	objects                 value.go, construct.go
 //	graphs of objects       walk.go, path.go

@@ -185,6 +185,7 @@ func (r *reader) exports(l Source, file symbols.File) error {
 		return err
 	}
 	defer module.Release()
+	var refusals *refusals
 	for _, symbol := range file.Functions {
 		f := schema.Function{Name: symbol.Name, Source: schema.SourceModule, Library: l.File}
 		if symbol.HasMetadata {
@@ -195,7 +196,13 @@ func (r *reader) exports(l Source, file symbols.File) error {
 				f.Flaw = "metadata: " + err.Error()
 			}
 		} else {
-			f.Signature, f.Reported = reported(module, symbol.Name)
+			if refusals == nil {
+				if refusals, err = newRefusals(module, l.Path); err != nil {
+					return err
+				}
+			}
+			f.Signature = refusals.signature(symbol.Name)
+			f.Reported = f.Signature != nil
 		}
 		if symbol.HasDoc {
 			if f.Doc, err = module.FunctionDoc(symbol.Name); err != nil {
@@ -206,24 +213,3 @@ func (r *reader) exports(l Source, file symbols.File) error {
 	}
 	return nil
 }
-
-// reported asks a function without metadata for its signature: kernels of TVM and of
-// CuTe DSL, and typed functions of C++, refuse a call with a wrong number of
-// arguments with a text that holds it. No function has as many as tooMany, so
-// none of them runs.
-func reported(module *tvmffi.Module, name string) (*schema.Signature, bool) {
-	f, err := module.Function(name)
-	if err != nil {
-		return nil, false
-	}
-	defer f.Release()
-	result, err := f.Call(make([]any, tooMany)...)
-	if err == nil {
-		result.Release()
-		return nil, false
-	}
-	_, signature, err := schema.ParseReported(err.Error())
-	return signature, err == nil && signature != nil
-}
-
-const tooMany = 200

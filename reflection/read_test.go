@@ -29,7 +29,24 @@ extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_packed(void*, const TVMFFIAny*, int3
   result->v_int64 = n;
   return 0;
 }
+// It refuses calls as a typed function does, but counts them before.
+int64_t calls = 0;
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_counts(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  calls = calls + 1;
+  return __tvm_ffi_scale(self, args, n, result);
+}
+int64_t Calls() { return calls; }
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(calls, Calls)
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_leaves(void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { _Exit(3); }
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_trusts(void*, const TVMFFIAny* args, int32_t, TVMFFIAny* result) {
+  *result = **static_cast<TVMFFIAny**>(args[1].v_ptr);
+  return 0;
+}
 `
+
+func reported(t testing.TB) string {
+	return nativetest.BuildText(t, "reported", withoutMetadata, nativetest.Flags("-UTVM_FFI_DLL_EXPORT_INCLUDE_METADATA"))
+}
 
 func library(path string, role schema.Role) reflection.Source {
 	return reflection.Source{Path: path, Library: schema.Library{File: filepath.Base(path), Role: role}}
@@ -50,11 +67,23 @@ func read(t testing.TB) schema.Schema {
 			library(nativetest.Build(t, "garden"), schema.RoleBound),
 			library(nativetest.Build(t, "hostile/metadata"), schema.RoleBound),
 			library(nativetest.Build(t, "overloads"), schema.RoleBound),
-			library(nativetest.BuildText(t, "reported", withoutMetadata, nativetest.Flags("-UTVM_FFI_DLL_EXPORT_INCLUDE_METADATA")), schema.RoleBound),
+			library(reported(t), schema.RoleBound),
 		})
 		readAll = must(t, s, err)
 	})
 	return readAll
+}
+
+// calls asks the library how often its function "counts" was called.
+func calls(t *testing.T) int64 {
+	t.Helper()
+	module, err := tvmffi.LoadModule(reported(t))
+	defer must(t, module, err).Release()
+	f, err := module.Function("calls")
+	defer must(t, f, err).Release()
+	result, err := f.Call()
+	n, err2 := tvmffi.As[int64](must(t, result, err))
+	return must(t, n, err2)
 }
 
 func TestRead(t *testing.T) {
@@ -98,6 +127,10 @@ func TestRead(t *testing.T) {
 		{"libreported.so", "seven", "() -> int"},
 		{"libreported.so", "scale", "(float, DLTensor*) -> float"},
 		{"libreported.so", "packed", ""},
+		{"libreported.so", "counts", ""},
+		{"libreported.so", "calls", "() -> int"},
+		{"libreported.so", "leaves", ""},
+		{"libreported.so", "trusts", ""},
 	} {
 		f := function(c.library, c.name)
 		if got := f.Signature.String(); got != c.want {
@@ -106,6 +139,9 @@ func TestRead(t *testing.T) {
 		if f.Reported != (c.library == "libreported.so" && c.want != "") {
 			t.Errorf("%s: Reported is %v", c.name, f.Reported)
 		}
+	}
+	if n := calls(t); n != 0 {
+		t.Errorf("to read the library, a function was called %d times", n)
 	}
 	if doc := function("libgarden.so", "area").Doc; doc == "" {
 		t.Error("the doc of an export is lost")

@@ -70,7 +70,7 @@ func readType(key, library string, info *abi.TypeInfo) (schema.Type, error) {
 
 // accepts reads the attribute about the values that the library converts to a type. It is
 // a type schema, as JSON text or as the value that the text describes. Any other value is
-// ignored.
+// ignored: to read the fields of an object, functions of the library would have to run.
 func accepts(index abi.TypeIndex) *schema.TypeSchema {
 	v, ok := objects.Attribute(index, AttrConvertTypeSchema)
 	if !ok {
@@ -78,6 +78,9 @@ func accepts(index abi.TypeIndex) *schema.TypeSchema {
 	}
 	value := takeAny(v)
 	text, err := tvmffi.As[string](value)
+	if err != nil && v.TypeIndex != abi.TypeMap && v.TypeIndex != abi.TypeDict {
+		return nil
+	}
 	if err != nil {
 		data, err := value.MarshalJSON()
 		if err != nil {
