@@ -43,7 +43,7 @@ type callRequest struct {
 // message comes the schema, if there is one.
 type childReply struct {
 	Doing  string          `json:"doing,omitempty"` // what comes next, such as "loading libgarden.so"
-	Read   bool            `json:"read,omitempty"`  // the schema follows
+	Read   int             `json:"read,omitempty"`  // the size of the schema, which follows
 	Result json.RawMessage `json:"result,omitempty"`
 	Thrown string          `json:"thrown,omitempty"` // the error of the called function
 	Error  string          `json:"error,omitempty"`  // why the request failed
@@ -55,6 +55,9 @@ type childReply struct {
 }
 
 var errTimeout = errors.New("timeout")
+
+// keptOpen is how long the tool reads on after the end of a child, from pipes that other processes keep open.
+const keptOpen = time.Second
 
 // Prober finds libraries, and reads and calls them in a child process.
 type Prober struct {
@@ -186,23 +189,35 @@ func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply,
 		return childReply{}, fmt.Errorf("cannot start a process to load libraries in: %w", err)
 	}
 	defer replies.Close()
-	reply, doing, readErr := readReplies(replies)
-	err = cmd.Wait()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- cmd.Wait()
+		// All that the child wrote is in the pipe now. A process that the library started may still hold the other end.
+		_ = replies.SetReadDeadline(time.Now().Add(keptOpen))
+	}()
+	reply, doing, readErr := readReplies(replies, request.Call != nil)
+	replies.Close() // a library that goes on writing there does not wait for a reader
+	err = <-ended
+	if errors.Is(readErr, os.ErrDeadlineExceeded) {
+		readErr = nil // it ended without an answer
+	}
 	switch {
+	case reply.answers():
+		if reply.Error != "" {
+			return reply, errors.New(reply.Error)
+		}
+		return reply, nil
 	case errors.Is(context.Cause(ctx), errTimeout):
 		return childReply{}, fmt.Errorf("the process that loads libraries was still %s after %s: a library hangs while it is loaded; give it more time with --timeout, or load it alone to find the culprit", doing, p.Timeout)
 	case ctx.Err() != nil:
 		return childReply{}, context.Cause(ctx)
-	case reply.Error != "":
-		return reply, errors.New(reply.Error)
-	case err != nil:
-		return childReply{}, newDeath(doing, err, words)
-	case reply.schema == nil && reply.Result == nil && reply.Thrown == "" && readErr == nil:
-		return childReply{}, newDeath(doing, errors.New("it ended without an answer"), words)
-	case readErr != nil:
+	case readErr != nil && !errors.Is(readErr, io.ErrUnexpectedEOF): // the child may have ended because nobody reads on
 		return childReply{}, fmt.Errorf("the process that loads libraries sent an invalid answer while %s: %w", doing, readErr)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return childReply{}, newDeath(doing, err, words)
+	default:
+		return childReply{}, newDeath(doing, errors.New("it ended without an answer"), words)
 	}
-	return reply, nil
 }
 
 // startChild starts the child with a request. What it prints goes to words, what it
@@ -218,11 +233,11 @@ func startChild(ctx context.Context, input []byte, words io.Writer, request chil
 	}
 	defer w.Close()
 	cmd = exec.CommandContext(ctx, exe, ChildCommand)
-	cmd.Args[0] = os.Args[0] // exe may be /proc/self/exe, and a test binary looks at its name
 	cmd.Stdin = bytes.NewReader(input)
 	cmd.Stdout = words
 	cmd.Stderr = words
-	cmd.WaitDelay = 5 * time.Second
+	cmd.Args[0] = os.Args[0] // exe may be /proc/self/exe, and a test binary looks at its name
+	cmd.WaitDelay = keptOpen
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=none")
 	if request.Call != nil {
 		cmd.Dir = request.Folder
@@ -275,9 +290,9 @@ func checkFile(path string) (symbols.File, error) {
 	return file, file.CheckHost(runtime.GOOS, runtime.GOARCH)
 }
 
-// readReplies reads until the child closes its end. It returns the last answer
+// readReplies reads up to the answer to a call or to another request, or until nobody can send one. It returns the answer
 // and what the child was doing when it gave it or ended.
-func readReplies(r io.Reader) (reply childReply, doing string, err error) {
+func readReplies(r io.Reader, call bool) (reply childReply, doing string, err error) {
 	doing = "starting"
 	d := json.NewDecoder(r)
 	for {
@@ -291,10 +306,24 @@ func readReplies(r io.Reader) (reply childReply, doing string, err error) {
 			doing = next.Doing
 			continue
 		}
-		reply = next
-		if reply.Read {
-			reply.schema, err = io.ReadAll(io.MultiReader(d.Buffered(), r))
-			return reply, doing, err
+		if next.Read > 0 {
+			rest := io.MultiReader(d.Buffered(), r)
+			if _, err := io.ReadFull(rest, make([]byte, len("\n"))); err != nil { // Encode ends a message with it
+				return reply, doing, err
+			}
+			var schema bytes.Buffer
+			if _, err := io.CopyN(&schema, rest, int64(next.Read)); err != nil {
+				return reply, doing, err
+			}
+			next.schema = schema.Bytes()
+		}
+		if next.Error != "" || !call && next.schema != nil || call && (next.Result != nil || next.Thrown != "") {
+			return next, doing, nil
 		}
 	}
+}
+
+// answers tells whether a message is the answer to the request.
+func (r childReply) answers() bool {
+	return r.Error != "" || r.schema != nil || r.Result != nil || r.Thrown != ""
 }

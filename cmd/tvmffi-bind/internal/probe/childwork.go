@@ -73,5 +73,5 @@ func answer(ctx context.Context, request childRequest, announce func(doing strin
 		return childReply{Error: err.Error(), Lacks: found.lacks}, nil
 	}
 	data, err := schema.Encode(s)
-	return childReply{Read: true, schema: data, StandIns: found.standIns}, err
+	return childReply{Read: len(data), schema: data, StandIns: found.standIns}, err
 }
