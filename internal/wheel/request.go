@@ -1,6 +1,7 @@
 package wheel
 
 import (
+	"archive/zip"
 	"cmp"
 	"context"
 	"errors"
@@ -95,6 +96,11 @@ func Take(ctx context.Context, file string) (Dir, error) {
 	if len(parts) < 5 {
 		return Dir{}, fmt.Errorf("%s is not named like a wheel, NAME-VERSION-PYTHON-ABI-PLATFORM.whl: do not rename it", filepath.Base(file))
 	}
+	z, err := zip.OpenReader(file) // a file that is not an archive may have any size
+	if err != nil {
+		return Dir{}, fmt.Errorf("%s is not a wheel: %w", filepath.Base(file), err)
+	}
+	z.Close()
 	hash, err := find.HashFile(file)
 	if err != nil {
 		return Dir{}, err

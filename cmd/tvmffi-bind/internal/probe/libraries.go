@@ -268,6 +268,11 @@ func (p *Prober) hash(path string) (string, error) {
 	if known := p.hashes[path]; known != "" {
 		return known, nil
 	}
+	if info, err := os.Stat(path); err == nil && info.Size() >= keptSize {
+		if _, err := symbols.Read(path); err != nil { // a file that is not a library may have any size
+			return "", err
+		}
+	}
 	hash, err := hashFile(path, keptSize, keptAge)
 	if err != nil {
 		return "", err
