@@ -1,7 +1,6 @@
 package wheel
 
 import (
-	"archive/zip"
 	"cmp"
 	"context"
 	"errors"
@@ -23,7 +22,7 @@ var requirement = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(
 
 // Find gets the wheel that the package tool chooses for a requirement such as garden==1.2, which
 // the user has named. Its hash is not known before; the caller records it.
-func Find(ctx context.Context, what string) (Dir, error) {
+func Find(ctx context.Context, what string, most int64) (Dir, error) {
 	if !requirement.MatchString(what) {
 		return Dir{}, fmt.Errorf("%q is not the name of a Python package: write NAME or NAME==VERSION", what)
 	}
@@ -47,7 +46,7 @@ func Find(ctx context.Context, what string) (Dir, error) {
 	if err != nil {
 		return Dir{}, find.Advise(err)
 	}
-	return Take(ctx, file)
+	return Take(ctx, file, most)
 }
 
 // pythons are the versions of Python for which a wheel is looked for where there is none for the Python of the machine. The
@@ -90,17 +89,17 @@ func published(ctx context.Context, what, temp string) string {
 	return ""
 }
 
-// Take unpacks a wheel file into the cache, under its hash. The file may be removed then.
-func Take(ctx context.Context, file string) (Dir, error) {
+// Take unpacks a wheel file into the cache, under its hash. The file may be removed then. If the wheel has more than most
+// bytes when it is unpacked, nothing is kept, and the error is [ErrTooLarge]; if most is 0, the limit follows
+// from the size of the file.
+func Take(ctx context.Context, file string, most int64) (Dir, error) {
 	parts := strings.Split(strings.TrimSuffix(filepath.Base(file), ".whl"), "-")
 	if len(parts) < 5 {
 		return Dir{}, fmt.Errorf("%s is not named like a wheel, NAME-VERSION-PYTHON-ABI-PLATFORM.whl: do not rename it", filepath.Base(file))
 	}
-	z, err := zip.OpenReader(file) // a file that is not an archive may have any size
-	if err != nil {
-		return Dir{}, fmt.Errorf("%s is not a wheel: %w", filepath.Base(file), err)
+	if err := checkSize(file, most); err != nil { // a file that is not an archive may have any size
+		return Dir{}, fmt.Errorf("%s: %w", filepath.Base(file), err)
 	}
-	z.Close()
 	hash, err := find.HashFile(file)
 	if err != nil {
 		return Dir{}, err

@@ -1,6 +1,9 @@
 package wheel
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,7 +25,7 @@ func TestTake(t *testing.T) {
 	if _, ok := have("sample-kit"); ok {
 		t.Fatal("an empty cache has it")
 	}
-	d, err := Take(t.Context(), file)
+	d, err := Take(t.Context(), file, 0)
 	if err != nil || d.Spec().Package != "sample-kit" || d.Spec().Version != "1.0" || d.Spec().SHA256 != specFor(b).SHA256 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -39,8 +42,27 @@ func TestTake(t *testing.T) {
 	if got := Tag(d.Root()); got != tag {
 		t.Errorf("the tag is %q", got)
 	}
+	var claims bytes.Buffer
+	z := zip.NewWriter(&claims)
+	if _, err := z.CreateRaw(&zip.FileHeader{Name: "sample_kit/zeros", Method: zip.Deflate, UncompressedSize64: 700 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bomb := filepath.Join(t.TempDir(), "bomb-1.0-"+tag+".whl")
+	if err := os.WriteFile(bomb, claims.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int64{0, 699 << 20, 700 << 20} {
+		_, err := Take(t.Context(), bomb, most)
+		left, _ := filepath.Glob(filepath.Join(filepath.Dir(d.Root()), "bomb-1.0-????????"))
+		if err == nil || errors.Is(err, ErrTooLarge) != (most < 700<<20) || len(left) > 0 {
+			t.Errorf("at most %d: %v, and %q is left", most, err, left)
+		}
+	}
 	renamed := filepath.Join(t.TempDir(), "sample.whl")
-	if _, err := Take(t.Context(), renamed); err == nil || !strings.Contains(err.Error(), "sample.whl is not named like a wheel") {
+	if _, err := Take(t.Context(), renamed, 0); err == nil || !strings.Contains(err.Error(), "sample.whl is not named like a wheel") {
 		t.Error(err)
 	}
 }
@@ -63,12 +85,12 @@ func TestFind_refuses(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
 	toolDir(t, map[string]string{"python3": "echo asked; exit 1"})
 	for _, what := range []string{"", "--index-url=x", "a b", "a==1;x", "a @ file:///x", "a==1,,b"} {
-		if _, err := Find(t.Context(), what); err == nil || !strings.Contains(err.Error(), "is not the name of a Python package") {
+		if _, err := Find(t.Context(), what, 0); err == nil || !strings.Contains(err.Error(), "is not the name of a Python package") {
 			t.Errorf("%q: %v", what, err)
 		}
 	}
 	for _, what := range []string{"a", "a_b-c.d", "a==1.2.post3", "a>=1,<2", "a~=1.2"} {
-		if _, err := Find(t.Context(), what); err == nil || !strings.Contains(err.Error(), "asked") {
+		if _, err := Find(t.Context(), what, 0); err == nil || !strings.Contains(err.Error(), "asked") {
 			t.Errorf("%q: %v", what, err)
 		}
 	}
@@ -86,7 +108,7 @@ func TestFind_otherPython(t *testing.T) {
 	} {
 		t.Setenv("TVMFFI_CACHE", t.TempDir())
 		toolDir(t, map[string]string{"python3": `case "$*" in *" index versions "*) ` + c.index + "; exit;; esac\n" + c.download})
-		if _, err := Find(t.Context(), "sample"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Find(t.Context(), "sample", 0); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 	}

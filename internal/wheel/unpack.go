@@ -76,7 +76,7 @@ func safeName(f *zip.File) (string, error) {
 
 func unpackFile(root *os.Root, f *zip.File, name string, left int64) (int64, error) {
 	if f.UncompressedSize64 > uint64(left) {
-		return 0, errTooLarge
+		return 0, ErrTooLarge
 	}
 	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return 0, err
@@ -91,11 +91,43 @@ func unpackFile(root *os.Root, f *zip.File, name string, left int64) (int64, err
 	if err != nil {
 		return 0, err
 	}
-	n, err := io.Copy(w, io.LimitReader(r, left+1)) // the size in the header is only a claim
-	if err == nil && n > left {
-		err = errTooLarge
+	claimed := int64(f.UncompressedSize64) // at most left, which was checked with it
+	n, err := io.Copy(w, io.LimitReader(r, claimed+1))
+	if err == nil && n > claimed {
+		err = ErrTooLarge
 	}
 	return n, errors.Join(err, w.Close())
 }
 
-var errTooLarge = errors.New("the archive is larger than the limit")
+// ErrTooLarge is the error of a wheel that has more bytes than the limit when it is unpacked.
+var ErrTooLarge = errors.New("the archive is larger than the limit")
+
+// A wheel that nobody has pinned may have this many times its size when it is unpacked, and this many bytes more.
+const (
+	growth     = 20
+	growthMore = 64 << 20
+)
+
+// checkSize returns an error if a wheel says of itself that it has more than most bytes when it is unpacked. If most is 0,
+// the limit follows from the size of the file.
+func checkSize(file string, most int64) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		return fmt.Errorf("this is not a wheel: %w", err)
+	}
+	defer z.Close()
+	if most == 0 {
+		most = growthMore + growth*info.Size()
+	}
+	var sum uint64
+	for _, f := range z.File {
+		if sum += f.UncompressedSize64; sum > uint64(most) || f.UncompressedSize64 > uint64(most) {
+			return fmt.Errorf("%w: its %d bytes become more than %d", ErrTooLarge, info.Size(), most)
+		}
+	}
+	return nil
+}

@@ -66,6 +66,9 @@ type Prober struct {
 	// Examines is set by doctor, to which what is missing is a finding.
 	Examines bool
 	Timeout  time.Duration // of the child process
+	// Most is how many megabytes a wheel that is not pinned may have when it is unpacked; if it is 0, that
+	// follows from the size of its file.
+	Most int64
 
 	// StandIns are the libraries that this machine lacks and that stand-ins replaced when
 	// libraries were read last.

@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"runtime"
@@ -60,7 +61,7 @@ func Serves(dir wheel.Dir) (specs []project.LibrarySpec) {
 // anyWheel gets a wheel that need not be known.
 func (p *Prober) anyWheel(ctx context.Context, what string) (wheel.Dir, error) {
 	if FormOf(what) == WheelFile {
-		return wheel.Take(ctx, what)
+		return advised(wheel.Take(ctx, what, p.Most<<20))
 	}
 	name, version, exact := strings.Cut(what, "==")
 	if exact {
@@ -78,7 +79,15 @@ func (p *Prober) anyWheel(ctx context.Context, what string) (wheel.Dir, error) {
 	if p.Offline {
 		return wheel.Dir{}, fmt.Errorf("%s is not in the cache, and --offline forbids to download it: run the command once with a network connection, or name the file of its wheel", what)
 	}
-	return p.download(what, func() (wheel.Dir, error) { return wheel.Find(ctx, what) })
+	return p.download(what, func() (wheel.Dir, error) { return advised(wheel.Find(ctx, what, p.Most<<20)) })
+}
+
+// advised says what to do about a wheel that is too large.
+func advised(d wheel.Dir, err error) (wheel.Dir, error) {
+	if errors.Is(err, wheel.ErrTooLarge) {
+		err = fmt.Errorf("%w; nothing of it was kept: if you trust it, allow more megabytes with --most", err)
+	}
+	return d, err
 }
 
 // foundLibrary is a library in a wheel.

@@ -69,7 +69,7 @@ func TestCoreFor(t *testing.T) {
 	} {
 		file := wheelFile(t, fmt.Sprintf("sample-1.%d-py3-none-any.whl", i), map[string]string{
 			"sample.dist-info/METADATA": "Metadata-Version: 2.1\nName: sample\n" + c.requires})
-		dir, err := wheel.Take(t.Context(), file)
+		dir, err := wheel.Take(t.Context(), file, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestLibrariesIn_elsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	data[18], data[19] = byte(elf.EM_S390), 0 // the machine
-	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/lib.so": string(data)}))
+	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/lib.so": string(data)}), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestLibrariesIn_elsewhere(t *testing.T) {
 // TestLibrariesIn_python: the error about a package without libraries names a document of this repository.
 func TestLibrariesIn_python(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
-	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/kernels.py": "import cutlass\n"}))
+	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/kernels.py": "import cutlass\n"}), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ func (p *Prober) Open(ctx context.Context, s *Subject, c *project.Config) (wheel
 		return p.Discover(ctx, c, s.Package)
 	}
 	if FormOf(s.Package) == WheelFile {
-		_, err := wheel.Take(ctx, s.Package)
+		_, err := advised(wheel.Take(ctx, s.Package, p.Most<<20))
 		return wheel.Dir{}, err
 	}
 	return wheel.Dir{}, nil

@@ -73,7 +73,7 @@ func TestAkin(t *testing.T) {
 // TestSpecOf: a file of the cache, and a copy of it outside of the working folder, is of its package.
 func TestSpecOf(t *testing.T) {
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
-	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/lib.so": "library"}))
+	dir, err := wheel.Take(t.Context(), wheelFile(t, "sample-1.0-py3-none-any.whl", map[string]string{"sample/lib.so": "library"}), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
