@@ -195,13 +195,11 @@ func checkPackage(fset *token.FileSet, files []*ast.File, pkg *types.Package, ov
 }
 
 // checkLayout checks that a type has the layout of tvmffi.Object: it and its ancestors
-// are structs that contain only their embedded parents, after blank fields without a size.
+// are structs that contain only their embedded parents, after blank fields without a size. The sizes of these
+// structs are not computed: go/types takes twice as long for each level of embedding.
 func checkLayout(named *types.Named, sizes types.Sizes) error {
 	for at := named; ; {
 		if o := at.Obj(); o.Name() == "Object" && o.Pkg() != nil && o.Pkg().Path() == runtimePath {
-			if sizes.Sizeof(at) != sizes.Sizeof(named) {
-				return fmt.Errorf("%s does not have the size of tvmffi.Object", named)
-			}
 			return nil
 		}
 		field := onlyField(at, sizes)

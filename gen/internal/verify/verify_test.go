@@ -1,6 +1,11 @@
 package verify
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,5 +71,33 @@ func TestModuleWithVendor(t *testing.T) {
 				t.Errorf("got %v, want one line with %q", err, want)
 			}
 		})
+	}
+}
+
+// TestDeepLayout checks a type that is derived through more levels than a size could be computed for, if each level took
+// twice as long as the one before.
+func TestDeepLayout(t *testing.T) {
+	source := "package tvmffi\ntype Object struct{ p *int }\ntype T0 struct {\n_ [0]*T0\nObject\n}\n"
+	const depth = 100
+	for i := range depth {
+		source += fmt.Sprintf("type base%d = T%[1]d\ntype T%d struct {\n_ [0]*T%[2]d\nbase%[1]d\n}\n", i, i+1)
+	}
+	source += fmt.Sprintf("type Wrong struct {\nT%d\nmore int\n}\n", depth)
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "t.go", source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, err := new(types.Config).Check(runtimePath, fset, []*ast.File{file}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := types.SizesFor("gc", "amd64")
+	named := func(name string) *types.Named { return pkg.Scope().Lookup(name).Type().(*types.Named) }
+	if err := checkLayout(named(fmt.Sprint("T", depth)), sizes); err != nil {
+		t.Error(err)
+	}
+	if err := checkLayout(named("Wrong"), sizes); err == nil {
+		t.Error("a struct with two fields has the layout of Object")
 	}
 }
