@@ -3,6 +3,6 @@
 #include <cstdlib>
 
 __attribute__((constructor)) static void die() {
-  std::fputs("hostile: abort in a static initialiser\n", stderr);
+  std::fputs("\x1b[2J\x1b]0;title\x07hostile: abort in a static initialiser\n", stderr);
   std::abort();
 }

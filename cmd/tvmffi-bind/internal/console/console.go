@@ -19,9 +19,9 @@ type Console struct {
 	lost error // the first failure of Printf
 }
 
-// Printf writes to standard output. Lost returns the error if that fails.
+// Printf writes to standard output, without control characters except those of Paint. Lost returns the error if that fails.
 func (c *Console) Printf(format string, args ...any) {
-	if _, err := fmt.Fprintf(c.Out, format, args...); err != nil && c.lost == nil {
+	if _, err := io.WriteString(c.Out, visible(fmt.Sprintf(format, args...), c.paints())); err != nil && c.lost == nil {
 		c.lost = err
 	}
 }
@@ -34,9 +34,9 @@ func (c *Console) Lost() error {
 	return nil
 }
 
-// Notef writes a note for the user to standard error.
+// Notef writes a note for the user to standard error, as Visible makes it.
 func (c *Console) Notef(format string, args ...any) {
-	_, _ = fmt.Fprintf(c.Err, format, args...)
+	_, _ = io.WriteString(c.Err, Visible(fmt.Sprintf(format, args...)))
 }
 
 // JSON writes v to standard output for a program to read.
@@ -49,11 +49,13 @@ func (c *Console) JSON(v any) error {
 
 // Paint colours s if standard output is a terminal and NO_COLOR is not set.
 func (c *Console) Paint(colour text.Color, s string) string {
-	if !isTerminal(c.Out) || os.Getenv("NO_COLOR") != "" {
+	if !c.paints() {
 		return s
 	}
 	return colour.Sprint(s)
 }
+
+func (c *Console) paints() bool { return isTerminal(c.Out) && os.Getenv("NO_COLOR") == "" }
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -68,11 +69,12 @@ func (c *Console) showProgress(title string, done func() string, start time.Time
 			select {
 			case <-quit:
 				if shown {
-					c.Notef(eraseLine)
+					_, _ = io.WriteString(c.Err, eraseLine)
 				}
 				return
 			case <-wait.C:
-				c.Notef("%s%s ... %s", eraseLine, title, strings.TrimPrefix(fmt.Sprintf("%s, %.0f s", done(), time.Since(start).Seconds()), ", "))
+				line := fmt.Sprintf("%s ... %s", title, strings.TrimPrefix(fmt.Sprintf("%s, %.0f s", done(), time.Since(start).Seconds()), ", "))
+				_, _ = io.WriteString(c.Err, eraseLine+Visible(line))
 				wait.Reset(progressDelay)
 			}
 		}

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Count returns a number with its noun, such as "1 type" or "2 types".
@@ -80,4 +83,56 @@ func LastLines(text string) string {
 		lines = lines[len(lines)-LastWords:]
 	}
 	return "  " + strings.Join(lines, "\n  ")
+}
+
+// What Paint writes, at the beginning of a text.
+var ours = regexp.MustCompile(`^\x1b\[(0|1|2|31|32|33)m`)
+
+// longest is how many bytes of a line Visible keeps.
+const longest = 4000
+
+// Visible returns a text that comes from a library, a wheel or the name of a file, and may hold anything, so that a
+// terminal shows it and does not obey it: control characters, except tabs and new lines, and characters that
+// change the direction of the text become escapes such as \u001b, which JSON has as well. The middle of a long line is left out.
+func Visible(s string) string {
+	s = visible(s, false)
+	if len(s) <= longest {
+		return s
+	}
+	lines := strings.SplitAfter(s, "\n")
+	for i, line := range lines {
+		if n := len(line); n > longest {
+			const end = longest / 5
+			lines[i] = strings.ToValidUTF8(line[:longest-end], "") + fmt.Sprintf(" ... %d more bytes ... ", n-longest) + strings.ToValidUTF8(line[n-end:], "")
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// visible writes escapes in place of control characters, except, perhaps, the sequences of Paint.
+func visible(s string, painted bool) string {
+	if !strings.ContainsFunc(s, hidden) && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case !hidden(r):
+			b.WriteRune(r)
+		case painted && ours.MatchString(s):
+			n = len(ours.FindString(s))
+			b.WriteString(s[:n])
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// hidden reports whether a terminal would obey a character: a control character, or one of the marks that change the
+// direction of a text.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }

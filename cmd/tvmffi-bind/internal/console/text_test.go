@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestCount(t *testing.T) {
@@ -74,5 +75,33 @@ func TestList(t *testing.T) {
 		if out.String() != c.want {
 			t.Errorf("%d lines: %q, want %q", len(c.lines), out.String(), c.want)
 		}
+	}
+}
+
+// A terminal obeys nothing that comes from a library, a wheel or the name of a file.
+func TestVisible(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"plain ä\n\ttext", "plain ä\n\ttext"},
+		{"\x1b]0;title\x07\x1b[2J\x1b[31mred\r\n", `\u001b]0;title\u0007\u001b[2J\u001b[31mred\u000d` + "\n"},
+		{"a\x00b\x7fc\u009b1md\u202ee", `a\u0000b\u007fc\u009b1md\u202ee`},
+		{"\x9b2J\xff", "\ufffd2J\ufffd"},
+	} {
+		var out, err strings.Builder
+		con := &Console{Out: &out, Err: &err}
+		con.Notef("%s", c.text)
+		con.Printf("%s", c.text)
+		if Visible(c.text) != c.want || err.String() != c.want || out.String() != c.want {
+			t.Errorf("%q: %q, note %q, output %q", c.text, Visible(c.text), err.String(), out.String())
+		}
+	}
+	long := "name " + strings.Repeat("n", 100_000) + " end\nnext"
+	if got := Visible(long); len(got) > longest+100 || !strings.HasPrefix(got, "name nnn") || !strings.HasSuffix(got, " end\nnext") || !strings.Contains(got, "n ... 96010 more bytes ... n") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+	if got := Visible(strings.Repeat("\u00e4", longest)); !utf8.ValidString(got) {
+		t.Errorf("%q", got)
+	}
+	if got := visible("\x1b[31mred\x1b[0m\x1b[8mgone\x1b[2J", true); got != "\x1b[31mred\x1b[0m"+`\u001b[8mgone\u001b[2J` {
+		t.Errorf("painted: %q", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -85,16 +84,12 @@ func printFlaw(con *console.Console, flaw string, indent int) {
 	}
 }
 
-// visible returns s, which comes from a library and may be anything, without what could
-// break the line or reach the terminal as a command.
+// visible returns s, which comes from a library and may be anything, on one line.
 func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
+	return console.Visible(oneLine.Replace(s))
 }
+
+var oneLine = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
 
 // printDoc prints the first paragraph of a doc string below its item.
 func printDoc(con *console.Console, doc string, indent int) {

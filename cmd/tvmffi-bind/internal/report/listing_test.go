@@ -21,7 +21,7 @@ func TestPrint_visible(t *testing.T) {
 	}
 	var out strings.Builder
 	NewListing(s, s).Print(&console.Console{Out: &out})
-	if strings.Contains(out.String(), "\x1b[2J") || !strings.Contains(out.String(), "a [2J") {
+	if strings.Contains(out.String(), "\x1b[2J") || !strings.Contains(out.String(), `a\u001b[2J`) {
 		t.Errorf("%q", out.String())
 	}
 }
