@@ -62,7 +62,7 @@ func unusable(err error) bool {
 }
 
 // parse returns what each source says. A source that kills Python has an error, and the rest is read by
-// another process.
+// another process. If the time is over after some were read, the rest have an error.
 func parse(ctx context.Context, sources []source, timeout time.Duration) ([]facts, error) {
 	if len(sources) == 0 {
 		return nil, nil
@@ -83,6 +83,12 @@ func parse(ctx context.Context, sources []source, timeout time.Duration) ([]fact
 		read += len(some)
 		switch {
 		case len(all) == len(sources):
+			return all, nil
+		case read > 0 && errors.Is(context.Cause(ctx), errTimeout): // what was read is worth having
+			late := hung(fmt.Errorf("it was not read: %w", errTimeout), timeout).Error()
+			for len(all) < len(sources) {
+				all = append(all, facts{Error: late})
+			}
 			return all, nil
 		case ctx.Err() != nil:
 			return nil, hung(fmt.Errorf("the Python process was still reading %s: %w", sources[len(all)].path, context.Cause(ctx)), timeout)

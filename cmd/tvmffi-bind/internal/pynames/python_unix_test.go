@@ -35,7 +35,6 @@ func TestParse_pythons(t *testing.T) {
 		"none":        {nil, "there is no Python here: install Python 3.9 or newer"},
 		"old":         {map[string]string{"python3": "exit 9", "python": "exit 2"}, "no Python of version 3.9 or newer works here, found "},
 		"the other":   {map[string]string{"python3": "exit 127", "python": "for i in 1 2 3; do echo '{}'; done"}, ""},
-		"hangs":       {map[string]string{"python3": "echo '{}'; while :; do /bin/sleep 1; done"}, fmt.Sprintf("the Python process was still reading b.py: timeout of %s: allow more time with --timeout", short)},
 		"hangs early": {map[string]string{"python3": "while :; do /bin/sleep 1; done"}, fmt.Sprintf("the Python process was still reading a.py: timeout of %s: allow more time with --timeout", short)},
 		"fails":       {map[string]string{"python3": "echo oops >&2; exit 3"}, "cannot read the sources: exit status 3: oops"},
 		"no JSON":     {map[string]string{"python3": "echo hello"}, "cannot read the sources: it ended early"},
@@ -70,5 +69,19 @@ func TestParse_crash(t *testing.T) {
 	many := make([]source, 20)
 	if _, err := parse(t.Context(), many, time.Minute); err == nil || !strings.Contains(err.Error(), "cannot read the sources") {
 		t.Errorf("after many crashes: %v", err)
+	}
+}
+
+// TestParse_late: when the time is over, the sources that were read count, and the rest have an error.
+func TestParse_late(t *testing.T) {
+	fakes(t, map[string]string{"python3": "echo '{\"doc\": \"D\"}'; while :; do /bin/sleep 1; done"})
+	short := nativetest.Patience(300 * time.Millisecond)
+	all, err := parse(t.Context(), []source{{path: "a.py"}, {path: "b.py"}, {path: "c.py"}}, short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("it was not read: timeout of %s: allow more time with --timeout", short)
+	if len(all) != 3 || all[0].Doc != "D" || all[1].Error != want || all[2].Error != want {
+		t.Errorf("%+v", all)
 	}
 }
