@@ -23,8 +23,8 @@ func parsed[T any](text string) string {
 	return shownAs(x)
 }
 
-// anyOf returns x as a value, which the scope releases.
-func anyOf(t *testing.T, s *tvmffi.Scope, x any) tvmffi.Any {
+// scoped returns x as a value, which the scope releases.
+func scoped(t *testing.T, s *tvmffi.Scope, x any) tvmffi.Any {
 	t.Helper()
 	a := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(x))
 	s.Add(runtimetest.Must[*tvmffi.Object](t)(tvmffi.As[*tvmffi.Object](a)))
@@ -95,19 +95,19 @@ func TestConvertContainers(t *testing.T) {
 	runtimetest.Balanced(t)
 	var s tvmffi.Scope
 	defer s.Release()
-	mixed := anyOf(t, &s, tvmffi.Of[any](1, 2.5))
+	mixed := scoped(t, &s, tvmffi.Of[any](1, 2.5))
 	floats := runtimetest.Must[*tvmffi.Array[float64]](t)(tvmffi.Convert[*tvmffi.Array[float64]](mixed))
 	s.Add(floats)
 	if floats.At(0) != 1 || floats.At(1) != 2.5 || tvmffi.Same(floats, mixed.Value().(tvmffi.ObjectRef)) {
 		t.Error("an Array of ints and floats becomes a new one of floats")
 	}
-	again := runtimetest.Must[*tvmffi.Array[float64]](t)(tvmffi.Convert[*tvmffi.Array[float64]](anyOf(t, &s, floats)))
+	again := runtimetest.Must[*tvmffi.Array[float64]](t)(tvmffi.Convert[*tvmffi.Array[float64]](scoped(t, &s, floats)))
 	if !tvmffi.Same(floats, again) {
 		t.Error("an Array that fits stays the same")
 	}
 	list := runtimetest.NewList(t, 1, 2.5)
 	s.Add(list)
-	anyList := anyOf(t, &s, list)
+	anyList := scoped(t, &s, list)
 	_, err := tvmffi.Convert[*tvmffi.List[float64]](anyList)
 	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: expected float, got int")
 	snapshot := runtimetest.Must[*tvmffi.Array[float64]](t)(tvmffi.Convert[*tvmffi.Array[float64]](anyList))
@@ -119,7 +119,7 @@ func TestConvertContainers(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: expected float, got int")
 	dict := runtimetest.Must[*tvmffi.Dict[any, any]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[any, any]{Key: 1, Value: 2})))
 	s.Add(dict)
-	m := runtimetest.Must[*tvmffi.Map[int64, float64]](t)(tvmffi.Convert[*tvmffi.Map[int64, float64]](anyOf(t, &s, dict)))
+	m := runtimetest.Must[*tvmffi.Map[int64, float64]](t)(tvmffi.Convert[*tvmffi.Map[int64, float64]](scoped(t, &s, dict)))
 	s.Add(m)
 	if m.MustGet(1) != 2 {
 		t.Error("a Map is made of a Dict")
