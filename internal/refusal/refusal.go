@@ -131,7 +131,18 @@ func (m *machine) result(w word) error { return m.cpu.leave(m, w) }
 
 func raised(m *machine) (*Answer, error) {
 	text, err := m.text(m.cpu.arg(m, 1), maxText)
-	return &Answer{Text: text}, err
+	if err != nil {
+		return nil, err
+	}
+	return answerOf(text)
+}
+
+// answerOf is the answer of a text that is known. Without one the function cannot be asked, for it may have done anything.
+func answerOf(text string) (*Answer, error) {
+	if text == "" {
+		return nil, errors.New("its text is empty")
+	}
+	return &Answer{Text: text}, nil
 }
 
 func raisedParts(m *machine) (*Answer, error) {
@@ -154,10 +165,7 @@ func raisedParts(m *machine) (*Answer, error) {
 		}
 		b.WriteString(text)
 	}
-	if b.Len() == 0 {
-		return nil, errors.New("its text is empty")
-	}
-	return &Answer{Text: b.String()}, nil
+	return answerOf(b.String())
 }
 
 // backtrace is where C++ begins to make an error.
@@ -223,7 +231,15 @@ func (m *machine) text(at word, limit int) (string, error) {
 		if err := m.code.Read(at.v+uint64(len(text)), chunk); err != nil {
 			return "", err
 		}
-		if end := bytes.IndexByte(chunk, 0); end >= 0 {
+		end := bytes.IndexByte(chunk, 0)
+		n := end + 1
+		if end < 0 {
+			n = len(chunk)
+		}
+		if m.writtenIn(at.v+uint64(len(text)), n) {
+			return "", errors.New("it writes the text itself")
+		}
+		if end >= 0 {
 			return string(append(text, chunk[:end]...)), nil
 		}
 		text = append(text, chunk...)

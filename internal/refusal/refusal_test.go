@@ -197,6 +197,23 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
+// A function without a text that is known gives no answer: it is not called to get one.
+func TestUnknownText(t *testing.T) {
+	for _, c := range []struct{ code, text, want string }{
+		{"48be0020000000000000e9f1070000", "6162", ""},
+		{"48be0020000000000000e9f1070000", "", "its text is empty"},
+		{"48be0020000000000000c60663e9ee070000", "6162", "it writes the text itself"}, // a byte of it
+	} {
+		r := &recorded{memory: map[uint64]byte{}}
+		r.put(t, "1000", c.code)
+		r.put(t, "2000", c.text+strings.Repeat("00", 64-len(c.text)/2))
+		got, err := Find(Code{GOARCH: "amd64", Entry: 0x1000, Read: r.read, Functions: map[uint64]string{0x1800: "TVMFFIErrorSetRaisedFromCStr"}})
+		if c.want == "" && (err != nil || got.Text != "ab") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %+v, %v, want %q", c.code, got, err, c.want)
+		}
+	}
+}
+
 // Any code may stand there.
 func FuzzFind(f *testing.F) {
 	for _, r := range readRecorded(f) {
