@@ -45,10 +45,11 @@ const (
 type memory struct {
 	read    func(uint64, []byte) error
 	written map[uint64]word // by byte
+	used    map[uint64]bool // the memory of the process that was read, by byte
 }
 
 func newMemory(read func(uint64, []byte) error) memory {
-	return memory{read, map[uint64]word{}}
+	return memory{read, map[uint64]word{}, map[uint64]bool{}}
 }
 
 // machine is a way through the function.
@@ -61,9 +62,13 @@ type machine struct {
 	vectors [32][4]word
 	flags   flags
 	heap    uint64
-	guarded bool // a static variable is being initialised
-	wrote   bool // other memory than its own was written
+	guarded bool      // a static variable is being initialised
+	static  [2]uint64 // where the part of it begins and ends that was written, 0 before
+	wrote   bool      // other memory than its own was written
 }
+
+// staticSize is the most that a static variable with a name takes, the size of a std::string.
+const staticSize = 32
 
 // cpu is a kind of processor.
 type cpu interface {
@@ -79,7 +84,7 @@ type flags struct{ known, zero, carry, sign, overflow bool }
 // fork copies the way.
 func (m *machine) fork() *machine {
 	c := *m
-	c.written = maps.Clone(m.written)
+	c.written, c.used = maps.Clone(m.written), maps.Clone(m.used)
 	return &c
 }
 
@@ -107,12 +112,16 @@ func (m *machine) load(at word, n int) (word, error) {
 				if err := m.read(a, all[:n]); err != nil {
 					return unknown, fmt.Errorf("it reads memory at %#x: %w", a, err)
 				}
+				for j := range n {
+					m.used[a+uint64(j)] = true
+				}
 				return value(little.Uint64(all[:])), nil
 			}
 			var one [1]byte
 			if err := m.read(a, one[:]); err != nil {
 				return unknown, fmt.Errorf("it reads memory at %#x: %w", a, err)
 			}
+			m.used[a] = true
 			b = value(uint64(one[0]))
 		}
 		w.known = w.known && b.known
@@ -136,13 +145,29 @@ func (m *machine) store(at word, n int, w word) error {
 	}
 	switch {
 	case at.v>>48 == stackBase>>48, at.v>>48 == heapBase>>48:
-	case !m.guarded:
+	case !m.guarded || !m.isStatic(at.v, n):
 		m.wrote = true
 	}
 	for i := range n {
 		m.written[at.v+uint64(i)] = word{w.v >> (8 * i) & 0xff, w.known}
 	}
 	return nil
+}
+
+// isStatic reports whether memory belongs to the static variable that is being initialised. A counter does not: its value
+// was read before.
+func (m *machine) isStatic(at uint64, n int) bool {
+	for i := range n {
+		if m.used[at+uint64(i)] {
+			return false
+		}
+	}
+	end := at + uint64(n)
+	if m.static != [2]uint64{} {
+		at, end = min(at, m.static[0]), max(end, m.static[1])
+	}
+	m.static = [2]uint64{at, end}
+	return end-at <= staticSize
 }
 
 // add computes a+b or, with subtract, a-b, in n bytes.

@@ -45,13 +45,16 @@ var known = map[string]func(*machine) (*Answer, error){
 	"TVMFFIErrorSetRaisedFromCStr":      raised,
 	"TVMFFIErrorSetRaisedFromCStrParts": raisedParts,
 	"TVMFFIBacktrace":                   backtrace,
-	"__cxa_guard_acquire":               func(m *machine) (*Answer, error) { m.guarded = true; return nil, m.result(value(1)) },
-	"__cxa_guard_release":               func(m *machine) (*Answer, error) { m.guarded = false; return nil, m.result(unknown) },
-	"__cxa_atexit":                      func(m *machine) (*Answer, error) { return nil, m.result(value(0)) },
-	"_Znwm":                             allocate,
-	"strlen":                            length,
-	"memcpy":                            move,
-	"memmove":                           move,
+	"__cxa_guard_acquire": func(m *machine) (*Answer, error) {
+		m.guarded, m.static = true, [2]uint64{}
+		return nil, m.result(value(1))
+	},
+	"__cxa_guard_release": func(m *machine) (*Answer, error) { m.guarded = false; return nil, m.result(unknown) },
+	"__cxa_atexit":        func(m *machine) (*Answer, error) { return nil, m.result(value(0)) },
+	"_Znwm":               allocate,
+	"strlen":              length,
+	"memcpy":              move,
+	"memmove":             move,
 	// The constructors of std::string, and of its allocator, with which C++ keeps the function's name.
 	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC1IS3_EEPKcRKS3_": nothing,
 	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC2IS3_EEPKcRKS3_": nothing,

@@ -214,6 +214,31 @@ func TestUnknownText(t *testing.T) {
 	}
 }
 
+// A function that initialises a static variable before it refuses the call is asked, and one that does more is not.
+func TestStatic(t *testing.T) {
+	for _, c := range []struct {
+		code string // with the address of a variable in rbx, and 1 in rax
+		asks bool
+	}{
+		{"", true},
+		{"48890348894318", true},        // all 32 bytes
+		{"48890348894319", false},       // 33 bytes
+		{"48890348898300100000", false}, // another variable
+		{"ff03", false},                 // a counter
+	} {
+		code := "e80b080000" + "48bb0020000000000000" + c.code + strings.Repeat("90", 10-len(c.code)/2) + "48bf0021000000000000" + "48ba4021000000000000" + "e9ee070000"
+		r := &recorded{memory: map[uint64]byte{}}
+		r.put(t, "1000", code)
+		r.put(t, "2000", strings.Repeat("00", 64))
+		r.put(t, "2100", fmt.Sprintf("%x", "function_details.h")+strings.Repeat("00", 46))
+		r.put(t, "2140", fmt.Sprintf("%x", "unpack_call")+strings.Repeat("00", 53))
+		got, err := Find(Code{GOARCH: "amd64", Entry: 0x1000, Read: r.read, Functions: map[uint64]string{0x1810: "__cxa_guard_acquire", 0x1820: "TVMFFIBacktrace"}})
+		if asks := err == nil && got.Text == ""; asks != c.asks {
+			t.Errorf("%s: %+v, %v", c.code, got, err)
+		}
+	}
+}
+
 // Any code may stand there.
 func FuzzFind(f *testing.F) {
 	for _, r := range readRecorded(f) {
