@@ -56,9 +56,9 @@ var known = map[string]func(*machine) (*Answer, error){
 	"memcpy":              move,
 	"memmove":             move,
 	// The constructors of std::string, and of its allocator, with which C++ keeps the function's name.
-	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC1IS3_EEPKcRKS3_": nothing,
-	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC2IS3_EEPKcRKS3_": nothing,
-	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC1EPKcRKS3_":      nothing,
+	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC1IS3_EEPKcRKS3_": construct,
+	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC2IS3_EEPKcRKS3_": construct,
+	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC1EPKcRKS3_":      construct,
 	"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_createERmm":   allocate,
 	"_ZNSaIcEC1Ev": nothing,
 	"_ZNSaIcEC2Ev": nothing,
@@ -125,6 +125,17 @@ func (m *machine) step() (answer *Answer, other *machine, err error) {
 	}
 	other, err = m.cpu.step(m)
 	return nil, other, err
+}
+
+// construct makes a std::string, whose bytes are not known then.
+func construct(m *machine) (*Answer, error) {
+	at := m.cpu.arg(m, 0)
+	for i := range staticSize / 8 {
+		if err := m.store(at.plus(uint64(8*i)), 8, unknown); err != nil {
+			return nil, err
+		}
+	}
+	return nil, m.result(unknown)
 }
 
 func nothing(m *machine) (*Answer, error) { return nil, m.result(unknown) }
