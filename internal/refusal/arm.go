@@ -278,7 +278,7 @@ func (a armCode) ofRegisters() error {
 			y.v = ^y.v
 		}
 		x, kind := a.reg(from, n), a.field(30, 29)
-		if kind == 2 && from == second && a.field(21, 21) == 0 {
+		if kind == 2 && from == second && a.field(21, 21) == 0 && a.field(15, 10) == 0 {
 			x, y = value(0), value(0)
 		}
 		a.logic(to, kind, x, y.cut(n), false)
@@ -318,7 +318,7 @@ func (a armCode) ofRegisters() error {
 			a.sum(31, a.reg(from, n), y)
 		default:
 			f := a.field(3, 0)
-			a.m.flags = flags{true, f&4 != 0, f&2 == 0, f&8 != 0, f&1 != 0}
+			a.m.flags = flags{known: true, zero: f&4 != 0, carry: f&2 == 0, sign: f&8 != 0, overflow: f&1 != 0}
 		}
 	case a.field(28, 24) == 0b11011 && a.field(23, 21) == 0: // madd, msub
 		x, y, z := a.reg(from, n), a.reg(second, n), a.reg(a.field(14, 10), n)

@@ -79,7 +79,10 @@ type cpu interface {
 }
 
 // flags are those of a comparison.
-type flags struct{ known, zero, carry, sign, overflow bool }
+type flags struct {
+	known, zero, carry, sign, overflow bool
+	noCarry                            bool // the carry is not known
+}
 
 // fork copies the way.
 func (m *machine) fork() *machine {

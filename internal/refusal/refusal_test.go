@@ -183,10 +183,13 @@ func TestGivesUp(t *testing.T) {
 		{"amd64", "ffe6", "no memory is there"},                      // a jump to the arguments
 		{"amd64", "64488b042528000000ffe0", "goes on at an unknown"}, // memory of the thread
 		{"amd64", "64488b0425280000004885c074fee8f9ffffff", "more than 32 ways"},
+		{"amd64", "4990c3", "49 90 is not understood"},
+		{"amd64", "b801000000ffc072fec3", "more than 32 ways"}, // the carry before inc is not known
 		{"arm64", "c0035fd6", "returns without an error"},
 		{"arm64", "00000014", "more than 16384 steps"},
 		{"arm64", "010000d4", "d4000001 is not understood"},
 		{"arm64", "200040f9000040f9", "it reads memory at 0x0"},
+		{"arm64", "200080d2000400ca00001fd6", "-4093 bytes from its entry"}, // 1 ^ 1<<1 is not 0
 		{"s390x", "00", "s390x is not understood"},
 	} {
 		r := &recorded{memory: map[uint64]byte{}}

@@ -345,7 +345,8 @@ func (in *instruction) condition(op byte) (holds, isKnown bool) {
 	case 7:
 		holds = f.zero || f.sign != f.overflow
 	}
-	return holds != (op&1 != 0), f.known
+	usesCarry := op&15>>1 == 1 || op&15>>1 == 3
+	return holds != (op&1 != 0), f.known && !(usesCarry && f.noCarry)
 }
 
 // arithmetic does add, or, and, sub, xor or cmp.
@@ -383,9 +384,9 @@ func (in *instruction) step1(kind int) {
 	if kind > 1 {
 		in.unknownCode()
 	}
-	carry := in.m.flags.carry
+	before := in.m.flags
 	r := in.m.add(in.get(in.place, in.size), value(1), in.size, kind == 1)
-	in.m.flags.carry = carry
+	in.m.flags.carry, in.m.flags.noCarry = before.carry, !before.known || before.noCarry
 	in.set(in.place, in.size, r)
 }
 
@@ -455,7 +456,7 @@ func (in *instruction) one(op byte) {
 			in.unknownCode()
 		}
 		in.set(register(in.reg), n, in.place.address)
-	case op == 0x90:
+	case op == 0x90 && in.rex&1 == 0: // with it, an exchange of rax and r8
 	case op == 0x98:
 		in.set(register(rax), n, in.get(register(rax), n/2).signed(n/2))
 	case op == 0xa8:

@@ -38,6 +38,9 @@ func (in *instruction) vector(op byte) {
 		for i := range units {
 			in.setLane(i, vec(in.reg)[i])
 		}
+		if in.place.isReg {
+			clearTop(vec(in.place.reg))
+		}
 	case op == 0x6e && in.short && !(in.vex && in.second != 0): // movd, movq
 		in.modrm(0)
 		n := 4 + int(in.rex&8)/2
@@ -56,6 +59,10 @@ func (in *instruction) vector(op byte) {
 	case op == 0xd6 && in.short:
 		in.modrm(0)
 		in.setLane(0, vec(in.reg)[0])
+		if in.place.isReg {
+			vec(in.place.reg)[1] = value(0)
+			clearTop(vec(in.place.reg))
+		}
 	case op == 0x6c && in.short || op == 0x16 && in.repeat == 0: // punpcklqdq, movhps, movlhps
 		in.modrm(0)
 		if in.size != 16 {
@@ -67,7 +74,7 @@ func (in *instruction) vector(op byte) {
 		}
 		to[1] = top
 		clearTop(to)
-	case op == 0x77 && in.vex: // vzeroupper
+	case op == 0x77 && in.vex && in.size == 16: // vzeroupper
 		for i := range 16 {
 			m.vectors[i][2], m.vectors[i][3] = value(0), value(0)
 		}
