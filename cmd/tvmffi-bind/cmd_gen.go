@@ -95,7 +95,7 @@ func (o *genOptions) configuration(ctx context.Context, con *console.Console, p 
 		noteConfig(con, file)
 		return project.ReadConfig(file)
 	}
-	c, err := o.Source(ctx, p)
+	c, err := o.Flags(ctx, p)
 	if err != nil {
 		return nil, err
 	}

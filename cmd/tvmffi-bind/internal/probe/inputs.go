@@ -137,15 +137,7 @@ func (in *Inputs) Source(ctx context.Context, p *Prober) (*project.Config, error
 		if c := configOf(in.Libs); c != nil && len(in.Deps) == 0 {
 			return c, nil
 		}
-		s, err := NewSubject(in.Libs, in.Deps)
-		if err != nil {
-			return nil, err
-		}
-		c, err := s.Config("")
-		if err == nil {
-			_, err = p.Open(ctx, s, c)
-		}
-		return c, err
+		return in.named(ctx, p)
 	}
 	if in.Config != "" {
 		return project.ReadConfig(in.Config)
@@ -155,6 +147,28 @@ func (in *Inputs) Source(ctx context.Context, p *Prober) (*project.Config, error
 		return project.NewConfig(".", ""), nil
 	}
 	return project.ReadConfig(file)
+}
+
+// named returns a configuration with the libraries that the flags name, and of no file.
+func (in *Inputs) named(ctx context.Context, p *Prober) (*project.Config, error) {
+	s, err := NewSubject(in.Libs, in.Deps)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Config("")
+	if err == nil {
+		_, err = p.Open(ctx, s, c)
+	}
+	return c, err
+}
+
+// Flags is like Source for a command that writes, so that it does not take the configuration of a file, with its lock, for
+// the package that the flags name.
+func (in *Inputs) Flags(ctx context.Context, p *Prober) (*project.Config, error) {
+	if len(in.Libs) > 0 {
+		return in.named(ctx, p)
+	}
+	return in.Source(ctx, p)
 }
 
 // configOf returns the configuration here or above, if libs is the name of a package that it binds: that is the version

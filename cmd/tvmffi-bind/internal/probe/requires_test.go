@@ -56,6 +56,29 @@ func TestNewPackage(t *testing.T) {
 	}
 }
 
+// TestFlags: a command that reads takes the configuration that binds a package, and one that writes does not.
+func TestFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	known, err := project.Known("xgrammar").Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := known.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, project.ConfigName, string(text))
+	in := Inputs{Libs: []string{"xgrammar"}}
+	read, err := in.Source(t.Context(), &Prober{})
+	if err != nil || read.File() == "" {
+		t.Errorf("to read: %+v, %v", read, err)
+	}
+	written, err := in.Flags(t.Context(), &Prober{})
+	if err != nil || written.File() != "" || len(written.Libraries) == 0 || len(written.Names) > 0 {
+		t.Errorf("to write: %+v, %v", written, err)
+	}
+}
+
 func TestAkin(t *testing.T) {
 	for _, c := range []struct {
 		library, pkg string
