@@ -54,7 +54,7 @@ func TestTake(t *testing.T) {
 	if err := os.WriteFile(bomb, claims.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, most := range []int64{0, 699 << 20, 700 << 20} {
+	for _, most := range []int64{-1, 0, 699 << 20, 700 << 20} {
 		_, err := Take(t.Context(), bomb, most)
 		left, _ := filepath.Glob(filepath.Join(filepath.Dir(d.Root()), "bomb-1.0-????????"))
 		if err == nil || errors.Is(err, ErrTooLarge) != (most < 700<<20) || len(left) > 0 {

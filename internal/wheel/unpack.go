@@ -108,8 +108,8 @@ const (
 	growthMore = 64 << 20
 )
 
-// checkSize returns an error if a wheel says of itself that it has more than most bytes when it is unpacked. If most is 0,
-// the limit follows from the size of the file.
+// checkSize returns an error if a wheel says of itself that it has more than most bytes when it is unpacked. If most is 0 or
+// less, the limit follows from the size of the file.
 func checkSize(file string, most int64) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -120,7 +120,7 @@ func checkSize(file string, most int64) error {
 		return fmt.Errorf("this is not a wheel: %w", err)
 	}
 	defer z.Close()
-	if most == 0 {
+	if most <= 0 {
 		most = growthMore + growth*info.Size()
 	}
 	var sum uint64

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
@@ -90,16 +91,21 @@ func NewPackage(args, deps []string) (*Subject, error) {
 func (s *Subject) ofPackage(arg string) error {
 	s.Package = arg
 	if FormOf(arg) == WheelFile {
-		hash, err := find.HashFile(arg)
+		name, _, _ := strings.Cut(filepath.Base(arg), "-")
+		s.Known = project.Known(wheel.Normal(name))
+		z, err := zip.OpenReader(arg) // a file that is not an archive may have any size
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("there is no wheel at %s: check the path%s", console.Shown(arg), nearest.File(arg))
 		}
-		if err != nil {
-			return err
+		if err == nil && s.Known != nil {
+			hash, err := find.HashFile(arg)
+			if err := errors.Join(err, z.Close()); err != nil {
+				return err
+			}
+			s.Exact = slices.ContainsFunc(wheel.Pinned(), func(w wheel.Spec) bool { return w.SHA256 == hash })
+		} else if err == nil {
+			_ = z.Close()
 		}
-		name, _, _ := strings.Cut(filepath.Base(arg), "-")
-		s.Known = project.Known(wheel.Normal(name))
-		s.Exact = s.Known != nil && slices.ContainsFunc(wheel.Pinned(), func(w wheel.Spec) bool { return w.SHA256 == hash })
 	} else {
 		name, version, exact := strings.Cut(arg, "==")
 		if strings.ContainsAny(name+version, "<>=!~,*") || name == "" || exact && version == "" {

@@ -3,6 +3,7 @@ package probe
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -29,6 +30,11 @@ func TestNewPackage(t *testing.T) {
 	if err := os.Mkdir("xgrammar", 0o700); err != nil { // what the first init has left
 		t.Fatal(err)
 	}
+	if runtime.GOOS == "windows" {
+		write(t, "endless.whl", "")
+	} else if err := os.Symlink("/dev/zero", "endless.whl"); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args         []string
 		pkg, name    string
@@ -41,6 +47,7 @@ func TestNewPackage(t *testing.T) {
 		{[]string{"./libgarden.so", "b.so"}, "", "./libgarden.so", false, false, ""},
 		{[]string{"garden=="}, "", "", false, false, "names no single version"},
 		{[]string{"garden==1", "x.so"}, "", "", false, false, "name it alone"},
+		{[]string{"endless.whl"}, "endless.whl", "endless.whl", false, false, ""}, // Open says that it is no archive
 		{[]string{"xgramar"}, "", "", false, false, "did you mean xgrammar?"},
 	} {
 		s, err := NewPackage(c.args, nil)
