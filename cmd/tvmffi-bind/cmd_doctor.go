@@ -100,7 +100,7 @@ may be secrets; read it before you send it.`,
 			if len(rest) > 0 {
 				return probe.NotLibrary(rest[0])
 			}
-			p := &probe.Prober{Console: con, Offline: true, Examines: true, Timeout: p.Timeout}
+			p := &probe.Prober{Console: con, Offline: true, Examines: true, Timeout: p.Timeout, Most: p.Most}
 			findings := append(examine(cmd.Context(), p), checkSidecars(cmd.Context(), p)...)
 			for _, file := range in.Libs {
 				findings = append(findings, checkLibrary(cmd.Context(), p, file, in.Deps))
