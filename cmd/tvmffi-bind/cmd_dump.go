@@ -41,8 +41,7 @@ everything that gen, ls and diff need to work without the libraries.`,
 				return err
 			}
 			if file == "-" {
-				_, err := con.Out.Write(data)
-				return err
+				return con.Text(data)
 			}
 			if err := files.WriteOne(file, data, isSchema); err != nil {
 				return err

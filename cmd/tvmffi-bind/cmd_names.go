@@ -116,7 +116,7 @@ func (o *namesOptions) write(con *console.Console, c *project.Config, f hints.Fi
 			return err
 		}
 		if file == "-" {
-			_, err = con.Out.Write(data)
+			err = con.Text(data)
 		} else {
 			err = files.WriteOne(file, data, project.IsNames)
 		}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,12 +40,23 @@ func (c *Console) Notef(format string, args ...any) {
 	_, _ = io.WriteString(c.Err, Visible(fmt.Sprintf(format, args...)))
 }
 
-// JSON writes v to standard output for a program to read.
+// JSON writes v to standard output for a program to read. No terminal obeys it: see Text.
 func (c *Console) JSON(v any) error {
-	e := json.NewEncoder(c.Out)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return c.Text(b.Bytes())
+}
+
+// Text writes JSON to standard output. The package json leaves some control characters as they are; here they are escapes,
+// which mean the same.
+func (c *Console) Text(data []byte) error {
+	_, err := io.WriteString(c.Out, visible(string(data), false))
+	return err
 }
 
 // Paint colours s if standard output is a terminal and NO_COLOR is not set.

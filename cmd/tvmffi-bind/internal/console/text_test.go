@@ -1,9 +1,11 @@
 package console
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -93,6 +95,15 @@ func TestVisible(t *testing.T) {
 		if Visible(c.text) != c.want || err.String() != c.want || out.String() != c.want {
 			t.Errorf("%q: %q, note %q, output %q", c.text, Visible(c.text), err.String(), out.String())
 		}
+	}
+	var out strings.Builder
+	names := []string{"c\u009b1m\x7f", "a\u202eb", "<\x1b>"}
+	var read []string
+	if err := (&Console{Out: &out}).JSON(names); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(out.String()), &read); err != nil || !slices.Equal(read, names) || strings.ContainsFunc(out.String(), hidden) {
+		t.Errorf("%q: %q, %v", out.String(), read, err)
 	}
 	long := "name " + strings.Repeat("n", 100_000) + " end\nnext"
 	if got := Visible(long); len(got) > longest+100 || !strings.HasPrefix(got, "name nnn") || !strings.HasSuffix(got, " end\nnext") || !strings.Contains(got, "n ... 96010 more bytes ... n") {
