@@ -114,7 +114,9 @@ func (in *Inputs) Names(p *Prober, kept func(schema.Schema) []string) cobra.Comp
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		names := slices.DeleteFunc(kept(s), func(name string) bool { return !strings.HasPrefix(name, begun) })
+		names := slices.DeleteFunc(kept(s), func(name string) bool {
+			return !strings.HasPrefix(name, begun) || console.Visible(name) != name || strings.ContainsAny(name, "\t\n")
+		})
 		return names, cobra.ShellCompDirectiveDefault
 	}
 }
