@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -459,11 +460,12 @@ func shown(result []byte) string {
 	case bool:
 		return fmt.Sprint(value)
 	case float64:
-		if text := fmt.Sprint(value); len(text) <= 6 { // the last digits of a float may differ elsewhere
+		// The last digits of a float may differ elsewhere, and an integer has no exponent.
+		if text := fmt.Sprint(value); len(text) <= 6 && !strings.Contains(text, "e") {
 			return text
 		}
 	case string:
-		if value != "" && value == strings.TrimSpace(value) && !strings.ContainsAny(value, "\r\n") {
+		if value != "" && value == strings.TrimSpace(value) && !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return value
 		}
 	}

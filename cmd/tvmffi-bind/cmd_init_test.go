@@ -34,3 +34,15 @@ func TestUnnamed(t *testing.T) {
 		t.Errorf("%d of %d parameters have no names, want 2 of 5", none, all)
 	}
 }
+
+// TestShown: the example compares a result with what fmt.Println prints, or not at all.
+func TestShown(t *testing.T) {
+	for result, want := range map[string]string{
+		`true`: "true", `7`: "7", `-2.5`: "-2.5", `1000000`: "", `0.3333333333333333`: "", `"a b"`: "a b",
+		`"a\nb"`: "", `" a"`: "", `"a\u0000"`: "", `"a\ufeffb"`: "", `""`: "", `[1]`: "", `null`: "", `<object>`: "",
+	} {
+		if got := shown([]byte(result)); got != want {
+			t.Errorf("%s: %q, want %q", result, got, want)
+		}
+	}
+}

@@ -91,7 +91,8 @@ func sampleOf(fn *ast.FuncDecl) (s Sample, ok bool) {
 	if results == nil || len(results.List) != 2 || types.ExprString(results.List[1].Type) != "error" {
 		return s, false
 	}
-	if _, value := sampleValue(results.List[0].Type, 0); value == "" {
+	_, optional := results.List[0].Type.(*ast.StarExpr) // which is printed as an address
+	if _, value := sampleValue(results.List[0].Type, 0); value == "" || optional {
 		element, ok := argument1(types.ExprString(results.List[0].Type), "*tvmffi.Array[")
 		if _, value := sampleValue(ast.NewIdent(element), 0); !ok || value == "" {
 			return s, false

@@ -33,6 +33,7 @@ func Any(v any) (int64, error)
 func Water(p PlantRef) (float64, error)
 func Make() (*Plant, error)
 func Adder() (func(n int64) (int64, error), error)
+func Maybe() (*string, error)
 func NoError() int64
 
 // Secret is for testing only.
