@@ -49,7 +49,8 @@
 //
 // [Read] describes all functions and types of libraries as data, for generators; see the
 // package schema. It calls no function of the libraries, except those that exist to be read, such as
-// __tvm_ffi__metadata_NAME. Loading foreign code may crash the process. A tool should read unknown
+// __tvm_ffi__metadata_NAME, and typed functions of C++ without metadata whose machine code shows
+// that they refuse a call with too many arguments before they do anything else. Loading foreign code may crash the process. A tool should read unknown
 // libraries in a child process, as tvmffi-bind does.
 //
 // # Files
