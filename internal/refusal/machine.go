@@ -146,6 +146,9 @@ func (m *machine) store(at word, n int, w word) error {
 	if !at.known {
 		return errAddress
 	}
+	if len(m.written) > maxWritten {
+		return errors.New("it writes much memory")
+	}
 	switch {
 	case at.v>>48 == stackBase>>48, at.v>>48 == heapBase>>48:
 	case !m.guarded || !m.isStatic(at.v, n):

@@ -17,6 +17,8 @@ const (
 	maxParts = 64
 	maxText  = 1 << 20
 	maxCopy  = 4096 // of a known function
+	// maxWritten bounds the bytes that a way has written, all of which a fork copies.
+	maxWritten = 1 << 16
 )
 
 // Code is a function in the memory of a process.

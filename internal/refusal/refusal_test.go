@@ -185,6 +185,8 @@ func TestGivesUp(t *testing.T) {
 		{"amd64", "64488b0425280000004885c074fee8f9ffffff", "more than 32 ways"},
 		{"amd64", "4990c3", "49 90 is not understood"},
 		{"amd64", "b801000000ffc072fec3", "more than 32 ways"}, // the carry before inc is not known
+		{"amd64", "50ebfd", "16384 steps"},                     // 32 KiB of the stack
+		{"amd64", "505050505050ebf8", "much memory"},           // and 112 KiB
 		{"arm64", "c0035fd6", "returns without an error"},
 		{"arm64", "00000014", "more than 16384 steps"},
 		{"arm64", "010000d4", "d4000001 is not understood"},
