@@ -257,13 +257,14 @@ func FuzzFind(f *testing.F) {
 		}
 		f.Add(r.code.GOARCH == "arm64", code)
 	}
+	f.Add(false, []byte{0xe9, 0xed, 0xef, 0xff, 0xff}) // goes on at the last bytes of memory
 	f.Fuzz(func(t *testing.T, isARM bool, code []byte) {
 		c := Code{GOARCH: "amd64", Entry: 0x1000, Functions: map[uint64]string{0x1040: "TVMFFIErrorSetRaisedFromCStr", 0x1050: "memcpy"}}
 		if isARM {
 			c.GOARCH = "arm64"
 		}
 		c.Read = func(address uint64, b []byte) error {
-			if address < 0x1000 || address+uint64(len(b)) > 0x1000+uint64(len(code)) {
+			if n := uint64(len(code)); address < 0x1000 || address-0x1000 > n || uint64(len(b)) > n-(address-0x1000) {
 				return errors.New("no memory is there")
 			}
 			copy(b, code[address-0x1000:])
