@@ -75,7 +75,7 @@ func TestParse_crash(t *testing.T) {
 // TestParse_late: when the time is over, the sources that were read count, and the rest have an error.
 func TestParse_late(t *testing.T) {
 	fakes(t, map[string]string{"python3": "echo '{\"doc\": \"D\"}'; while :; do /bin/sleep 1; done"})
-	short := nativetest.Patience(300 * time.Millisecond)
+	short := nativetest.Patience(time.Second)
 	all, err := parse(t.Context(), []source{{path: "a.py"}, {path: "b.py"}, {path: "c.py"}}, short)
 	if err != nil {
 		t.Fatal(err)
