@@ -69,6 +69,10 @@ func TestParseJSONNumbers(t *testing.T) {
 		{parsed[[]*big.Int]("[1, 00000000000000000000000002, 9223372036854775808]"), "[1 2 9223372036854775808]"},
 		{parsed[float64]("100000000000000000000"), "1e+20"}, {parsed[*tvmffi.Array[float64]]("[100000000000000000000]"), "Array[1e+20] <nil>"},
 		{parsed[map[string]any](`{"a": 9223372036854775807, "b": -9223372036854775808}`), "map[a:9223372036854775807 b:-9223372036854775808]"},
+		{parsed[[]float64]("[.1234567890123456789, +1.0, +12345678901234567890]"), "[0.12345678901234568 1 1.2345678901234567e+19]"},
+		{parsed[tvmffi.Any]("+12345678901234567890"), "12345678901234567890"},
+		{parsed[tvmffi.Any]("{12345678901234567890 : 1}"), "ValueError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"},
+		{parsed[tvmffi.Any]("[12345678901234567890,\n -12345678901234567890, x]"), "ValueError: Expecting value: line 2 column 25 (char 47)"},
 		{parsed[string](`"a \" 99999999999999999999 b"`), `a " 99999999999999999999 b`},
 		{parsed[int64]("9223372036854775808"), "OverflowError: expected an int from -9223372036854775808 to 9223372036854775807, got 9223372036854775808"},
 	} {

@@ -38,13 +38,16 @@ func ParseJSON[T any](text []byte) (T, error) {
 	if err := Load(); err != nil {
 		return none, err
 	}
-	text, mark := codec.MarkBigInts(codec.ExactNumbers(text))
-	v, err := values.NewString(unsafe.String(unsafe.SliceData(text), len(text))) // copies
-	if err != nil {
-		return none, err
+	exact := codec.ExactNumbers(text)
+	marked, mark := codec.MarkBigInts(exact)
+	out, err := parseJSON(marked)
+	if err != nil && mark != "" { // it is elsewhere without the marks
+		if x, there := parseJSON(codec.ZeroBigInts(exact)); there != nil {
+			err = there
+		} else {
+			codec.Release(x)
+		}
 	}
-	defer codec.Release(v)
-	out, err := jsonParse.Call(v)
 	if err == nil {
 		err = mark.Resolve(&out)
 	}
@@ -55,6 +58,16 @@ func ParseJSON[T any](text []byte) (T, error) {
 	x, err := codec.DecodeFrom[T](out, objects.Reading{Numbers: true})
 	codec.Release(out)
 	return x, err
+}
+
+// parseJSON reads JSON text with the parser of the library. The result is owned.
+func parseJSON(text []byte) (abi.Any, error) {
+	v, err := values.NewString(unsafe.String(unsafe.SliceData(text), len(text))) // copies
+	if err != nil {
+		return abi.Any{}, err
+	}
+	defer codec.Release(v)
+	return jsonParse.Call(v)
 }
 
 // nestedJSON returns an error if text is nested too deep for the parser of the

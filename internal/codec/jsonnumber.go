@@ -92,37 +92,62 @@ const mostDigits = 19
 func MarkBigInts(text []byte) ([]byte, BigInts) {
 	var out []byte
 	var mark BigInts
-	written, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case !quoted && (c >= '0' && c <= '9' || c == '-'):
-			end := i + 1
-			for end < len(text) && isNumber(text[end]) {
-				end++
-			}
-			if end-i >= mostDigits && isInt(text[i:end]) {
-				if mark == "" {
-					mark = BigInts("tvmffi.int." + strconv.FormatUint(rand.Uint64(), 36) + ".")
-				}
-				out = append(append(append(append(append(out, text[written:i]...), '"'), mark...), text[i:end]...), '"')
-				written = end
-			}
-			i = end - 1
+	written := 0
+	eachBigInt(text, func(start, end int) {
+		if mark == "" {
+			mark = BigInts("tvmffi.int." + strconv.FormatUint(rand.Uint64(), 36) + ".")
 		}
-	}
+		out = append(append(append(append(append(out, text[written:start]...), '"'), mark...), text[start:end]...), '"')
+		written = end
+	})
 	if mark == "" {
 		return text, ""
 	}
 	return append(out, text[written:]...), mark
 }
 
+// ZeroBigInts returns JSON text that has zeros in place of the digits of the ints that MarkBigInts marks. The parser finds in it
+// what it refuses where it is in text.
+func ZeroBigInts(text []byte) []byte {
+	out := bytes.Clone(text)
+	eachBigInt(text, func(start, end int) {
+		for i := start; i < end; i++ {
+			if out[i] >= '0' && out[i] <= '9' {
+				out[i] = '0'
+			}
+		}
+	})
+	return out
+}
+
+// eachBigInt calls each with where the ints that may not fit int64 are in JSON text. An int before a colon is not among
+// them: only a string names what is in an object.
+func eachBigInt(text []byte, each func(start, end int)) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.'):
+			end := i + 1
+			for end < len(text) && isNumber(text[end]) {
+				end++
+			}
+			if end-i >= mostDigits && isInt(text[i:end]) && !bytes.HasPrefix(bytes.TrimLeft(text[end:], " \t\r\n"), []byte(":")) {
+				each(i, end)
+			}
+			i = end - 1
+		}
+	}
+}
+
 func isInt(number []byte) bool {
-	digits := bytes.TrimPrefix(number, []byte("-"))
-	return len(bytes.Trim(digits, "0123456789")) == 0
+	if number[0] == '-' || number[0] == '+' {
+		number = number[1:]
+	}
+	return len(bytes.Trim(number, "0123456789")) == 0
 }
 
 // Resolve puts the ints in place of their marks in an owned value, which was made of a marked text.
