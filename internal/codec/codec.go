@@ -459,10 +459,11 @@ func floatCodec(t reflect.Type) *Codec {
 // decodeFloat reads a number for a float of that many bits. An int becomes the float that is nearest to it: by way of a float64
 // it would be rounded twice.
 func decodeFloat(v abi.Any, from objects.Reading, bits int) (float64, error) {
+	once := bits == 32 && (from.Loose || from.Numbers)
 	switch {
-	case bits == 32 && from.Loose && v.TypeIndex == abi.TypeInt:
+	case once && v.TypeIndex == abi.TypeInt:
 		return float64(float32(int64(v.Bits))), nil
-	case bits == 32 && from.Loose && v.TypeIndex == abi.TypeBigInt:
+	case once && v.TypeIndex == abi.TypeBigInt:
 		if x, _ := new(big.Float).SetInt(bigInt(v)).Float32(); !math.IsInf(float64(x), 0) {
 			return float64(x), nil
 		}
