@@ -29,6 +29,7 @@ func TestMapsThroughTheLibrary(t *testing.T) {
 	t.Run("DictChangesInLoop", TestDictChangesInLoop)
 	t.Run("DictAgainstGo", TestDictAgainstGo)
 	t.Run("Marshal", TestMarshal)
+	t.Run("ParseJSONNumbers", TestParseJSONNumbers)
 }
 
 // TestDictAgainstGo changes a dict and a Go map in the same way, by random.

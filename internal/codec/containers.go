@@ -37,8 +37,11 @@ func ContainerCodec(class *fields.Type, create *calls.Func, parts []reflect.Type
 		if ok && allFit(v, parts, tests()) {
 			return share(v, from, p)
 		}
-		if ok && isMutable(v.TypeIndex) {
-			return firstMisfit(v, c, tests()) // a copy would not see what others write
+		if ok && isMutable(v.TypeIndex) { // a copy would not see what others write
+			if err := firstMisfit(v, c, tests()); err != nil {
+				return err
+			}
+			return share(v, from, p) // they have written meanwhile, and all fits now
 		}
 		made, err := convertParts(v, from, c, tests())
 		if err != nil {
@@ -153,7 +156,11 @@ func convertParts(v abi.Any, from objects.Reading, c *Codec, tests []func(abi.An
 		return 0, err
 	}
 	handle = uintptr(t.Value.Bits)
-	if len(c.Parts) == 2 && Maps.Len(objects.Static(handle)) != n/2 {
+	kind := &Maps
+	if t.Value.TypeIndex == abi.TypeDict {
+		kind = &Dicts
+	}
+	if len(c.Parts) == 2 && kind.Len(objects.Static(handle)) != n/2 {
 		objects.DecRef(handle)
 		return 0, failure.Errorf(failure.KindValue, "two keys of the %s are the same %s", capi.KeyOf(v.TypeIndex), Of(c.Parts[0]).Name)
 	}
