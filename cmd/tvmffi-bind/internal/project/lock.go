@@ -255,7 +255,8 @@ func isConflict(data []byte) bool {
 // mergedNames reads the Go names from a lock in which a merge has left its marks: those of both sides.
 // If the sides disagree on a name or on an item, the first counts.
 func mergedNames(data []byte) *GoNames {
-	_, section, ok := strings.Cut(string(data), "\n  \"go_names\": {\n")
+	text := strings.ReplaceAll(string(data), "\r\n", "\n") // as git may write lines
+	_, section, ok := strings.Cut(text, "\n  \"go_names\": {\n")
 	if !ok {
 		return nil
 	}

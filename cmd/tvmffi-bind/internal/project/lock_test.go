@@ -213,16 +213,19 @@ func TestLock_mergedNames(t *testing.T) {
 	water := `        "Water": "function:garden.water"` + "\n"
 	merged := "<<<<<<< ours\n" + `        "AB": "function:garden.a_b",` + "\n" + water +
 		"=======\n" + `        "AB": "function:garden.aB",` + "\n" + `        "AB2": "function:garden.a_b",` + "\n" + water + ">>>>>>> theirs\n"
-	file := filepath.Join(t.TempDir(), LockName)
-	if err := os.WriteFile(file, bytes.Replace(data, []byte(water), []byte(merged), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadLock(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l.GoNames.Packages["."]["AB"] = "function:garden.a_b" // the first counts
-	if !reflect.DeepEqual(got.GoNames, l.GoNames) {
-		t.Errorf("the names are %+v, want %+v", got.GoNames, l.GoNames)
+	data = bytes.Replace(data, []byte(water), []byte(merged), 1)
+	for _, data := range [][]byte{data, bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))} {
+		file := filepath.Join(t.TempDir(), LockName)
+		if err := os.WriteFile(file, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadLock(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.GoNames, l.GoNames) {
+			t.Errorf("the names are %+v, want %+v", got.GoNames, l.GoNames)
+		}
 	}
 }
