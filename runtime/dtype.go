@@ -163,7 +163,7 @@ func dataTypeOf(bits uint64) DataType {
 // "custom[mine]16"; the type must be registered there. "complex64", "complex128x2" and so on are
 // accepted too, which no version of the library reads. The error is of kind ErrValue.
 func ParseDataType(name string) (DataType, error) {
-	if width, ok := strings.CutPrefix(name, "complex"); ok && width != "" {
+	if width, ok := strings.CutPrefix(name, "complex"); ok && width != "" && width[0] > '0' && width[0] <= '9' {
 		t, err := abi.ParseDLDataType("uint" + width)
 		if t.Code = abi.DLComplex; err == nil {
 			return DataType(t), nil

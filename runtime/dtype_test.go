@@ -107,6 +107,20 @@ func TestParseDataType_asTheLibrary(t *testing.T) {
 	t.Logf("%d names", len(names))
 }
 
+// The library does not read these names. Without a number of bits there is no complex type.
+func TestParseDataType_complex(t *testing.T) {
+	for name, want := range map[string]tvmffi.DataType{"complex64": tvmffi.Complex64, "complex128x2": tvmffi.Complex128.WithLanes(2)} {
+		if got, err := tvmffi.ParseDataType(name); got != want || err != nil {
+			t.Errorf("%s is %v, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"complex", "complex0", "complexx2", "complex0x2", "complex_2"} {
+		if got, err := tvmffi.ParseDataType(name); err == nil {
+			t.Errorf("%s is %v", name, got)
+		}
+	}
+}
+
 func TestDataType_String_asTheLibrary(t *testing.T) {
 	runtimetest.Load(t)
 	for code := range 256 {
