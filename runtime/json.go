@@ -29,7 +29,7 @@ var (
 // what T holds, wants one: []float64, *Array[float64] and *List[float64] take [1, 2.5]. The parser is
 // lenient: it takes NaN, Infinity, 01, +1, .5 and 1. too. Its errors, ErrValue, name line, column and
 // character. Text that is nested deeper than 1000 levels is refused. Of two equal names in an object
-// the last counts.
+// the last counts. A libtvm_ffi before 0.1.14 has no ints beyond int64, and makes floats of them.
 func ParseJSON[T any](text []byte) (T, error) {
 	var none T
 	if err := nestedJSON(text); err != nil {

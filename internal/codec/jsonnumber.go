@@ -88,8 +88,12 @@ type BigInts string
 // mostDigits is the number of digits that every int64 has at most.
 const mostDigits = 19
 
-// MarkBigInts returns JSON text in which the ints that may not fit int64 are marked.
+// MarkBigInts returns JSON text in which the ints that may not fit int64 are marked. A library without BigInt makes floats of
+// them.
 func MarkBigInts(text []byte) ([]byte, BigInts) {
+	if capi.API.BigIntFromByteArray == 0 {
+		return text, ""
+	}
 	var out []byte
 	var mark BigInts
 	written := 0
