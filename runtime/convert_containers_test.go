@@ -62,6 +62,7 @@ func TestParseJSONNumbers(t *testing.T) {
 		{parsed[place](`{"temp": 1, "all": {"a": 2}}`), "{1 map[a:2]}"}, {parsed[*tvmffi.Array[float64]]("[1, 2.5]"), "Array[1 2.5] <nil>"},
 		{parsed[*tvmffi.List[float64]]("[1, 2.5]"), "List[1 2.5] <nil>"}, {parsed[*tvmffi.Map[string, float64]](`{"t": 1}`), "Mapmap[t:1] <nil>"},
 		{parsed[float32]("9007199791611905"), "9.0072e+15"}, {parsed[[]float32]("[9007199791611905, 1]"), "[9.0072e+15 1]"},
+		{parsed[[]float64]("[.5e-310, +5e-310, -.5e-310]"), "[5e-311 5e-310 -5e-311]"},
 		{parsed[*tvmffi.Dict[string, float64]](`{"t": 1}`), "Dict 1"},
 		{parsed[int64]("1.0"), "TypeError: expected int, got float"}, {parsed[float64]("true"), "TypeError: expected float, got bool"},
 		{parsed[[]float64]("[1, true]"), "TypeError: element 1: expected float, got bool"}, {parsed[bool]("1"), "TypeError: expected bool, got int"},

@@ -47,7 +47,7 @@ func ExactNumbers(text []byte) []byte {
 			quoted = !quoted
 		case quoted && c == '\\':
 			i++
-		case !quoted && (c >= '0' && c <= '9' || c == '-'):
+		case !quoted && (c >= '0' && c <= '9' || c == '-' || c == '.'):
 			end := i + 1
 			for end < len(text) && isNumber(text[end]) {
 				end++
