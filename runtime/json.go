@@ -95,7 +95,8 @@ func nestedJSON(text []byte) error {
 // StringifyJSON writes None, bools, numbers, strings, Arrays, Lists and Maps with
 // string keys as JSON text with the writer of the library, on one line, or with
 // indent spaces for each level if that is not 0. Floats have 17 digits, or all their
-// digits below 2.3e-308. NaN and Infinity appear as these words. For other values the
+// digits below 2.3e-308; a whole float from 1e15 to 1e17 may have no point, so its text is that of an
+// int, which ParseJSON takes for a float where one is wanted. NaN and Infinity appear as these words. For other values the
 // error is of kind ErrValue. json.Marshal writes more types, in the form of Go.
 func StringifyJSON(x any, indent int) ([]byte, error) {
 	var o codec.PackedArgs
