@@ -47,7 +47,7 @@ func TestNewPackage(t *testing.T) {
 		{[]string{"./libgarden.so", "b.so"}, "", "./libgarden.so", false, false, ""},
 		{[]string{"garden=="}, "", "", false, false, "names no single version"},
 		{[]string{"garden==1", "x.so"}, "", "", false, false, "name it alone"},
-		{[]string{"endless.whl"}, "endless.whl", "endless.whl", false, false, ""}, // Open says that it is no archive
+		{[]string{"endless.whl"}, "endless.whl", "endless.whl", false, false, ""}, // Open says that it is not an archive
 		{[]string{"xgramar"}, "", "", false, false, "did you mean xgrammar?"},
 	} {
 		s, err := NewPackage(c.args, nil)
