@@ -113,7 +113,7 @@ func Take(ctx context.Context, file string, most int64) (Dir, error) {
 }
 
 // Have returns a wheel of that version that [Find] or [Take] left in the cache and that fits; if the version is "", the newest
-// of those that fit.
+// of those that fit, and a pre-release only if there is no release.
 func Have(pkg, version string, fits func(Dir) bool) (Dir, bool) {
 	cache, err := find.CacheDir()
 	if err != nil {
@@ -122,8 +122,13 @@ func Have(pkg, version string, fits func(Dir) bool) (Dir, bool) {
 	parent := filepath.Join(cache, "wheels")
 	names, _ := fs.Glob(os.DirFS(parent), Normal(pkg)+"-"+cmp.Or(version, "*")+"-????????")
 	find.SortNatural(names)
-	for _, name := range slices.Backward(names) {
-		of := strings.TrimPrefix(name[:len(name)-len("-????????")], Normal(pkg)+"-")
+	versionOf := func(name string) string {
+		return strings.TrimPrefix(name[:len(name)-len("-????????")], Normal(pkg)+"-")
+	}
+	final := func(name string) bool { return !preRelease.MatchString(versionOf(name)) }
+	ordered := append(slices.DeleteFunc(slices.Clone(names), final), slices.DeleteFunc(names, func(name string) bool { return !final(name) })...)
+	for _, name := range slices.Backward(ordered) {
+		of := versionOf(name)
 		tree := filepath.Join(parent, name)
 		hash, err := os.ReadFile(filepath.Join(tree, find.Marker))
 		s := Tagged(Normal(pkg), of, "", strings.TrimSpace(string(hash)))

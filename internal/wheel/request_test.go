@@ -35,6 +35,20 @@ func TestTake(t *testing.T) {
 	if again, ok := have("sample.kit"); !ok || again.Root() != d.Root() {
 		t.Errorf("got %+v, %v", again, ok)
 	}
+	early := filepath.Join(t.TempDir(), "Sample_Kit-1.0rc1-"+tag+".whl")
+	if err := os.WriteFile(early, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	only := func(d Dir) bool { return d.Spec().Version != "1.0" }
+	if d, err := Take(t.Context(), early, 0); err != nil || d.Spec().Version != "1.0rc1" {
+		t.Fatalf("%+v, %v", d.Spec(), err)
+	}
+	if newest, ok := Have("sample-kit", "", func(Dir) bool { return true }); !ok || newest.Spec().Version != "1.0" {
+		t.Errorf("without a version: %+v, %v, want the release", newest.Spec(), ok)
+	}
+	if newest, ok := Have("sample-kit", "", only); !ok || newest.Spec().Version != "1.0rc1" {
+		t.Errorf("without a release that fits: %+v, %v, want the pre-release", newest.Spec(), ok)
+	}
 	fits = false
 	if d, ok := have("sample-kit"); ok {
 		t.Errorf("%+v does not fit", d)
