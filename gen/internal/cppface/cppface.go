@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 )
@@ -260,8 +262,39 @@ func (w *writer) declarations() {
 			w.intEnum(e)
 		}
 	}
-	w.p("\nnamespace detail {\n\nusing namespace ::tvmffi_go::%s;\n\n", common)
+	w.p("\nnamespace detail {\n\nusing namespace ::tvmffi_go::%s;\n", common)
+	for _, name := range w.hidden() {
+		w.p("using ::tvmffi_go::%s::%s;\n", common, name)
+	}
+	w.p("\n")
 	w.library()
+}
+
+// sharedNames are what the shared header declares in its namespace, but for what libraryPart declares again.
+var sharedNames = sync.OnceValue(func() map[string]bool {
+	declared := regexp.MustCompile(`(?m)^(?:struct|class|enum class) (\w+)|^using (\w+) =|^inline (?:constexpr |const )*[\w:<>,&* ]+?[ &*](\w+)(?: =|\(|\{|;)`)
+	own, _, _ := strings.Cut(shared, "\n}  // namespace FORM")
+	names := map[string]bool{}
+	for _, m := range declared.FindAllStringSubmatch(own, -1) {
+		names[m[1]+m[2]+m[3]] = true
+	}
+	delete(names, "Global")
+	return names
+})
+
+// hidden returns the names of the shared header that are names of the library, too. A directive alone would
+// find the library's.
+func (w *writer) hidden() []string {
+	var names []string
+	for _, name := range w.names {
+		names = append(names, name)
+	}
+	for _, f := range w.all() {
+		names = append(names, f.structName)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !sharedNames()[name] })
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // library writes how the entries of the library are reached.

@@ -69,6 +69,22 @@ func writeEveryKind(t *testing.T, compiler func(testing.TB) string, standard str
 	}
 }
 
+// A class may have a name that the shared header has, too.
+func TestWrite_hidden(t *testing.T) {
+	if names := sharedNames(); !names["Entry"] || !names["Forever"] || !names["Call"] || names["Global"] || names["TypeTraits"] {
+		t.Errorf("the names of the shared header are %v", names)
+	}
+	l := &face.Library{Name: "hidden", Classes: []*face.Class{{Name: "Entry", Key: "hidden.Entry"}, {Name: "Other", Key: "hidden.Other"}}}
+	files, err := Write(l, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, using := string(files[0].Content), "using ::tvmffi_go::"+common+"::"
+	if !strings.Contains(header, using+"Entry;") || strings.Count(header, using) != 1 {
+		t.Errorf("the header hides other names:\n%s", header)
+	}
+}
+
 func TestIdentifier(t *testing.T) {
 	for name, want := range map[string]string{
 		"add": "add", "delete": "delete_", "class_": "class_", "EOF": "EOF_", "NULL": "NULL_", "errno": "errno_", "linux": "linux_",
