@@ -174,7 +174,11 @@ type keepingError struct {
 func (e *keepingError) Unwrap() error { return e.error }
 
 func (s *settling) error(err error) error {
+	var detached reflect.Type
 	if d, found := failure.DeclaredIn(err); d != nil {
+		if detached = reflect.TypeOf(found); detached.Kind() == reflect.Pointer {
+			detached = detached.Elem()
+		}
 		d.Detach(found, func(p unsafe.Pointer) bool {
 			_, lent := s.loanAt(uintptr(p))
 			return lent
@@ -186,7 +190,7 @@ func (s *settling) error(err error) error {
 	search := search{ends: func(address uintptr) bool {
 		l, lent := s.loanAt(address)
 		return lent && l.Handle == 0
-	}, left: 1000}
+	}, left: 1000, detached: detached}
 	if slices.ContainsFunc(s.loans, func(l callbacks.Loan) bool { return l.Handle == 0 }) && search.finds(reflect.ValueOf(err)) {
 		return failure.Errorf(failure.KindRuntime, "%s", err.Error())
 	}
@@ -200,6 +204,8 @@ func (s *settling) error(err error) error {
 type search struct {
 	ends func(address uintptr) bool
 	left int // how many values it looks at
+	// detached is the type of a declared error, whose fields with a tag were copied.
+	detached reflect.Type
 }
 
 // finds reports whether v may refer to such memory. It does not go through maps, functions and channels, which others may use at
@@ -229,10 +235,24 @@ func (s *search) finds(v reflect.Value) bool {
 			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if s.finds(v.Field(i)) {
+		return s.findsIn(v, v.Type() == s.detached)
+	}
+	return false
+}
+
+// findsIn is finds for the fields of a struct, which may be the declared error, or be embedded in it.
+func (s *search) findsIn(v reflect.Value, detached bool) bool {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		_, tagged := f.Tag.Lookup("ffi")
+		switch {
+		case detached && tagged:
+		case detached && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			if s.findsIn(v.Field(i), true) {
 				return true
 			}
+		case s.finds(v.Field(i)):
+			return true
 		}
 	}
 	return false
