@@ -93,10 +93,14 @@ func (p *Prober) coresFor(ctx context.Context, dirs []wheel.Dir) ([]string, erro
 }
 
 // complete adds to c what the libraries of wheels need, until they can be read: the libtvm_ffi that the wheels ask for,
-// and libraries of the packages that they require. An error that this does not remedy is for the caller, who reads the
-// libraries, too.
+// and libraries of the packages that they require. A libtvm_ffi that the user has named for files stays. An error that this
+// does not remedy is for the caller, who reads the libraries, too.
 func (p *Prober) complete(ctx context.Context, c *project.Config, dirs ...wheel.Dir) error {
-	versions, err := p.coresFor(ctx, dirs)
+	cores := p.coresFor
+	if c.File() == "" && find.ExplicitCore(&find.Options{}) != "" {
+		cores = func(context.Context, []wheel.Dir) ([]string, error) { return nil, nil }
+	}
+	versions, err := cores(ctx, dirs)
 	if err != nil {
 		return err
 	}
@@ -121,7 +125,7 @@ func (p *Prober) complete(ctx context.Context, c *project.Config, dirs ...wheel.
 				continue
 			}
 			dirs = append(dirs, from)
-			if versions, err = p.coresFor(ctx, dirs); err != nil {
+			if versions, err = cores(ctx, dirs); err != nil {
 				return err
 			}
 			n = 0
