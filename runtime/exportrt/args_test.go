@@ -84,6 +84,9 @@ func TestNearest(t *testing.T) {
 		read = c.read
 		v, err := f.Call(c.x)
 		v.Release()
+		if err != nil && strings.Contains(err.Error(), "no integers beyond those of int64: version 0.1.14 is the first") {
+			continue // an older library
+		}
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v arrives as %v, %v, want %v", c.x, got, err, c.want)
 		}
