@@ -22,6 +22,8 @@ support.lib = tvm_ffi.load_module(sys.argv[1])
 support.given, support.refused = lambda what, x, depth: x, None  # no callback here returns a container or an array
 support.worded = support.shaped = None  # no constructor of fields and no record here
 support.typed = lambda f, name: f  # no fields of any type here
+support.own = lambda x: str(x) if isinstance(x, tvm_ffi.core.String) else x
+support.each = lambda all: all  # no objects here
 support.plain = lambda m: m and {k: list(v) if isinstance(v, tvm_ffi.Array) else v for k, v in m.items()}
 sys.modules.update({"golib": package, "golib._tvmffi": support})
 goerrors = importlib.import_module("golib._errors")

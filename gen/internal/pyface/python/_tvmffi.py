@@ -464,7 +464,7 @@ def number(what, x):
     return given(what, x)
 
 
-number.plain = True  # it leaves what is plain as it is
+setattr(number, "plain", True)  # it leaves what is plain as it is
 
 
 def is_time(x):
