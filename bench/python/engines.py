@@ -30,7 +30,7 @@ def xgrammar():
     with open(os.path.join(data, "schema.json")) as f:
         schema = f.read()
     tokenizer = x.TokenizerInfo(vocabulary, 0, None, [0], False)
-    compiler = x.GrammarCompiler(tokenizer, 1, False, -1)  # one thread, no cache
+    compiler = x.GrammarCompiler(tokenizer, 1, False, -1, False)  # one thread, no cache
 
     def compiled():
         return compiler.compile_json_schema(schema, True, None, None, True, None, False)

@@ -87,7 +87,7 @@ def schemas():
     tvm_ffi.load_module(os.path.join(folder, "libxgrammar_bindings.so"))
     from xgrammar import tvm_ffi_binding as x
 
-    compiler = x.GrammarCompiler(x.TokenizerInfo([b"</s>"] + [bytes([b]) for b in range(256)], 0, None, [0], False), 1, False, -1)
+    compiler = x.GrammarCompiler(x.TokenizerInfo([b"</s>"] + [bytes([b]) for b in range(256)], 0, None, [0], False), 1, False, -1, False)
     files = []
     for name, place in ("check_jsonschema", "builtin_schemas/vendor"), ("validate_pyproject_schema_store", "resources"):
         files += glob.glob(os.path.join(importlib.util.find_spec(name).submodule_search_locations[0], place, "*.json"))

@@ -21,7 +21,7 @@ with open(sys.argv[2]) as f:
     data = json.load(f)
 vocabulary = [bytes.fromhex(t) for t in data["vocabulary"]]
 tokenizer = api.TokenizerInfo(vocabulary, 0, None, [data["stop"]], False)
-compiler = api.GrammarCompiler(tokenizer, 1, True, -1)
+compiler = api.GrammarCompiler(tokenizer, 1, True, -1, False)
 words = (len(vocabulary) + 31) // 32
 
 
