@@ -213,7 +213,7 @@ func fieldValues(v reflect.Value, typed bool) (map[string]tvmffi.Any, error) {
 // field was made in this call, so that nobody else reads it at this time.
 func detachFields(v reflect.Value, lent func(unsafe.Pointer) bool) {
 	for _, f := range errorFields(v) {
-		if r := (&references{lent, map[unsafe.Pointer]bool{}}); !r.in(f.value) {
+		if r := (&references{lent: lent, seen: map[unsafe.Pointer]bool{}}); !r.in(f.value) {
 			continue
 		}
 		// The address is in Go memory that v keeps alive. A field that cannot be encoded does not cross.
@@ -226,24 +226,43 @@ func detachFields(v reflect.Value, lent func(unsafe.Pointer) bool) {
 	}
 }
 
-// references looks for slices over memory of which lent knows the address.
+// references looks for what refers to memory of which lent knows the address.
 type references struct {
 	lent func(unsafe.Pointer) bool
 	seen map[unsafe.Pointer]bool // what pointers and maps point to
+	// shared says that others may use the value at the same time. Then maps, functions and channels count as such memory,
+	// and so do values after the first left ones.
+	shared bool
+	left   int
+	// detached is the type of a declared error, whose fields with a tag were copied. They are left out.
+	detached reflect.Type
 }
 
-// in reports whether v has one.
+// in reports whether v has such a reference.
 func (r *references) in(v reflect.Value) bool {
+	if r.left--; r.shared && r.left < 0 {
+		return true
+	}
 	switch v.Kind() {
+	case reflect.Func, reflect.Chan:
+		return r.shared && !v.IsNil()
+	case reflect.UnsafePointer:
+		return r.lent(v.UnsafePointer())
+	case reflect.String:
+		return r.lent(unsafe.Pointer(unsafe.StringData(v.String())))
 	case reflect.Interface:
 		return !v.IsNil() && r.in(v.Elem())
 	case reflect.Pointer, reflect.Map:
-		if r.seen[v.UnsafePointer()] || v.IsNil() {
+		at := v.UnsafePointer()
+		switch {
+		case r.seen[at] || v.IsNil():
 			return false
+		case v.Kind() == reflect.Map && r.shared:
+			return true
 		}
-		r.seen[v.UnsafePointer()] = true
+		r.seen[at] = true
 		if v.Kind() == reflect.Pointer {
-			return r.in(v.Elem())
+			return r.lent(at) || r.in(v.Elem())
 		}
 		for at := v.MapRange(); at.Next(); {
 			if r.in(at.Key()) || r.in(at.Value()) {
@@ -251,26 +270,40 @@ func (r *references) in(v reflect.Value) bool {
 			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if r.in(v.Field(i)) {
-				return true
-			}
-		}
+		return r.inFields(v, v.Type() == r.detached)
 	case reflect.Slice, reflect.Array:
-		if v.Kind() == reflect.Slice && v.Len() > 0 && r.lent(v.UnsafePointer()) {
+		if v.Kind() == reflect.Slice && r.lent(v.UnsafePointer()) {
 			return true
 		}
-		switch v.Type().Elem().Kind() {
-		case reflect.Interface, reflect.Pointer, reflect.Map, reflect.Struct, reflect.Slice, reflect.Array:
-			for i := range v.Len() {
-				if r.in(v.Index(i)) {
-					return true
-				}
+		for i := 0; i < v.Len() && !numeric(v.Type().Elem()); i++ {
+			if r.in(v.Index(i)) {
+				return true
 			}
 		}
 	}
 	return false
 }
+
+// inFields is in for the fields of a struct, which may be the declared error, or be embedded in it.
+func (r *references) inFields(v reflect.Value, detached bool) bool {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		_, tagged := f.Tag.Lookup("ffi")
+		switch {
+		case detached && tagged:
+		case detached && f.Anonymous && f.Type.Kind() == reflect.Struct:
+			if r.inFields(v.Field(i), true) {
+				return true
+			}
+		case r.in(v.Field(i)):
+			return true
+		}
+	}
+	return false
+}
+
+// numeric reports whether values of type t are numbers or bools.
+func numeric(t reflect.Type) bool { return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128 }
 
 // errorTypes returns the error types of l and of the packages that it includes, by kind.
 func (l *Exports) errorTypes() map[string]*ErrorType {

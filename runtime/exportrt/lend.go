@@ -187,11 +187,12 @@ func (s *settling) error(err error) error {
 	if failure.FailureOf(err) != nil { // it is made of texts, or comes from another language
 		return err
 	}
-	search := search{ends: func(address uintptr) bool {
-		l, lent := s.loanAt(address)
+	// The memory of a DLTensor* ends with the call, and nobody can keep it.
+	ends := references{lent: func(p unsafe.Pointer) bool {
+		l, lent := s.loanAt(uintptr(p))
 		return lent && l.Handle == 0
-	}, left: 1000, detached: detached}
-	if slices.ContainsFunc(s.loans, func(l callbacks.Loan) bool { return l.Handle == 0 }) && search.finds(reflect.ValueOf(err)) {
+	}, seen: map[unsafe.Pointer]bool{}, shared: true, left: 1000, detached: detached}
+	if slices.ContainsFunc(s.loans, func(l callbacks.Loan) bool { return l.Handle == 0 }) && ends.in(reflect.ValueOf(err)) {
 		return failure.Errorf(failure.KindRuntime, "%s", err.Error())
 	}
 	if owners := s.a.Owners(); owners != nil {
@@ -199,67 +200,6 @@ func (s *settling) error(err error) error {
 	}
 	return err
 }
-
-// search looks in an error for memory that ends with the call: that of a DLTensor*, which nobody can keep.
-type search struct {
-	ends func(address uintptr) bool
-	left int // how many values it looks at
-	// detached is the type of a declared error, whose fields with a tag were copied.
-	detached reflect.Type
-}
-
-// finds reports whether v may refer to such memory. It does not go through maps, functions and channels, which others may use at
-// the same time, nor through more values than it has left: it reports true for them.
-func (s *search) finds(v reflect.Value) bool {
-	if s.left--; s.left < 0 {
-		return true
-	}
-	switch v.Kind() {
-	case reflect.Map, reflect.Func, reflect.Chan:
-		return !v.IsNil()
-	case reflect.UnsafePointer:
-		return s.ends(v.Pointer())
-	case reflect.String:
-		return s.ends(uintptr(unsafe.Pointer(unsafe.StringData(v.String()))))
-	case reflect.Pointer:
-		return s.ends(v.Pointer()) || !v.IsNil() && s.finds(v.Elem())
-	case reflect.Interface:
-		return !v.IsNil() && s.finds(v.Elem())
-	case reflect.Slice, reflect.Array:
-		if v.Kind() == reflect.Slice && s.ends(v.Pointer()) {
-			return true
-		}
-		for i := 0; i < v.Len() && !numeric(v.Type().Elem()); i++ {
-			if s.finds(v.Index(i)) {
-				return true
-			}
-		}
-	case reflect.Struct:
-		return s.findsIn(v, v.Type() == s.detached)
-	}
-	return false
-}
-
-// findsIn is finds for the fields of a struct, which may be the declared error, or be embedded in it.
-func (s *search) findsIn(v reflect.Value, detached bool) bool {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		_, tagged := f.Tag.Lookup("ffi")
-		switch {
-		case detached && tagged:
-		case detached && f.Anonymous && f.Type.Kind() == reflect.Struct:
-			if s.findsIn(v.Field(i), true) {
-				return true
-			}
-		case s.finds(v.Field(i)):
-			return true
-		}
-	}
-	return false
-}
-
-// numeric reports whether values of type t are numbers or bools.
-func numeric(t reflect.Type) bool { return t.Kind() >= reflect.Bool && t.Kind() <= reflect.Complex128 }
 
 // value settles a value of the result, or returns an error. It may replace *v by another value.
 func (s *settling) value(v *abi.Any) (err error) {

@@ -19,6 +19,7 @@ import (
 type bytesError struct {
 	Wrong []uint8          `ffi:"wrong"`
 	Rows  map[string][]int `ffi:"rows,optional"`
+	First *uint8           `ffi:"first"`
 	Deep  *bytesError      // others do not see it
 }
 
@@ -83,6 +84,7 @@ var lenders = map[string]func(a *bindrt.Args, x []uint8) error{
 	},
 	"own error":   func(_ *bindrt.Args, x []uint8) error { return ownError{x} },
 	"error":       func(_ *bindrt.Args, x []uint8) error { return fmt.Errorf("outer: %w", &bytesError{Wrong: x}) },
+	"pointer":     func(_ *bindrt.Args, x []uint8) error { return &bytesError{First: &x[2]} },
 	"value error": func(_ *bindrt.Args, x []uint8) error { return bytesValue{x[1:]} },
 	"panic":       func(_ *bindrt.Args, x []uint8) error { panic(&bytesError{Wrong: x[:2]}) },
 }
@@ -96,6 +98,8 @@ func numbersIn(t *testing.T, v tvmffi.Any, err error) (all []uint8) {
 	switch {
 	case errors.As(err, &own):
 		return own.wrong
+	case errors.As(err, &pointer) && pointer.First != nil:
+		return []uint8{*pointer.First}
 	case errors.As(err, &pointer):
 		return pointer.Wrong
 	case errors.As(err, &value):
@@ -159,7 +163,7 @@ func TestLend(t *testing.T) {
 	}
 	want := map[string]string{
 		"whole": "[1 2 3 4]", "part": "[2 3]", "parts": "[1 2 3 4]", "tensor": "[3 4]", "strided": "[1 3]", "sequence": "[1 2 3 4]", "func": "[1 2 3 4]",
-		"object": "[1 2 3 4 1 2 3 4]", "view": "[1 3 2 4]", "own error": "[1 2 3 4]",
+		"object": "[1 2 3 4 1 2 3 4]", "view": "[1 3 2 4]", "own error": "[1 2 3 4]", "pointer": "[3]",
 		"error": "[1 2 3 4]", "value error": "[2 3 4]", "panic": "[1 2]",
 	}
 	for name, call := range lenders {
