@@ -40,29 +40,37 @@ func ExactNumbers(text []byte) []byte {
 		return text
 	}
 	var out []byte
-	written, quoted := 0, false
+	written := 0
+	eachNumber(text, func(start, end int) {
+		if f, ok := denormal(text[start:end]); ok {
+			out = appendExact(append(out, text[written:start]...), f)
+			written = end
+		}
+	})
+	if written == 0 {
+		return text
+	}
+	return append(out, text[written:]...)
+}
+
+// eachNumber calls each with where JSON text has a number, outside of its strings.
+func eachNumber(text []byte, each func(start, end int)) {
+	quoted := false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
 			quoted = !quoted
 		case quoted && c == '\\':
 			i++
-		case !quoted && (c >= '0' && c <= '9' || c == '-' || c == '.'):
+		case !quoted && (c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.'):
 			end := i + 1
 			for end < len(text) && isNumber(text[end]) {
 				end++
 			}
-			if f, ok := denormal(text[i:end]); ok {
-				out = appendExact(append(out, text[written:i]...), f)
-				written = end
-			}
+			each(i, end)
 			i = end - 1
 		}
 	}
-	if written == 0 {
-		return text
-	}
-	return append(out, text[written:]...)
 }
 
 func isNumber(c byte) bool {
@@ -127,24 +135,11 @@ func ZeroBigInts(text []byte) []byte {
 // eachBigInt calls each with where the ints that may not fit int64 are in JSON text. An int before a colon is not among
 // them: only a string names what is in an object.
 func eachBigInt(text []byte, each func(start, end int)) {
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case !quoted && (c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.'):
-			end := i + 1
-			for end < len(text) && isNumber(text[end]) {
-				end++
-			}
-			if end-i >= mostDigits && isInt(text[i:end]) && !bytes.HasPrefix(bytes.TrimLeft(text[end:], " \t\r\n"), []byte(":")) {
-				each(i, end)
-			}
-			i = end - 1
+	eachNumber(text, func(start, end int) {
+		if end-start >= mostDigits && isInt(text[start:end]) && !bytes.HasPrefix(bytes.TrimLeft(text[end:], " \t\r\n"), []byte(":")) {
+			each(start, end)
 		}
-	}
+	})
 }
 
 func isInt(number []byte) bool {
