@@ -64,12 +64,9 @@ func (d *DRef) Release() {
 func (s *Session) Call(f Callable, args ...any) (*DRef, error) {
 	callee, name := f.callee()
 	defer runtime.KeepAlive(f) // callee is only its number
-	args = slices.Clone(args)
-	for i, a := range args {
-		var err error
-		if args[i], err = arguments.One(a); err != nil {
-			return nil, fmt.Errorf("call of %s: argument %d: %w", name, i, err)
-		}
+	args, err := arguments.All(args)
+	if err != nil {
+		return nil, fmt.Errorf("call of %s: %w", name, err)
 	}
 	if s.options.Plain {
 		return s.invoke(name, callee, args...)

@@ -7,96 +7,96 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
-// One returns x as it is to be sent. Numbers, bools, strings and bytes of all Go types, and those in an Any, become
-// those of the language, and a *big.Int an int64. An integer that does not fit int64 is an error, which says what to pass. All other values stay
-// as they are.
-func One(x any) (any, error) {
+// one returns x as it is to be sent, and reports whether that is another value. Numbers, bools, strings and bytes of all Go types,
+// and those in an Any, become those of the language, and a *big.Int an int64. An integer that does not fit int64 is an error, which
+// says what to pass. All other values stay as they are.
+func one(x any) (sent any, changed bool, err error) {
 	switch v := x.(type) {
 	case nil, bool, int, int8, int16, int32, int64, uint8, uint16, uint32, float32, float64, string, []byte, tvmffi.DataType, tvmffi.Device, *tvmffi.Tensor, *tvmffi.Module:
-		return x, nil
+		return x, false, nil
 	case *big.Int:
 		if v != nil && !v.IsInt64() {
-			return nil, tooLarge(v)
+			return nil, false, tooLarge(v)
 		}
 		if v != nil {
-			return v.Int64(), nil
+			return v.Int64(), true, nil
 		}
-		return x, nil
+		return x, false, nil
 	case tvmffi.Any:
 		switch v.TypeKey() {
 		case "ffi.BigInt":
-			return nil, tooLarge(v)
+			return nil, false, tooLarge(v)
 		case "None", "bool", "int", "float", "ffi.String", "ffi.SmallStr", "ffi.Bytes", "ffi.SmallBytes":
-			return v.Value(), nil
+			return v.Value(), true, nil
 		}
-		return x, nil
+		return x, false, nil
 	}
 	switch v := reflect.ValueOf(x); v.Kind() {
 	case reflect.Bool:
-		return v.Bool(), nil
+		return v.Bool(), true, nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return v.Int(), nil
+		return v.Int(), true, nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		if v.Uint() > math.MaxInt64 {
-			return nil, tooLarge(x)
+			return nil, false, tooLarge(x)
 		}
-		return int64(v.Uint()), nil
+		return int64(v.Uint()), true, nil
 	case reflect.Float32, reflect.Float64:
-		return v.Float(), nil
+		return v.Float(), true, nil
 	case reflect.String:
-		return v.String(), nil
+		return v.String(), true, nil
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return v.Bytes(), nil
+			return v.Bytes(), true, nil
 		}
 	}
-	return x, nil
+	return x, false, nil
 }
 
 func tooLarge(x any) error {
 	return tvmffi.NewError("OverflowError", fmt.Sprintf("%v does not fit int64, the integers that go to other processes: pass int64(x) if the function wants the 64 bits, or else the digits as a string", x))
 }
 
-// RPC returns arguments as RPC is to send them: as [One], and no string may have a zero byte, where RPC ends it.
-func RPC(args []any) ([]any, error) {
-	sent, shared := args, true
+// All returns arguments as they are to be sent: in a new slice if one of them is another value then. See one.
+func All(args []any) ([]any, error) {
+	sent := args
 	for i, x := range args {
-		if plain(x) {
-			continue
-		}
-		v, err := One(x)
-		if text := reflect.Indirect(reflect.ValueOf(v)); err == nil && text.Kind() == reflect.String {
-			err = Text(text.String(), "pass []byte")
-		}
+		v, changed, err := one(x)
 		if err != nil {
 			return nil, fmt.Errorf("argument %d: %w", i, err)
 		}
-		if shared {
-			sent, shared = append([]any(nil), args...), false
+		if !changed {
+			continue
+		}
+		if &sent[0] == &args[0] {
+			sent = slices.Clone(args)
 		}
 		sent[i] = v
 	}
 	return sent, nil
 }
 
+// RPC is [All] for RPC, where no string may have a zero byte: RPC ends it there.
+func RPC(args []any) ([]any, error) {
+	sent, err := All(args)
+	for i, x := range sent {
+		if text := reflect.Indirect(reflect.ValueOf(x)); text.Kind() == reflect.String {
+			if err := Text(text.String(), "pass []byte"); err != nil {
+				return nil, fmt.Errorf("argument %d: %w", i, err)
+			}
+		}
+	}
+	return sent, err
+}
+
 // Name is Text for the name of a function or a file.
 func Name(s string) error { return Text(s, "choose another name") }
-
-// plain reports whether x goes as it is. These are most arguments, for which nothing is allocated.
-func plain(x any) bool {
-	switch v := x.(type) {
-	case nil, bool, int, int8, int16, int32, int64, uint8, uint16, uint32, float32, float64, []byte, tvmffi.DataType, tvmffi.Device, *tvmffi.Tensor, *tvmffi.Module:
-		return true
-	case string:
-		return strings.IndexByte(v, 0) < 0
-	}
-	return false
-}
 
 // Text returns an error for a string that TVM would cut, with what to do about it.
 func Text(s, remedy string) error {
