@@ -239,7 +239,7 @@ func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
 	}
 	b = append(b, '{')
 	var err error
-	var names map[string]bool // once a key is not a string, since 1 and "1" have one name
+	checked := false // that no two keys have one name, as 1 and "1" have
 	codec.Parts(v, func(p codec.Part) bool {
 		out := b
 		if p.Index > 0 {
@@ -248,8 +248,8 @@ func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
 		if out, err = appendJSONName(out, p); err != nil {
 			return false
 		}
-		if names == nil && p.Kind == codec.PartEntry && p.Key.TypeIndex != abi.TypeStr && p.Key.TypeIndex != abi.TypeSmallStr {
-			if names, err = namesJSON(v); err != nil {
+		if !checked && p.Kind == codec.PartEntry && p.Key.TypeIndex != abi.TypeStr && p.Key.TypeIndex != abi.TypeSmallStr {
+			if checked, err = true, distinctNames(v); err != nil {
 				return false
 			}
 		}
@@ -290,9 +290,9 @@ func appendJSONName(b []byte, p codec.Part) ([]byte, error) {
 	return append(b, ':'), err
 }
 
-// namesJSON returns the names of the entries of a Map or a Dict, or an error if two have the same.
-func namesJSON(v abi.Any) (names map[string]bool, err error) {
-	names = map[string]bool{}
+// distinctNames returns an error if two entries of a Map or a Dict have one name in JSON.
+func distinctNames(v abi.Any) (err error) {
+	names := map[string]bool{}
 	codec.Parts(v, func(p codec.Part) bool {
 		var name string
 		if name, err = nameJSON(p); err == nil && names[name] {
@@ -301,7 +301,7 @@ func namesJSON(v abi.Any) (names map[string]bool, err error) {
 		names[name] = true
 		return err == nil
 	})
-	return names, err
+	return err
 }
 
 // nameJSON returns the name of a field, or the key of an entry as the string that JSON
