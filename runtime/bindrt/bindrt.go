@@ -179,6 +179,48 @@ func Do[T any](c *Call) (T, error) {
 	return x, nil
 }
 
+// integer is an integer that crosses as an int of 64 bits.
+type integer interface {
+	int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64
+}
+
+// Integer returns the int result of a call as one of a certain width. A uint64 crosses with all its bits, as in C++. The
+// compiler inlines it into generated code.
+func Integer[T integer](c *Call, v int64, err error) (T, error) {
+	if int64(T(v)) == v {
+		return T(v), err
+	}
+	return misfit[T](c, v, err)
+}
+
+func misfit[T integer](c *Call, v int64, err error) (T, error) {
+	if err != nil {
+		return 0, err
+	}
+	x, err := take[T](codec.IntValue(v), objects.ReadOwned())
+	return x, c.ResultError(err)
+}
+
+// IntegerField reads a field that holds an int of a certain width. It panics with an *Error if
+// the object is nil or has ended, or holds another number: then the bindings do not fit the library.
+func IntegerField[T integer](f *Field, o *objects.Object) T {
+	v := f.Int(o)
+	x := T(v)
+	if int64(x) != v {
+		_, err := take[T](codec.IntValue(v), objects.ReadOwned())
+		panic(failure.Errorf(failure.KindType, "field %s: %w", f, err))
+	}
+	return x
+}
+
+// IntegerArg is [Arg] for an int of a certain width.
+func IntegerArg[T integer](a *Args, i int) T {
+	if v, ok := a.Int(i); ok && int64(T(v)) == v {
+		return T(v)
+	}
+	return Arg[T](a, i)
+}
+
 // CallPacked calls a function that has no types.
 func CallPacked(f *Func, args []any) (tvmffi.Any, error) {
 	var c CallN

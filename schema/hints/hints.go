@@ -64,6 +64,8 @@ type Item struct {
 	Types map[string]string `json:"types,omitempty" yaml:"types,omitempty"`
 	// Returns is the type of the result.
 	Returns string `json:"returns,omitempty" yaml:"returns,omitempty"`
+	// Type is the type of a field: the one in the registry, with widths of ints.
+	Type string `json:"type,omitempty" yaml:"type,omitempty"`
 	// Default maps parameters, by name, to their default values. The last parameters become
 	// options if each of them has one.
 	Default map[string]Constant `json:"default,omitempty" yaml:"default,omitempty"`

@@ -143,6 +143,16 @@ func TestNarrow(t *testing.T) {
 		{"DLTensor*", "Tensor", true},
 		{"ffi.Shape", "Tensor(int32)", false},
 		{"int", "bool", false},
+		{"int", "int32", true},
+		{"int", "int64", true},
+		{"Any", "uint8", true},
+		{"Optional<int>", "Optional<uint64>", true},
+		{"Map<str, Array<int>>", "Map<str, Array<int8>>", true},
+		{"(int, str) -> int", "(int16, str) -> uint32", true},
+		{"(int, str) -> int", "(str, str) -> uint32", false},
+		{"float", "int32", false},
+		{"bool", "uint8", false},
+		{"Array<float>", "Array<int32>", false},
 	} {
 		wide, err1 := hints.ParseType(test.wide)
 		narrow, err2 := hints.ParseType(test.narrow)
@@ -152,6 +162,28 @@ func TestNarrow(t *testing.T) {
 		err := types.Narrow(wide.Normalized(), narrow.Normalized())
 		if (err == nil) != test.want {
 			t.Errorf("Narrow(%s, %s) = %v, want a fit: %v", test.wide, test.narrow, err, test.want)
+		}
+	}
+}
+
+// TestConstant_width: a constant of an int of a certain width is in its range.
+func TestConstant_width(t *testing.T) {
+	for _, test := range []struct {
+		typ   string
+		value any
+		want  bool
+	}{
+		{"int8", int64(-128), true}, {"int8", int64(-129), false}, {"int8", int64(127), true}, {"int8", int64(128), false},
+		{"uint8", int64(-1), false}, {"uint8", int64(255), true}, {"uint8", int64(256), false}, {"uint8", true, true},
+		{"int32", int64(1) << 31, false}, {"uint32", int64(1)<<32 - 1, true}, {"uint64", int64(-1), false}, {"uint64", int64(1) << 62, true},
+		{"int16", 1.0, false}, {"uint16", "x", false}, {"int32", nil, false}, {"Optional<int32>", nil, true}, {"Optional<int32>", int64(1) << 40, false},
+	} {
+		typ, err := hints.ParseType(test.typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if as, _, ok := (hints.Types{}).Constant(typ, test.value); ok != test.want || ok && test.value != nil && as != "int" {
+			t.Errorf("%v as %s: %q, %t, want %t", test.value, test.typ, as, ok, test.want)
 		}
 	}
 }

@@ -16,13 +16,18 @@ var short = map[string]string{
 	"Array": "ffi.Array", "List": "ffi.List", "Map": "ffi.Map", "Dict": "ffi.Dict", "Shape": "ffi.Shape",
 	"Module": "ffi.Module", "Function": "ffi.Function", "Object": "ffi.Object", "Error": "ffi.Error",
 	"Tensor": "ffi.Tensor", "str": "ffi.String", "String": "ffi.String", "bytes": "ffi.Bytes", "Bytes": "ffi.Bytes",
-	"dtype": "DataType",
+	"dtype": "DataType", "int64": "int",
 }
 
 // Constant returns a constant as a parameter of type t takes it: an int for a float as a float, and
 // a bool for an int as an int. as is the name of its type, "" for None. ok is false if the
 // parameter takes no such constant.
 func (types Types) Constant(t schema.TypeSchema, v any) (as string, value any, ok bool) {
+	if n, narrow := IntegerOf(t); narrow {
+		as, value, ok = types.Constant(Plain(t), v)
+		i, _ := value.(int64)
+		return as, value, ok && n.Holds(i)
+	}
 	switch {
 	case t.Name == "Optional":
 		if v == nil {
@@ -70,7 +75,8 @@ var tensor = regexp.MustCompile(`\b(?:ffi\.)?Tensor\(([^()<>"]*)\)`)
 
 // ParseType reads a type in the notation of the registry: "int", "garden.Rose",
 // "Optional<ffi.Array<int>>", "(int, ffi.String) -> None". The prefix "ffi." may be absent,
-// and "Tensor(int32)" is a tensor with elements of that type.
+// "Tensor(int32)" is a tensor with elements of that type, and "int32" is an int of that width:
+// see [Integer].
 func ParseType(text string) (schema.TypeSchema, error) {
 	quoted := tensor.ReplaceAllStringFunc(text, func(t string) string {
 		return strconv.Quote("Tensor(" + strings.TrimSpace(tensor.FindStringSubmatch(t)[1]) + ")")
@@ -112,12 +118,16 @@ type Types map[string]*schema.Type
 // Narrow returns an error unless every value of the type narrow is also a value of the type
 // wide. Both must be normalized. None is a value of each function type: TVM-FFI converts it to a
 // function that must not be called, and only the documentation of a library says which
-// functions it leaves out.
+// functions it leaves out. An int of a certain width is an int.
 func (types Types) Narrow(wide, narrow schema.TypeSchema) error {
-	if types.covers(wide, narrow) {
+	if types.covers(wide, Plain(narrow)) {
 		return nil
 	}
-	return fmt.Errorf("the library has %s there, which does not include %s", wide, narrow)
+	next := ""
+	if HasWidth(narrow) {
+		next = fmt.Sprintf("; a width stands for an int only: write %s, or remove the type", wide)
+	}
+	return fmt.Errorf("the library has %s there, which does not include %s%s", wide, narrow, next)
 }
 
 func (types Types) covers(wide, narrow schema.TypeSchema) bool {

@@ -42,6 +42,7 @@ type Items struct {
 	Meanings  []plan.Meaning // of names that changed them
 
 	patterns []string                     // keys of Config.Functions
+	widths   map[string]schema.TypeSchema // the types of fields, by type and field, to which hints give widths
 	unfit    map[string]*plan.ConfigError // keys of Config.Functions for all overloads of a method that do not fit one, and why
 	fits     map[string]bool              // those that fit one
 }
@@ -54,6 +55,8 @@ type Item struct {
 	Signature *schema.Signature
 	// Changed is set if a hint gave a type.
 	Changed bool
+	// Narrow is set if a hint gave the width of an int.
+	Narrow bool
 	// Defaults and Enums have an element for each parameter without the receiver, nil for none.
 	// The last element of Enums belongs to the result.
 	Defaults []*plan.Default
@@ -81,6 +84,7 @@ type Type struct {
 type Field struct {
 	Item
 	Schema *schema.Field
+	Type   schema.TypeSchema // with the widths of the hints
 }
 
 // A Method is a method of an object type, the Overload-th of its name.
@@ -94,7 +98,7 @@ type Method struct {
 // the hints to them. The errors are in the items, unless there is nothing to bind.
 func Select(s schema.Schema, c plan.Config) (*Items, error) {
 	p := &Items{Config: c, Schema: s, Keys: make(hints.Types, len(s.Types)), Used: map[string]bool{}, patterns: hintPatterns(c.Functions),
-		unfit: map[string]*plan.ConfigError{}, fits: map[string]bool{}}
+		widths: map[string]schema.TypeSchema{}, unfit: map[string]*plan.ConfigError{}, fits: map[string]bool{}}
 	for i := range s.Types {
 		p.Keys[s.Types[i].Key] = &s.Types[i]
 	}
@@ -156,7 +160,7 @@ func (p *Items) members(s *schema.Type, e *plan.Entry) *Type {
 	t := &Type{Item: Item{Entry: e}, Schema: s}
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		t.Fields = append(t.Fields, &Field{p.member(plan.KindField, s.Key, f.Name), f})
+		t.Fields = append(t.Fields, &Field{p.member(plan.KindField, s.Key, f.Name), f, f.Type})
 	}
 	count, seen := map[string]int{}, map[string]int{}
 	for _, m := range s.Methods {

@@ -48,7 +48,7 @@ func (p *Items) defaults(it *Item, all []*sourcedHint, params, own []schema.Para
 			decided[i] = true
 			var err error
 			if it.Defaults[i], err = p.constant(params[i].Type.Normalized(), h.item.Default[name], it.Enums[i]); err != nil {
-				if _, err2 := p.constant(own[i].Type.Normalized(), h.item.Default[name], nil); err2 == nil {
+				if _, err2 := p.constant(own[i].Type.Normalized(), h.item.Default[name], nil); err2 == nil && !hints.HasWidth(params[i].Type) {
 					h.fail(err, "default", name)
 				} else {
 					h.refuse(err, "default", name)
@@ -95,8 +95,11 @@ func (h *sourcedHint) enum(it *Item, params []schema.Param, name string) {
 		if enum.Text() {
 			want = "ffi.String"
 		}
-		if t.Name != want && t.Name != "Any" {
+		switch plain := hints.Plain(t).Name; {
+		case plain != want && plain != "Any":
 			err = fmt.Errorf("the type is %s, and the values of %s are of type %s", t, enum.Name, want)
+		case plain != t.Name:
+			err = enum.within(t)
 		}
 	}
 	if err != nil {
@@ -104,6 +107,17 @@ func (h *sourcedHint) enum(it *Item, params []schema.Param, name string) {
 		return
 	}
 	it.Enums[i] = enum
+}
+
+// within returns an error if a value of the enum is not in the range of t, an int of a certain width.
+func (n *Named) within(t schema.TypeSchema) error {
+	width, _ := hints.IntegerOf(t)
+	for _, member := range n.Members() {
+		if v, _ := n.Values[member].Value.(int64); !width.Holds(v) {
+			return fmt.Errorf("the type is %s, which has numbers %s, and %s of %s is %d: correct the value, or the type", t, width.Range(), member, n.Name, v)
+		}
+	}
+	return nil
 }
 
 // enumOf returns an enum of the configuration, or else of the first names file that has it.
@@ -160,7 +174,11 @@ func (p *Items) constant(t schema.TypeSchema, c hints.Constant, enum *Named) (*p
 		d.Value, d.Text = dtype, dtype.String()
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s cannot be the default of a parameter of type %s: correct it or remove it", c, t)
+		numbers := ""
+		if n, narrow := hints.IntegerOf(t); narrow {
+			numbers = ", which has numbers " + n.Range()
+		}
+		return nil, fmt.Errorf("%s cannot be the default of a parameter of type %s%s: correct it or remove it", c, t, numbers)
 	}
 	return d, nil
 }

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -38,6 +39,7 @@ func (p *Items) refine() {
 		p.refineDoc(&t.Item, t.Schema.Doc)
 		for _, f := range t.Fields {
 			p.refineDoc(&f.Item, f.Schema.Doc)
+			p.refineField(t, f)
 		}
 		if t.Init != nil {
 			p.refineDoc(t.Init, "")
@@ -77,12 +79,61 @@ func (p *Items) refineDoc(it *Item, own string) {
 	var notes []string
 	for _, h := range p.hintsFor(e) {
 		h.notes = &notes
-		if len(h.item.Types) > 0 || h.item.Returns != "" {
+		switch {
+		case e.Kind == plan.KindField && (len(h.item.Types) > 0 || h.item.Returns != ""):
+			h.fail(errors.New("a field has one type; give type, doc or name"))
+		case len(h.item.Types) > 0 || h.item.Returns != "":
 			h.fail(fmt.Errorf("the types of a %s cannot be set; give doc or name", e.Kind))
+		case e.Kind != plan.KindField && h.item.Type != "":
+			h.fail(fmt.Errorf("found it for a %s, expected it for a field; remove it", e.Kind), "type")
 		}
 	}
 	e.LeftOut = strings.Join(notes, "; ")
 	it.Doc = cmp.Or(p.hintedDoc(e), own)
+}
+
+// refineField gives a field the widths of the first hint that has a type for it. Only the widths may differ from what the
+// registry says: a field is read in place.
+func (p *Items) refineField(t *Type, f *Field) {
+	f.Type = f.Schema.Type
+	if f.Entry.Status == plan.Skipped {
+		return
+	}
+	own := f.Schema.Type.Normalized()
+	notes := []string{}
+	for _, h := range p.hintsFor(f.Entry) {
+		h.notes = &notes
+		if h.item.Type == "" {
+			continue
+		}
+		want, err := hints.ParseType(h.item.Type)
+		if want = want.Normalized(); err == nil && hints.Plain(want).String() != own.String() {
+			err = fmt.Errorf("the field is %s, found %s: write %s with widths, such as int32 for int, or remove the type", own, want, own)
+		}
+		if err != nil {
+			h.refuse(err, "type")
+			continue
+		}
+		if hints.HasWidth(want) {
+			f.Type, f.Changed, f.Narrow = want, true, true
+			p.widths[t.Schema.Key+"."+f.Schema.Name] = want
+		}
+		break
+	}
+}
+
+// FieldType returns the type of a field that t or an ancestor of t has, with the widths of the hints, and whether there are any.
+func (p *Items) FieldType(t *schema.Type, f schema.Field) (typ schema.TypeSchema, narrow bool) {
+	for _, key := range slices.Backward(append(slices.Clone(t.Ancestors), t.Key)) {
+		owner := p.Keys[key]
+		if owner != nil && slices.ContainsFunc(owner.Fields, func(x schema.Field) bool { return x.Name == f.Name }) {
+			if width, ok := p.widths[key+"."+f.Name]; ok {
+				return width, true
+			}
+			break
+		}
+	}
+	return f.Type, false
 }
 
 // A sourcedHint is one hint for an item. Those of the configuration have a key, and what is
@@ -166,6 +217,9 @@ func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, self bool)
 	for _, h := range all {
 		h.notes = &notes
 		hinted = cmp.Or(hinted, h.item.Doc)
+		if h.item.Type != "" {
+			h.fail(errors.New("found it for a function, expected it for a field; give types for the parameters, and returns for the result"), "type")
+		}
 	}
 	it.Doc = cmp.Or(hinted, doc)
 	if s == nil {
@@ -175,6 +229,7 @@ func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, self bool)
 	if s != nil {
 		it.Signature = &schema.Signature{Params: slices.Clone(s.Params), Return: s.Return}
 		p.refineParams(it, all, docstring.Parse(doc).Params(), self)
+		it.Narrow = hints.SignatureHasWidth(it.Signature)
 	}
 	for _, h := range all {
 		p.fits[h.key] = p.fits[h.key] || !h.failed
@@ -334,12 +389,16 @@ func (h *sourcedHint) narrow(t *schema.TypeSchema, text string, part ...string) 
 	if err == nil {
 		err = h.items.Keys.Narrow(t.Normalized(), want)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		*t = want
+		return true
+	case hints.HasWidth(want) && !h.overload:
+		h.refuse(err, part...) // numbers would be cut
+	default:
 		h.fail(err, part...)
-		return false
 	}
-	*t = want
-	return true
+	return false
 }
 
 // usable returns an error if a type of a hint has a part that nothing registers.
@@ -355,6 +414,9 @@ func (p *Items) usable(t schema.TypeSchema) error {
 	for _, name := range ExprRefs(nil, t) {
 		if _, ok := hints.TensorElement(schema.TypeSchema{Name: name}); ok {
 			return fmt.Errorf("%s is inside another type; the type of the elements is checked only of a parameter or a result", name)
+		}
+		if _, ok := hints.IntegerOf(schema.TypeSchema{Name: name}); ok {
+			continue
 		}
 		if (!runtimeKeys[name] || name == "ffi.Unchanged") && !structural[name] && p.Keys[name] == nil {
 			return fmt.Errorf("there is no type %q%s", name, nearest.Question(name, slices.Sorted(maps.Keys(p.Keys))))

@@ -45,5 +45,5 @@ func (e *emitter) constructor(f *plan.Func, head *jen.Statement) {
 
 func (e *emitter) option(optionType string, o *plan.Option) {
 	e.add(document(o.GoName, o.Doc), jen.Func().Id(o.GoName).Params(jen.Id("v").Add(goType(o.Value.Type))).Id(optionType).Block(
-		jen.Return(jen.Id(optionType).Call(bindrt("NewOption").Call(jen.Lit(o.Name), value(o.Value.OrEmpty, jen.Id("v")))))))
+		jen.Return(jen.Id(optionType).Call(bindrt("NewOption").Call(jen.Lit(o.Name), given(o.Value, jen.Id("v")))))))
 }

@@ -135,6 +135,10 @@ func (b body) finish(g *jen.Group) {
 		g.Return(bindrt("DoTensor").Call(b.call(), element(*r.Element)))
 	case r.Object != nil:
 		g.Return(bindrt("DoObject").Types(goType(*r.Type.Elem)).Call(b.call(), b.typeOf(r.Object)))
+	case r.Type.Narrow():
+		v, err := jen.Id(b.Locals.Value), jen.Id(b.Locals.Err)
+		g.List(v, err).Op(":=").Add(b.frame()).Dot("Do" + r.Method).Call()
+		g.Return(bindrt("Integer").Types(goType(r.Type)).Call(b.call(), v, err))
 	case r.Method != "":
 		g.Return(b.frame().Dot("Do" + r.Method).Call())
 	default:
@@ -168,8 +172,11 @@ func (e *emitter) typeOf(o *plan.Object) jen.Code {
 // pack writes the packing of one argument.
 func (b body) pack(g *jen.Group, p plan.Param, i jen.Code) {
 	c, x := b.frame(), jen.Id(p.Name)
-	if p.Type.Enum != nil {
+	switch {
+	case p.Type.Enum != nil:
 		x = enumValue(p.Type.Enum, x)
+	case p.Type.Narrow():
+		x = jen.Int64().Call(x)
 	}
 	switch p.Pack {
 	case plan.PackMethod:
@@ -220,6 +227,14 @@ func element(t spec.DType) jen.Code {
 	return runtime("DataType").Values(field("Code", int(t.Code)), field("Bits", int(t.Bits)), field("Lanes", int(t.Lanes)))
 }
 
+// given writes the value of a parameter that a codec takes: a narrow integer as an int64.
+func given(p plan.Param, x jen.Code) jen.Code {
+	if p.Type.Narrow() {
+		return jen.Int64().Call(x)
+	}
+	return value(p.OrEmpty, x)
+}
+
 // value writes x, of which nil is None, unless nil stands for an empty container.
 func value(orEmpty bool, x jen.Code) jen.Code {
 	if orEmpty {
@@ -235,7 +250,11 @@ func (b body) callback(p plan.Param) jen.Code {
 		args := make([]jen.Code, len(f.Params))
 		read := reader{local.Args, local.OK}
 		for i, t := range f.Params {
-			for _, line := range read.argument(local.Values[i], i, short[t.Name], bindrt("Arg").Types(goType(t)).Call(jen.Id(local.Args), jen.Lit(i))) {
+			arg := "Arg"
+			if t.Narrow() {
+				arg = "IntegerArg"
+			}
+			for _, line := range read.argument(local.Values[i], i, short[t.Name], bindrt(arg).Types(goType(t)).Call(jen.Id(local.Args), jen.Lit(i))) {
 				g.Add(line)
 			}
 			args[i] = jen.Id(local.Values[i])
@@ -248,6 +267,10 @@ func (b body) callback(p plan.Param) jen.Code {
 		}
 		g.List(jen.Id(local.Value), jen.Id(local.Err)).Op(":=").Add(call)
 		g.Add(ifErr(local.Err))
+		if f.Result.Narrow() {
+			g.Return(read.result(jen.Int64().Call(jen.Id(local.Value)), "Int"))
+			return
+		}
 		g.Return(read.result(value(f.OrEmpty, jen.Id(local.Value)), short[f.Result.Name]))
 	})
 }

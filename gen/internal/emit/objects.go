@@ -63,12 +63,14 @@ func (e *emitter) field(o *plan.Object, f *plan.Field) {
 	if f.Setter != "" {
 		e.add([]string{"// " + f.Setter + " sets the field " + clean(f.Name) + "."},
 			jen.Func().Params(pointerTo(receiver, o)).Id(f.Setter).Params(jen.Id("v").Add(goType(f.Value.Type))).Error().Block(
-				jen.Return(bindrt("SetField").Call(address(f.Var), ref(jen.Id("x")), value(f.Value.OrEmpty, jen.Id("v"))))))
+				jen.Return(bindrt("SetField").Call(address(f.Var), ref(jen.Id("x")), given(*f.Value, jen.Id("v"))))))
 	}
 }
 
 func (e *emitter) read(f *plan.Field) jen.Code {
 	switch {
+	case f.Type.Narrow():
+		return bindrt("IntegerField").Types(goType(f.Type)).Call(address(f.Var), ref(jen.Id("x")))
 	case f.Read != "":
 		return jen.Id(f.Var).Dot(f.Read).Call(ref(jen.Id("x")))
 	case f.Object != nil:

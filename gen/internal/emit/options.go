@@ -45,7 +45,7 @@ func (e *emitter) optionFunc(o *plan.OptionFunc) {
 		e.add(wrap(o.Type+" is what ["+o.GoName+"] returns, an option of several functions."), jen.Type().Id(o.Type).Interface(types...))
 	}
 	v := jen.Id("v")
-	made := bindrt("NewOption").Call(jen.Lit(o.Name), value(o.Value.OrEmpty, v))
+	made := bindrt("NewOption").Call(jen.Lit(o.Name), given(o.Value, v))
 	if o.Value.Element != nil {
 		made = bindrt("TensorOption").Call(jen.Lit(o.Name), v, element(*o.Value.Element))
 	}
@@ -55,7 +55,7 @@ func (e *emitter) optionFunc(o *plan.OptionFunc) {
 
 // enum writes the Go type of an enum.
 func (e *emitter) enum(n *plan.Enum) {
-	underlying := jen.Int64()
+	underlying := jen.Id(n.Integer)
 	if n.Text {
 		underlying = jen.String()
 	}

@@ -51,8 +51,12 @@ func (d *describer) describeType(t *classify.Type) {
 func (d *describer) describeField(o *plan.Object, f *classify.Field) {
 	field := &plan.Field{Name: f.Schema.Name, Sig: f.Schema.Type.String(), Entry: f.Entry}
 	field.Doc = plan.Doc{Intro: "reads the field " + field.Name + ".", Signature: field.Sig, Text: f.Doc}
+	if f.Changed {
+		field.Doc.Signature = f.Type.String()
+		f.Entry.Signature, f.Entry.Narrow = field.Doc.Signature, f.Narrow
+	}
 	o.Fields = append(o.Fields, field)
-	if err := d.Field(o.Pkg, field, f.Schema); err != nil {
+	if err := d.Field(o.Pkg, field, f); err != nil {
 		f.Entry.Status, f.Entry.Reason = plan.Opaque, err.Error()
 		field.Type = plan.RuntimeType("Any")
 		field.Doc.Warning = "It is untyped: " + err.Error() + "."
@@ -90,13 +94,20 @@ func (d *describer) describeInit(o *plan.Object, t *classify.Type) {
 	f := &plan.Func{Name: plan.InitName, Owner: o, Pkg: o.Pkg, Constructor: true, Init: &plan.Init{}, Call: &plan.Call{}, Entry: e, Local: plan.InitName}
 	f.Doc = plan.Doc{Intro: "makes a new " + o.Key + ".", Noun: "returns", Text: t.Init.Doc}
 	var keywords []plan.Param
-	var positional []string
+	var positional, all []string
 	for _, field := range t.Schema.AllFields(d.Keys) {
 		if field.Flags&schema.FlagInitOff != 0 {
 			continue
 		}
 		optional := field.HasDefault()
-		param, err := d.FieldParam(o.Pkg, d.Accepted(field.Type), field.Name)
+		typ, narrow := d.FieldType(t.Schema, field)
+		e.Narrow = e.Narrow || narrow
+		text := field.Name + ": " + typ.String()
+		if optional {
+			text += " = default"
+		}
+		all = append(all, text)
+		param, err := d.FieldParam(o.Pkg, d.Accepted(typ), field.Name)
 		if err != nil && optional {
 			e.Note = "no option for the field " + field.Name + ": " + err.Error()
 			continue
@@ -108,7 +119,7 @@ func (d *describer) describeInit(o *plan.Object, t *classify.Type) {
 		switch {
 		case optional:
 			f.Init.Options = append(f.Init.Options, &plan.Option{Name: field.Name, Value: param,
-				Doc: plan.Doc{Intro: "sets " + field.Name + " of a new " + o.Key + ".", Signature: field.Type.String(), Text: field.Doc}})
+				Doc: plan.Doc{Intro: "sets " + field.Name + " of a new " + o.Key + ".", Signature: typ.String(), Text: field.Doc}})
 		case field.Flags&schema.FlagKwOnly != 0:
 			keywords = append(keywords, param)
 			f.Init.Keywords = append(f.Init.Keywords, field.Name)
@@ -118,6 +129,9 @@ func (d *describer) describeInit(o *plan.Object, t *classify.Type) {
 		}
 	}
 	f.Sig = "(" + strings.Join(positional, ", ") + ")"
+	if e.Narrow {
+		e.Signature = "(" + strings.Join(all, ", ") + ")"
+	}
 	f.Init.Positional = len(f.Call.Params)
 	f.Call.Params = append(f.Call.Params, keywords...)
 	types.ReturnObject(f.Call, o)

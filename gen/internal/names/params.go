@@ -127,7 +127,8 @@ var spellings = map[string]string{
 	"any": "value", "bool": "flag", "break": "stop", "byte": "octet", "case": "which", "chan": "channel",
 	"const": "constant", "continue": "cont", "default": "def", "defer": "deferred", "else": "otherwise",
 	"error": "cause", "for": "loop", "func": "fn", "if": "cond", "import": "imported", "int": "integer",
+	"int8": "integer8", "int16": "integer16", "int32": "integer32", "int64": "integer64",
 	"interface": "iface", "len": "length", "map": "mapping", "nil": "null", "package": "pkg", "range": "bounds",
 	"return": "ret", "select": "selected", "string": "str", "struct": "structure", "switch": "choice",
-	"type": "typ", "var": "variable",
+	"type": "typ", "uint8": "unsigned8", "uint16": "unsigned16", "uint32": "unsigned32", "uint64": "unsigned64", "var": "variable",
 }

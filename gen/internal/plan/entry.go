@@ -40,11 +40,15 @@ type Entry struct {
 	Packed bool `json:"packed,omitempty"`
 	// Renamed is the reason why GoName is not the converted registry name.
 	Renamed string `json:"renamed,omitempty"`
-	Reason  string `json:"reason,omitempty"`
+	// Signature is the signature with the types of the hints, or the type of a field; "" if hints change nothing.
+	Signature string `json:"signature,omitempty"`
+	Reason    string `json:"reason,omitempty"`
 	// Note holds additional information.
 	Note string `json:"note,omitempty"`
 	// LeftOut says what names files hold for the item and does not fit it.
 	LeftOut string `json:"left_out,omitempty"`
+	// Narrow is set if Signature has ints of a certain width.
+	Narrow bool `json:"-"`
 	// Doc is what the configuration or a names file says about the item.
 	Doc string `json:"-"`
 	// Params are the parameters of a method with a signature, in the form of Overload.

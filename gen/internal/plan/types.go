@@ -37,7 +37,8 @@ type Enum struct {
 	Name, GoName string
 	Pkg          *Package
 	Doc          string
-	Text         bool // the values are strings, otherwise ints
+	Text         bool   // the values are strings, otherwise ints
+	Integer      string // their type in Go, for ints
 	Members      []Member
 }
 
@@ -53,6 +54,12 @@ type Alternative struct {
 	Argument GoType
 	Outcome  GoType
 }
+
+// narrow are the integers of Go that have another width than those of TVM-FFI, or no sign.
+var narrow = WordSet("int8 int16 int32 uint8 uint16 uint32 uint64")
+
+// Narrow reports whether the type is an integer that crosses as an int64.
+func (t GoType) Narrow() bool { return t.Path == "" && narrow[t.Name] }
 
 // Same reports whether two types are identical.
 func (t GoType) Same(u GoType) bool {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -141,7 +142,7 @@ func (p *Types) fieldParam(pkg *plan.Package, n *node, name string) plan.Param {
 
 // Field sets the types of a field. The error says why it has no Go type: a field is read in
 // place, so its type must be known.
-func (p *Types) Field(pkg *plan.Package, f *plan.Field, s *schema.Field) error {
+func (p *Types) Field(pkg *plan.Package, f *plan.Field, s *classify.Field) error {
 	n, err := p.resolve(s.Type)
 	if key := p.late(s.Type); err == nil && key != "" {
 		err = unregistered(key)
@@ -159,7 +160,7 @@ func (p *Types) Field(pkg *plan.Package, f *plan.Field, s *schema.Field) error {
 	case kindString:
 		f.Read = "Text"
 	}
-	if s.Flags&schema.FlagWritable != 0 {
+	if s.Schema.Flags&schema.FlagWritable != 0 {
 		value := p.fieldParam(pkg, n, "v")
 		f.Value = &value
 	}

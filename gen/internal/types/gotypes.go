@@ -38,6 +38,9 @@ var byValue = map[kind]bool{
 
 // goType returns the Go type of a node in a package.
 func (p *Types) goType(pkg *plan.Package, n *node, form direction) plan.GoType {
+	if n.width != "" {
+		return predeclared(n.width)
+	}
 	if t, ok := plainTypes[n.kind]; ok {
 		return t
 	}

@@ -14,7 +14,7 @@ func (p *Types) Complete(f *plan.Func, it *classify.Item) error {
 	defaults := slices.Clone(it.Defaults)
 	for i := range c.Params {
 		if e := it.Enums[i]; e != nil {
-			setEnum(&c.Params[i].Type, p.enum(f.Pkg, e))
+			p.setEnum(f.Pkg, &c.Params[i].Type, e)
 		}
 		if it.Fixed[i] != nil {
 			defaults[i] = it.Fixed[i]
@@ -23,7 +23,7 @@ func (p *Types) Complete(f *plan.Func, it *classify.Item) error {
 	}
 	defer fix(c, it.Fixed)
 	if e := it.Enums[len(c.Params)]; e != nil && c.Result != nil {
-		setEnum(&c.Result.Type, p.enum(f.Pkg, e))
+		p.setEnum(f.Pkg, &c.Result.Type, e)
 		c.Result.Method = "" // the codec knows named types
 	}
 	first := len(c.Params)
@@ -45,7 +45,7 @@ func (p *Types) Complete(f *plan.Func, it *classify.Item) error {
 			return err
 		}
 		if e := it.Enums[i]; e != nil {
-			setEnum(&value.Type, p.enum(f.Pkg, e))
+			p.setEnum(f.Pkg, &value.Type, e)
 		}
 		c.Options.Funcs = append(c.Options.Funcs, &plan.OptionFunc{Name: plan.Camel(own[i].Name), Value: value, Users: []*plan.Func{f}})
 	}
@@ -76,13 +76,26 @@ func fix(c *plan.Call, fixed []*plan.Default) {
 	}
 }
 
-// setEnum puts an enum in place of int64, string or any, or of what a pointer points to.
-func setEnum(t *plan.GoType, e *plan.Enum) {
+// setEnum puts an enum in place of an integer, string or any, or of what a pointer points to. An enum has the width of the
+// integers that it stands for, if they have the same everywhere in a package.
+func (p *Types) setEnum(pkg *plan.Package, t *plan.GoType, n *classify.Named) {
+	e := p.enum(pkg, n)
+	to := t
 	if t.Elem != nil {
-		*t = plan.Pointer(plan.GoType{Enum: e})
-		return
+		to = t.Elem
 	}
-	*t = plan.GoType{Enum: e}
+	switch width := "int64"; {
+	case e.Text:
+	case to.Narrow():
+		width = to.Name
+		fallthrough
+	default:
+		if e.Integer != "" && e.Integer != width {
+			width = "int64"
+		}
+		e.Integer = width
+	}
+	*to = plan.GoType{Enum: e}
 }
 
 // enum returns the Go type of an enum in a package.

@@ -79,6 +79,7 @@ type node struct {
 	params []*node      // of kindTyped
 	names  []string
 	result *node
+	width  string // of kindInt: int32 and so on, "" for int64
 	// element is the type of the elements of a tensor, nil for any.
 	element *spec.DType
 }
@@ -112,6 +113,10 @@ func (p *Types) resolveNormal(e schema.TypeSchema) (*node, error) {
 	n := &node{text: e.String()}
 	if k, ok := kinds[e.Name]; ok {
 		n.kind = k
+		return n, nil
+	}
+	if width, ok := hints.IntegerOf(e); ok {
+		n.kind, n.width = kindInt, width.Name
 		return n, nil
 	}
 	if c, ok := containers[e.Name]; ok {

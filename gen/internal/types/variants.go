@@ -1,6 +1,7 @@
 package types
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,8 @@ func (n *node) word() string {
 	switch n.kind {
 	case kindObject:
 		return n.object.GoName
+	case kindInt:
+		return plan.Camel(cmp.Or(n.width, "int"))
 	case kindOptional:
 		return "Optional" + n.parts[0].word()
 	case kindVariant:
