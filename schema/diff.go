@@ -152,9 +152,9 @@ func (d *differ) functions(old, new Schema) {
 	}
 	compare(d, "function", index(old), index(new),
 		func(f Function) string { return f.Name },
-		func(f Function) string { return signatureText(f.Signature) },
+		func(f Function) string { return signatureText(f.Noted()) },
 		func(a, b Function) {
-			d.changed("function", a.Name, "signature", signatureText(a.Signature), signatureText(b.Signature))
+			d.changed("function", a.Name, "signature", signatureText(a.Noted()), signatureText(b.Noted()))
 		})
 }
 

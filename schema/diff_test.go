@@ -213,3 +213,19 @@ func TestDiffOfRenamedLibrary(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffOfWidths: a kernel that takes ints of another width breaks its callers.
+func TestDiffOfWidths(t *testing.T) {
+	of := func(note string) Schema {
+		s := garden()
+		s.Functions[0].Signature.Params = append(s.Functions[0].Signature.Params, Param{Name: "n", Type: TypeSchema{Name: "int"}, Note: note})
+		return s
+	}
+	const want = "breaking: function scale changed: signature (DLTensor*, () -> None, uint8) -> None, was (DLTensor*, () -> None, int32) -> None"
+	if got := lines(Diff(of("int32"), of("uint8"))); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := lines(Diff(of("int64"), of(""))); got != "" {
+		t.Errorf("int64 is int: %s", got)
+	}
+}

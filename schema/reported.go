@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -179,11 +180,62 @@ func assumeAligned(sig *Signature) {
 	}
 }
 
+// Noted returns the type of a reported parameter with the widths of ints that its note says, such as int32 or
+// uint8 in place of int.
+func (p Param) Noted() TypeSchema {
+	if t := notedType(p.Note, noted); t.widened().String() == p.Type.String() {
+		return t
+	}
+	return p.Type
+}
+
+// Noted returns the signature with the widths of ints that the notes of the parameters say. It is nil for a packed function.
+func (f Function) Noted() *Signature {
+	if !f.Reported || f.Signature == nil {
+		return f.Signature
+	}
+	s := &Signature{Params: slices.Clone(f.Signature.Params), Return: f.Signature.Return}
+	for i, p := range s.Params {
+		s.Params[i].Type = p.Noted()
+	}
+	return s
+}
+
+// widened returns a type of a note without the widths of ints.
+func (t TypeSchema) widened() TypeSchema {
+	if noted(t.Name) != "" {
+		t.Name = "int"
+	}
+	args := t.Args
+	t.Args = nil
+	for _, a := range args {
+		t.Args = append(t.Args, a.widened())
+	}
+	return t
+}
+
+// noted returns the name of an int type that has a width other than that of int, "" for all others.
+func noted(name string) string {
+	switch name {
+	case "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64":
+		return name
+	}
+	return ""
+}
+
 // kernelType maps the type of a kernel parameter to a registry type. A parameter of an
 // unknown type takes anything, and the kernel itself checks it.
 func kernelType(spec string) TypeSchema {
+	return notedType(spec, func(string) string { return "" })
+}
+
+// notedType is kernelType with other names for the ints for which width returns one.
+func notedType(spec string, width func(string) string) TypeSchema {
 	if elements, ok := strings.CutPrefix(spec, "Tuple["); ok {
-		return kernelTuple(elements)
+		return kernelTuple(elements, width)
+	}
+	if name := width(spec); name != "" {
+		return TypeSchema{Name: name}
 	}
 	head, _, _ := strings.Cut(spec, "(")
 	switch head = strings.TrimSpace(head); head {
@@ -211,7 +263,7 @@ const maxTuple = 8
 
 // kernelTuple is kernelType for the elements of a tuple and the bracket that closes it. Each may have a
 // name before it. A tuple without a Go type is an array, as which the kernel gets all tuples.
-func kernelTuple(text string) TypeSchema {
+func kernelTuple(text string, width func(string) string) TypeSchema {
 	inside, ok := strings.CutSuffix(text, "]")
 	elements, after, err := splitParams(inside + ")")
 	if !ok || err != nil || after != "" {
@@ -225,7 +277,7 @@ func kernelTuple(text string) TypeSchema {
 		if name, rest, ok := strings.Cut(e, ":"); ok && !strings.ContainsAny(name, "([") {
 			e = strings.TrimSpace(rest)
 		}
-		part := kernelType(e)
+		part := notedType(e, width)
 		if part.Name == "DLTensor*" {
 			part.Name = "ffi.Tensor" // which an array holds
 		}

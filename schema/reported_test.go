@@ -137,3 +137,19 @@ func FuzzParseReported(f *testing.F) {
 		}
 	})
 }
+
+// TestParam_Noted: the note of a parameter says the widths of ints.
+func TestParam_Noted(t *testing.T) {
+	for note, want := range map[string]string{
+		"int32": "int32", "uint8": "uint8", "uint64": "uint64", "int64": "int", "int": "int", "int4": "int", "float16": "float", "bool": "bool",
+		"Tuple[int32, int64]": "Tuple<int32, int>", "Tuple[a: uint16, Tensor([n], float32)]": "Tuple<uint16, ffi.Tensor>",
+		"Tensor([n], int32)": "DLTensor*", "None": "Any", "Int(5)": "Any", "": "Any",
+	} {
+		if got := (Param{Type: kernelType(note), Note: note}).Noted().String(); got != want {
+			t.Errorf("%q is noted as %s, want %s", note, got, want)
+		}
+	}
+	if got := (Param{Type: TypeSchema{Name: "float"}, Note: "int32"}).Noted().String(); got != "float" {
+		t.Errorf("a note that contradicts the type makes it %s", got)
+	}
+}

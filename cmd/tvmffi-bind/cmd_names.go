@@ -35,7 +35,8 @@ func newNames(con *console.Console, p *probe.Prober) *cobra.Command {
 		Long: `names reads the Python and C++ sources that ship with a library and writes what its
 registry does not say into a names file: the names of parameters, defaults, enums, docs,
 and narrower types. The Python of this machine parses the Python sources. Nothing of
-them is run. C++ gives the names of parameters, also in a folder of your own.
+them is run. C++ gives the names of parameters and the widths of ints, also in a folder
+of your own. Kernels that check the widths of their arguments need no sources.
 
 With libraries, named by FILE, by flags or by ` + project.ConfigName + `, names leaves out and reports
 entries that do not fit them. Without an argument, names reads the Python packages of the
@@ -69,15 +70,19 @@ func runNames(ctx context.Context, con *console.Console, p *probe.Prober, o *nam
 	if o.json && o.output(c) == "-" {
 		return errors.New("--json prints to standard output: name a file for the names with -o")
 	}
-	inputs, err := pythonSources(ctx, p, c, args)
-	if err != nil {
-		return err
+	inputs, none := pythonSources(ctx, p, c, args)
+	library := c.From != "" || len(c.Libraries) > 0
+	if none != nil && !(library && errors.Is(none, errNoSources)) {
+		return none
 	}
 	options := pynames.Options{NoDocs: o.noDocs, Timeout: p.Timeout}
-	if c.From != "" || len(c.Libraries) > 0 {
+	if library {
 		s, err := p.Read(ctx, c)
 		if err != nil {
 			return err
+		}
+		if none != nil && !pynames.Noted(s) {
+			return none
 		}
 		options.Interface = &s
 	}
@@ -156,6 +161,9 @@ func (o *namesOptions) takeLibraries(args []string) (sources []string, err error
 	return sources, nil
 }
 
+// errNoSources is the error of pythonSources if nothing names a source.
+var errNoSources = errors.New("no library here is in a Python package")
+
 // pythonSources returns where the sources are that the arguments name, or, without arguments, those of the
 // Python packages of the libraries.
 func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args []string) ([]pynames.Input, error) {
@@ -187,7 +195,7 @@ func pythonSources(ctx context.Context, p *probe.Prober, c *project.Config, args
 		inputs = append(inputs, found)
 	}
 	if len(inputs) == 0 {
-		return nil, fmt.Errorf("no library here is in a Python package: name the wheel, or the folder with the Python or C++ sources, as in \"%s names native\"", console.Command())
+		return nil, fmt.Errorf("%w: name the wheel, or the folder with the Python or C++ sources, as in \"%s names native\"", errNoSources, console.Command())
 	}
 	return inputs, nil
 }

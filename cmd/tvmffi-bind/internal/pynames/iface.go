@@ -32,6 +32,8 @@ type item struct {
 	typed   bool // it has a signature
 	bound   bool // it is of a library that is bound, not of a dependency
 	method  bool // it has a receiver
+	noted   bool // the library notes the width of an int among its parameters
+	size    int  // of a field, in bytes
 }
 
 // newIface indexes a schema.
@@ -51,7 +53,7 @@ func newIface(s schema.Schema) *iface {
 			in.items[t.Key+"."+constructor] = item{kind: "init"} // made of the fields, which have names
 		}
 		for _, f := range t.Fields {
-			in.items[t.Key+"."+f.Name] = item{kind: "field", bound: bound[t.Library]}
+			in.items[t.Key+"."+f.Name] = item{kind: "field", bound: bound[t.Library], returns: f.Type, size: f.Size}
 		}
 		for _, m := range t.Methods {
 			it := item{kind: "method", bound: bound[t.Library], typed: m.Signature != nil}
@@ -79,6 +81,7 @@ func newIface(s schema.Schema) *iface {
 		it := item{kind: "function", name: f.Name, bound: bound[f.Library], typed: f.Signature != nil}
 		if it.typed {
 			it.params, it.returns = f.Signature.Params, f.Signature.Return
+			it.noted = f.Reported && slices.ContainsFunc(it.params, func(p schema.Param) bool { return hints.HasWidth(p.Noted()) })
 		}
 		name := f.Name
 		if f.Source == schema.SourceModule && it.typed && bound[f.Library] {

@@ -109,7 +109,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(broken, `
 		"comment": "(Tensor, bool, bool) -> None", "other": "(int) -> None", "broken": "(int) -> None",
 	}))
 	want := map[string][]string{
-		"water": {"plant", "litres", "slowly"}, "twice": {"first", "b"}, "elsewhere": {"pair", "out"}, "lambda": {"x", "y"}, "run": {"", "out"},
+		"water": {"plant", "litres", "slowly"}, "twice": {"first", "b"}, "elsewhere": {"pair", "out"}, "lambda": {"x", "y"}, "run": {"", "out"}, "unnamed": nil,
 	}
 	got := map[string][]string{}
 	for name, it := range f.Items {
@@ -121,7 +121,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(broken, `
 	if got, want := f.Items["twice"].Doc, "Doubles \"it\".\nSlowly."; got != want {
 		t.Errorf("twice has the documentation %q, want %q", got, want)
 	}
-	if text := strings.Join(lines(r.LeftOut), "\n"); text != "run: the C++ sources disagree: parameter 0 is in or x" {
+	if text := strings.Join(lines(r.LeftOut), "\n"); text != "run: the C++ sources disagree: parameter 0 is in or x\nunnamed: parameter 1 is uint32, and has no name: name it under functions, with its type" {
 		t.Errorf("left out:\n%s", text)
 	}
 }

@@ -78,7 +78,7 @@ func Read(ctx context.Context, inputs []Input, o Options) (hints.File, *Report, 
 	b := &builder{program: newProgram(c.sources, all, in), report: r, docs: !o.NoDocs, file: hints.File{
 		Format: hints.Format, Sources: c.origins, Namespaces: map[string]string{}, Items: map[string]hints.Item{},
 	}}
-	b.exported, b.registered, b.documented = declared(c.natives)
+	b.native = declared(c.natives, c.headers)
 	b.build()
 	return b.file, r, nil
 }
@@ -89,10 +89,7 @@ type builder struct {
 	report *Report
 	docs   bool
 	file   hints.File
-	// exported and registered are the parameter names of what C++ sources export and register.
-	exported   map[string][][]string
-	registered map[string][][][]string
-	documented map[string]string // the documentation of what C++ sources export and register
+	native *tables // of the C++ sources
 }
 
 func (b *builder) build() {
@@ -110,12 +107,17 @@ func (b *builder) build() {
 	}
 	if b.iface != nil {
 		b.alike(found, callers)
-		for name := range b.exported {
+		for name := range b.native.exported {
 			if b.iface.exports[name] && found[name] == nil {
 				found[name] = []site{}
 			}
 		}
-		for name := range b.registered {
+		for name, it := range b.iface.items {
+			if it.noted && found[name] == nil {
+				found[name] = []site{}
+			}
+		}
+		for name := range b.native.registered {
 			if it := b.iface.items[name]; it.typed && found[name] == nil {
 				found[name] = []site{}
 			}
@@ -127,6 +129,9 @@ func (b *builder) build() {
 		} else {
 			b.function(function, found[function])
 		}
+	}
+	if b.iface != nil {
+		b.fieldWidths()
 	}
 	if b.docs {
 		b.classes()
@@ -170,7 +175,7 @@ func (b *builder) function(name string, sites []site) {
 	}
 	c := choose(it.name, sites, it, known)
 	if known && it.typed {
-		c.names = b.native(name, it, c.names)
+		c.names = b.cppNames(name, it, c.names)
 	}
 	if known && it.typed && !c.fits && given(c.names) < len(it.params) && counted(sites) {
 		b.leaveOut(name, fmt.Sprintf("it has %s, and no call in the sources has as many arguments", console.Count(len(it.params), "parameter")))
@@ -193,12 +198,15 @@ func (b *builder) function(name string, sites []site) {
 	}
 	b.types(&out, it, known, c)
 	b.defaults(name, &out, it, known, c)
+	if known && it.typed {
+		b.widths(name, &out, it, c.names)
+	}
 	if b.docs {
 		best := c.best
 		if len(best) == 0 {
 			best = sites
 		}
-		out.Doc = b.doc(name, cmp.Or(docOf(it.name, best), b.documented[it.name]))
+		out.Doc = b.doc(name, cmp.Or(docOf(it.name, best), b.native.docs[it.name]))
 	}
 	b.put(name, out)
 }
@@ -310,7 +318,7 @@ func (b *builder) doc(name, doc string) string {
 
 // put adds an item that says something.
 func (b *builder) put(name string, it hints.Item) {
-	if len(it.Params) > 0 || it.Doc != "" || it.Returns != "" {
+	if len(it.Params)+len(it.Types) > 0 || it.Doc != "" || it.Returns != "" || it.Type != "" {
 		b.file.Items[name] = it
 	}
 }

@@ -39,6 +39,8 @@ func (r *Report) Print(con *console.Console, file string) {
 func (r *Report) Read() string {
 	python, native := console.Count(r.Sources, "Python source"), console.Count(r.Natives, "C++ source")
 	switch {
+	case r.Natives == 0 && r.Sources == 0:
+		return "the checks of the kernels"
 	case r.Natives == 0:
 		return python
 	case r.Sources == 0:

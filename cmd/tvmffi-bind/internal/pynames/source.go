@@ -50,6 +50,7 @@ type Input struct {
 type collected struct {
 	sources []source
 	natives []source // of C++ and CUDA; they have no module
+	headers []source // of C++ that define names for types
 	notes   []Note
 	origins []hints.Source
 	size    int64 // of all sources
@@ -206,6 +207,10 @@ func (c *collected) add(name string, size int64, lim limits, open func() (io.Rea
 	python := path.Ext(name) == ".py"
 	switch {
 	case header(name) && !bytes.Contains(data, []byte("TVM_FFI_DECLARE_OBJECT_INFO")):
+		if aliased.Match(data) && c.size+int64(len(data)) <= lim.total {
+			c.size += int64(len(data))
+			c.headers = append(c.headers, source{path: name, data: data})
+		}
 		return nil
 	case !python && !bytes.Contains(bytes.ToLower(data), []byte("tvm")):
 		return nil // embedded data, or code that exports nothing
