@@ -1,16 +1,23 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/bindings"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
 	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 func newCall(con *console.Console, p *probe.Prober) *cobra.Command {
@@ -21,7 +28,8 @@ func newCall(con *console.Console, p *probe.Prober) *cobra.Command {
 		Long: `call loads libraries, those of files or of a Python package, calls a function of the registry or of a module with the
 arguments of a JSON array, and prints the result as JSON. A value without
 a JSON form, such as an object, is printed as a string. The call runs in a
-separate process.`,
+separate process. An argument out of the range of an int of a certain width, which the
+configuration or its names files say, is refused: C++ would cut it.`,
 		Example: `  tvmffi-bind call libgarden.so garden.alive
   tvmffi-bind call libtvm_ffi_testing.so testing.add_one '[41]'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,6 +52,9 @@ separate process.`,
 				values = args[1]
 			}
 			if err := checkArray(values); err != nil {
+				return err
+			}
+			if err := checkWidths(cmd.Context(), p, c, args[0], values); err != nil {
 				return err
 			}
 			libs, err := p.Locate(cmd.Context(), c)
@@ -69,6 +80,75 @@ separate process.`,
 	in.Register(cmd)
 	_ = cmd.Flags().MarkHidden("from")
 	return cmd
+}
+
+// checkWidths returns an error if an argument does not fit the width that the hints of c say.
+func checkWidths(ctx context.Context, p *probe.Prober, c *project.Config, name, values string) error {
+	if len(c.Functions)+len(c.Names) == 0 {
+		return nil
+	}
+	s, err := p.Read(ctx, c)
+	if err != nil {
+		return err
+	}
+	all, err := bindings.Hinted(s, c)
+	if err != nil {
+		return err
+	}
+	types := all["function:"+name].Types
+	d := json.NewDecoder(strings.NewReader(values))
+	d.UseNumber()
+	var args []any
+	if err := d.Decode(&args); err != nil || types == nil || len(args) != len(types.Params) {
+		return err // the library knows the count
+	}
+	for i, param := range types.Params {
+		if n, v, ok := misfit(param.Type, args[i]); !ok {
+			what := fmt.Sprintf("argument %d", i)
+			if param.Name != "" {
+				what += " (" + param.Name + ")"
+			}
+			return console.Refuse("%s: %s: found %s, expected %s, %s: the library would cut it", name, what, v, n.Name, n.Range())
+		}
+	}
+	return nil
+}
+
+// misfit finds an integer in a JSON value that a type does not hold.
+func misfit(t schema.TypeSchema, v any) (hints.Integer, json.Number, bool) {
+	t = t.Normalized()
+	if n, narrow := hints.IntegerOf(t); narrow {
+		number, ok := v.(json.Number)
+		i, err := number.Int64()
+		large := err != nil && n.Name == "uint64" // which becomes a float
+		return n, number, !ok || large || strings.ContainsAny(number.String(), ".eE") || err == nil && n.Holds(i)
+	}
+	check := func(t schema.TypeSchema, values ...any) (hints.Integer, json.Number, bool) {
+		for _, v := range values {
+			if n, number, ok := misfit(t, v); !ok {
+				return n, number, false
+			}
+		}
+		return hints.Integer{}, "", true
+	}
+	list, _ := v.([]any)
+	object, _ := v.(map[string]any)
+	switch {
+	case len(t.Args) == 0:
+	case t.Name == "Optional" && v != nil:
+		return check(t.Args[0], v)
+	case t.Name == "ffi.Array" || t.Name == "ffi.List":
+		return check(t.Args[0], list...)
+	case t.Name == "Tuple" && len(list) == len(t.Args):
+		for i, x := range list {
+			if n, number, ok := check(t.Args[i], x); !ok {
+				return n, number, false
+			}
+		}
+	case t.Name == "ffi.Map" || t.Name == "ffi.Dict":
+		return check(t.Args[1], slices.Collect(maps.Values(object))...)
+	}
+	return hints.Integer{}, "", true
 }
 
 // checkArray returns an error if text is not a JSON array.

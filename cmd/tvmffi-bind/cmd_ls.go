@@ -33,7 +33,8 @@ func newLs(con *console.Console, p *probe.Prober) *cobra.Command {
 		Long: `ls shows functions with their signatures, types with fields, methods, constructors
 and layout, and the first paragraph of their docs; --html and --json have the whole
 docs. PATTERN is a part of a name, or a glob that matches the whole name, such as
-"testing.*Pair*".
+"testing.*Pair*". Types that a configuration or its names files add, such as the widths of
+ints, are in the signatures; --json has those of the library.
 
 FILE is a library, or a schema that dump wrote. NAME is a known Python package, NAME==VERSION
 any other one, and WHEEL the file of one, as for init. Without these, ls reads the
@@ -75,6 +76,13 @@ func runLs(ctx context.Context, con *console.Console, p *probe.Prober, o *lsOpti
 	whole, err := p.Read(ctx, c)
 	if err != nil {
 		return err
+	}
+	if !o.json && o.html == "" {
+		if hinted, err := bindings.WithHints(whole, c); err == nil {
+			whole = hinted
+		} else {
+			con.Notef("the types of the configuration and of names files are not shown, because gen refuses them: %s\n", console.FirstLines(err.Error()))
+		}
 	}
 	s, err := report.Select(whole, pattern, o.all)
 	if err != nil {

@@ -50,7 +50,7 @@ func (d *describer) sign(f *plan.Func, it *classify.Item, own *schema.Signature,
 	f.Sig, f.Doc.Signature = own.String(), own.String()
 	if it.Changed {
 		f.Doc.Signature = strings.ReplaceAll(it.Signature.String(), `"`, "")
-		f.Entry.Signature, f.Entry.Narrow = f.Doc.Signature, it.Narrow
+		f.Entry.Signature, f.Entry.Types, f.Entry.Narrow = f.Doc.Signature, it.Signature, it.Narrow
 	}
 	if it.Signature == nil {
 		f.Entry.Packed = true

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/tvmffi-go/tvmffi/schema"
+
 // Kind is the kind of an entry.
 type Kind string
 
@@ -47,6 +49,8 @@ type Entry struct {
 	Note string `json:"note,omitempty"`
 	// LeftOut says what names files hold for the item and does not fit it.
 	LeftOut string `json:"left_out,omitempty"`
+	// Types is the signature that the hints change, with the names of the parameters.
+	Types *schema.Signature `json:"-"`
 	// Narrow is set if Signature has ints of a certain width.
 	Narrow bool `json:"-"`
 	// Doc is what the configuration or a names file says about the item.

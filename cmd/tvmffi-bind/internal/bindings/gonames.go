@@ -12,9 +12,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/schema"
+	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // GoItem is how Go code names an item of a schema.
@@ -53,21 +55,7 @@ const placeholder = "bindings.invalid"
 // NamesInGo returns the declarations that gen would make for c. If c is nil or names no package,
 // the name of the package is made from the name of the first library.
 func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
-	b := &Result{Schema: s, ImportPath: placeholder}
-	if c == nil || c.Package == "" {
-		c = project.NewConfig(".", "")
-		c.Package = "bindings"
-		if i := slices.IndexFunc(s.Libraries, func(l schema.Library) bool { return l.Role == schema.RoleBound }); i >= 0 {
-			c.Package = project.PackageName(s.Libraries[i].File)
-		}
-	} else if err := b.locate(c); err != nil {
-		b.ImportPath = placeholder
-	} else if file, err := c.LockFile(); err != nil {
-		return nil, err
-	} else if b.previous, err = project.ReadLock(file); err != nil {
-		return nil, err
-	}
-	conf, err := b.config(c)
+	b, conf, err := preview(s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +63,7 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := declarations{root: b.ImportPath, name: c.Package, functions: map[string]declaration{}, types: map[string]string{}}
+	d := declarations{root: b.ImportPath, name: conf.Package, functions: map[string]declaration{}, types: map[string]string{}}
 	for _, f := range files {
 		if err := d.read(f); err != nil {
 			return nil, err
@@ -98,6 +86,84 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 		}
 	}
 	return names, nil
+}
+
+// Hinted returns the outcome for the items of s to whose signatures the hints of c add types, by kind and name, which the
+// parameters of a method follow. It is empty if c has no hints.
+func Hinted(s schema.Schema, c *project.Config) (map[string]gen.Entry, error) {
+	if c == nil || len(c.Functions)+len(c.Names) == 0 {
+		return nil, nil
+	}
+	_, conf, err := preview(s, c)
+	if err != nil {
+		return nil, err
+	}
+	report, err := gen.Preview(s, conf)
+	if err != nil {
+		return nil, console.Problems(positioned(c, err))
+	}
+	all := map[string]gen.Entry{}
+	for _, e := range report.Entries {
+		if e.Signature != "" {
+			all[string(e.Kind)+":"+e.Name+e.Params] = e
+		}
+	}
+	return all, nil
+}
+
+// WithHints returns a copy of s, to be shown, whose signatures have the types that the hints of c add.
+func WithHints(s schema.Schema, c *project.Config) (schema.Schema, error) {
+	all, err := Hinted(s, c)
+	if err != nil || len(all) == 0 {
+		return s, err
+	}
+	s.Functions, s.Types = slices.Clone(s.Functions), slices.Clone(s.Types)
+	for i := range s.Functions {
+		if e := all["function:"+s.Functions[i].Name]; e.Types != nil {
+			s.Functions[i].Signature = e.Types
+		}
+	}
+	for i := range s.Types {
+		t := &s.Types[i]
+		t.Fields, t.Methods = slices.Clone(t.Fields), slices.Clone(t.Methods)
+		for k := range t.Fields {
+			if e := all["field:"+t.Key+"."+t.Fields[k].Name]; e.Signature != "" {
+				if typ, err := hints.ParseType(e.Signature); err == nil {
+					t.Fields[k].Type = typ
+				}
+			}
+		}
+		for k := range t.Methods {
+			m := &t.Methods[k]
+			for _, kind := range []gen.Kind{gen.KindMethod, gen.KindConstructor} {
+				if e := all[string(kind)+":"+t.Key+"."+m.Name+m.Params()]; e.Types != nil {
+					m.Signature = e.Types
+					break
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// preview returns what gen would be asked for with c.
+func preview(s schema.Schema, c *project.Config) (*Result, gen.Config, error) {
+	b := &Result{Schema: s, ImportPath: placeholder}
+	if c == nil || c.Package == "" {
+		c = project.NewConfig(".", "")
+		c.Package = "bindings"
+		if i := slices.IndexFunc(s.Libraries, func(l schema.Library) bool { return l.Role == schema.RoleBound }); i >= 0 {
+			c.Package = project.PackageName(s.Libraries[i].File)
+		}
+	} else if err := b.locate(c); err != nil {
+		b.ImportPath = placeholder
+	} else if file, err := c.LockFile(); err != nil {
+		return nil, gen.Config{}, err
+	} else if b.previous, err = project.ReadLock(file); err != nil {
+		return nil, gen.Config{}, err
+	}
+	conf, err := b.config(c)
+	return b, conf, err
 }
 
 // declarations are the names that generated files declare. A name is preceded by the folder of its package.

@@ -180,6 +180,14 @@ func (b *Result) compare(c *project.Config, wheels map[string]project.WheelFile)
 	if b.Kernels == 0 {
 		b.lock.GoNames = (*project.GoNames)(&b.Report.Names)
 	}
+	for _, e := range b.Report.Entries {
+		if e.Narrow {
+			if b.lock.Widths == nil {
+				b.lock.Widths = map[string]string{}
+			}
+			b.lock.Widths[e.Item()] = e.Signature
+		}
+	}
 	for _, f := range b.names {
 		b.lock.Names = append(b.lock.Names, f.Sources...)
 	}
@@ -235,8 +243,10 @@ type Timing struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Changes says how the libraries and the meanings of Go names differ from the previous run.
-func (b *Result) Changes() []string { return append(b.lock.Changed(b.previous), b.newMeanings()...) }
+// Changes says how the libraries, the meanings of Go names and the widths of ints differ from the previous run.
+func (b *Result) Changes() []string {
+	return slices.Concat(b.lock.Changed(b.previous), b.newMeanings(), b.lock.NewWidths(b.previous))
+}
 
 // newMeanings says which Go names stand for other items than in the previous run.
 func (b *Result) newMeanings() []string {

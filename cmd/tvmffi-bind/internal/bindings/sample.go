@@ -119,7 +119,7 @@ func sampleOf(fn *ast.FuncDecl) (s Sample, ok bool) {
 func sampleValue(t ast.Expr, i int) (text, value string) {
 	if id, ok := t.(*ast.Ident); ok {
 		switch id.Name {
-		case "int64":
+		case "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64":
 			text = fmt.Sprint(i + 1)
 		case "float64":
 			text = fmt.Sprintf("%d.5", i+1)

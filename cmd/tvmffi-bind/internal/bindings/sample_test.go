@@ -27,6 +27,7 @@ func Area(width, length float64) (float64, error)
 func Alive() (int64, error)
 func Sum(xs tvmffi.ArrayArg[float64]) (float64, error)
 func Or(n *int64, yes bool) (string, error)
+func Narrow(n int32) (uint8, error)
 func Dig(by float64, options ...DigOption) (float64, error)
 func Packed(args ...any) (tvmffi.Any, error)
 func Any(v any) (int64, error)
@@ -75,7 +76,7 @@ func hidden() (int64, error)
 		got = append(got, fmt.Sprintf("%s%s(%s) %s", s.Call.Import, s.Call.Func, s.Call.Arguments(), s.Args))
 	}
 	want := []string{
-		"Alive() []", "Settings() []", "example.com/a/bedSize() []", "Names() []", "Sum(tvmffi.Of[float64](1.5, 2.5)) [[1.5, 2.5]]",
+		"Alive() []", "Settings() []", "example.com/a/bedSize() []", "Names() []", "Narrow(1) [1]", "Sum(tvmffi.Of[float64](1.5, 2.5)) [[1.5, 2.5]]",
 		"Area(1.5, 2.5) [1.5, 2.5]", "Or(nil, true) [null, true]",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -34,6 +34,8 @@ type Lock struct {
 	Names []hints.Source `json:"names,omitempty"`
 	// Interface is the fingerprint of everything that was bound.
 	Interface string `json:"interface"`
+	// Widths has the signatures, and the types of fields, to which hints give widths of ints: a library does not say them.
+	Widths map[string]string `json:"widths,omitempty"`
 	// Files lists the generated files, relative to the output folder.
 	Files []string `json:"files"`
 	// GoNames says what the exported names of the package stand for: the next run gives each item
@@ -202,6 +204,46 @@ func (l *Lock) Changed(previous *Lock) []string {
 		}
 	}
 	return notes
+}
+
+// NewWidths returns sentences that say for which items callers must pass or take ints of other widths than the bindings of
+// previous asked for. An item that is new or gone has none.
+func (l *Lock) NewWidths(previous *Lock) []string {
+	if previous == nil || previous.conflicted || previous.GoNames == nil || l.GoNames == nil {
+		return nil
+	}
+	had, has := previous.GoNames.items(), l.GoNames.items()
+	const most = 20
+	var lines []string
+	for _, item := range slices.Sorted(maps.Keys(merged(previous.Widths, l.Widths))) {
+		if was, now := previous.Widths[item], l.Widths[item]; was != now && had[item] && has[item] {
+			lines = append(lines, fmt.Sprintf("breaking: %s has ints of other widths: %s, was %s", item, cmp.Or(now, "int64"), cmp.Or(was, "int64")))
+		}
+	}
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("breaking: so have %d more: widths in the lock has all", more))
+	}
+	return lines
+}
+
+// items are the items with a name.
+func (n *GoNames) items() map[string]bool {
+	all := map[string]bool{}
+	for _, names := range n.Packages {
+		for _, item := range names {
+			all[item] = true
+		}
+	}
+	return all
+}
+
+func merged(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, b)
+	return all
 }
 
 func describe(was, now *lockedLibrary) string {

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -227,5 +228,31 @@ func TestLock_mergedNames(t *testing.T) {
 		if !reflect.DeepEqual(got.GoNames, l.GoNames) {
 			t.Errorf("the names are %+v, want %+v", got.GoNames, l.GoNames)
 		}
+	}
+}
+
+// TestNewWidths: another width breaks the callers of an item that exists in both runs.
+func TestNewWidths(t *testing.T) {
+	names := &GoNames{Packages: map[string]map[string]string{".": {"A": "function:a.a", "B": "function:a.b", "C": "function:a.c", "D": "function:a.d"}}}
+	was := &Lock{GoNames: names, Widths: map[string]string{"function:a.a": "(int32) -> None", "function:a.b": "(int8) -> None", "function:a.c": "(uint8) -> int", "function:a.gone": "(int8) -> None"}}
+	now := &Lock{GoNames: names, Widths: map[string]string{"function:a.a": "(int32) -> None", "function:a.b": "(int16) -> None", "function:a.d": "() -> uint32", "function:a.new": "(int8) -> None"}}
+	want := "breaking: function:a.b has ints of other widths: (int16) -> None, was (int8) -> None\n" +
+		"breaking: function:a.c has ints of other widths: int64, was (uint8) -> int\n" +
+		"breaking: function:a.d has ints of other widths: () -> uint32, was int64"
+	if got := strings.Join(now.NewWidths(was), "\n"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for name, before := range map[string]*Lock{"a first run": nil, "an older lock": {Widths: was.Widths}, "the same": now} {
+		if got := now.NewWidths(before); got != nil {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	many := &Lock{GoNames: &GoNames{Packages: map[string]map[string]string{".": {}}}, Widths: map[string]string{}}
+	for i := range 100 {
+		item := fmt.Sprintf("function:a.f%02d", i)
+		many.GoNames.Packages["."][item], many.Widths[item] = item, "(int8) -> None"
+	}
+	if got := many.NewWidths(&Lock{GoNames: many.GoNames}); len(got) != 21 || got[20] != "breaking: so have 80 more: widths in the lock has all" {
+		t.Errorf("%d lines, the last is %q", len(got), got[len(got)-1])
 	}
 }

@@ -57,7 +57,7 @@ func (l *Listing) printFunctions(con *console.Console) {
 		if f.Source == schema.SourceModule {
 			where = "  [module " + visible(f.Library) + "]"
 		}
-		con.Printf("  %s%s%s\n", visible(f.Name), con.Paint(text.Faint, signatureText(f.Signature)), where)
+		con.Printf("  %s%s%s\n", visible(f.Name), con.Paint(text.Faint, signatureText(f.Noted())), where)
 		printFlaw(con, f.Flaw, 6)
 		printDoc(con, f.Doc, 6)
 	}
