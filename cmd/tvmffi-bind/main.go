@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // a command ends soon, and collects less
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the write fails instead: under "go tool", a signal is a message
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, &console.Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:])
 	stop()
@@ -44,6 +46,12 @@ func run(ctx context.Context, con *console.Console, args []string) int {
 	root := newRoot(con)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if con.Closed() {
+		if r, refused := errors.AsType[*console.Refusal](err); refused && r != nil {
+			return exitRefused
+		}
+		return exitOK
+	}
 	if lost := con.Lost(); lost != nil {
 		con.Notef("tvmffi-bind: %v\n", lost)
 		return exitFailed

@@ -3,9 +3,11 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
@@ -17,15 +19,27 @@ type Console struct {
 	Out io.Writer // for results
 	Err io.Writer // for notes and progress
 
-	lost error // the first failure of Printf
+	lost   error // the first failure of Printf
+	closed bool  // nobody reads standard output any more
 }
 
 // Printf writes to standard output, without control characters except those of Paint. Lost returns the error if that fails.
 func (c *Console) Printf(format string, args ...any) {
-	if _, err := io.WriteString(c.Out, visible(fmt.Sprintf(format, args...), c.paints())); err != nil && c.lost == nil {
+	if err := c.write(visible(fmt.Sprintf(format, args...), c.paints())); err != nil && c.lost == nil {
 		c.lost = err
 	}
 }
+
+// write writes to standard output.
+func (c *Console) write(text string) error {
+	_, err := io.WriteString(c.Out, text)
+	c.closed = c.closed || errors.Is(err, syscall.EPIPE)
+	return err
+}
+
+// Closed reports whether the program that reads standard output has ended, as head does after its lines. That is not a
+// failure: it has what it wanted.
+func (c *Console) Closed() bool { return c.closed }
 
 // Lost returns an error if something that was printed did not arrive.
 func (c *Console) Lost() error {
@@ -55,8 +69,7 @@ func (c *Console) JSON(v any) error {
 // Text writes JSON to standard output. The package json leaves some control characters as they are; here they are escapes,
 // which mean the same.
 func (c *Console) Text(data []byte) error {
-	_, err := io.WriteString(c.Out, visible(string(data), false))
-	return err
+	return c.write(visible(string(data), false))
 }
 
 // Paint colours s if standard output is a terminal and NO_COLOR is not set.
