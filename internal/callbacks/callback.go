@@ -119,7 +119,7 @@ func (a *Args) origin() uintptr {
 // so that is reported and the program stops.
 func (a *Args) unwind(p any) {
 	if p == nil {
-		Goexit()
+		a.goexit()
 	}
 	err := a.settled(a.Recovered(p))
 	if a.frame.Side != 0 {
@@ -140,11 +140,15 @@ func (a *Args) GoName() string {
 	return "a Go callback"
 }
 
-// Goexit stops the program. It does not panic: a function between here and main
+// goexit stops the program. It does not panic: a function between here and main
 // could recover, above C frames that were never left.
-func Goexit() {
-	os.Stderr.WriteString("tvmffi: a Go callback ended by runtime.Goexit (testing.T.FailNow and Fatal do that), " +
-		"which cannot unwind the C++ frames that called it: return an error or panic instead\n\n" + string(debug.Stack()))
+func (a *Args) goexit() {
+	remedy := "return an error or panic instead"
+	if a.Exported() {
+		remedy += ", or let the exported func take a context.Context first: it runs on another goroutine then"
+	}
+	os.Stderr.WriteString("tvmffi: " + a.GoName() + " ended by runtime.Goexit (testing.T.FailNow and Fatal do that), " +
+		"which cannot unwind the C++ frames that called it: " + remedy + "\n\n" + string(debug.Stack()))
 	os.Exit(2)
 }
 
