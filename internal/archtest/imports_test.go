@@ -24,6 +24,7 @@ type room struct {
 // A package that no line describes is an error: its author adds a line.
 var rooms = []room{
 	{dir: "internal/abi"},
+	{dir: "internal/crash"},
 	{dir: "internal/ccall", own: []string{"internal/abi"}, other: []string{purego}},
 	{dir: "internal/elfheader"},
 	{dir: "internal/needs_64_bit_linux_macos_or_windows_see_readme"},

@@ -1,0 +1,41 @@
+//go:build !tvmffi_portable && !msan && !asan
+
+package crash
+
+const sysPipe2 = 293
+
+// afterCall reports whether the bytes before an address, the last of them in the high byte, are an instruction that calls.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func afterCall(before uint64) bool {
+	const direct, indirect, register = 0xe8, 0xff, 0xd0
+	if before>>24&0xff == direct { // with four bytes behind it
+		return true
+	}
+	for length := uint(2); length <= 7; length++ { // FF /2, with what its operand needs
+		code, mode := before>>(64-8*length)&0xff, before>>(72-8*length)&0xff
+		if code != indirect || mode>>3&7 != 2 {
+			continue
+		}
+		want := uint(2)
+		switch mode >> 6 {
+		case 0:
+			if mode&7 == 5 {
+				want = 6
+			}
+		case 1:
+			want = 3
+		case 2:
+			want = 6
+		}
+		if mode&7 == 4 && mode < register&^0x3f {
+			want++
+		}
+		if want == length {
+			return true
+		}
+	}
+	return false
+}
