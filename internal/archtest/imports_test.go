@@ -28,7 +28,7 @@ var rooms = []room{
 	{dir: "internal/ccall", own: []string{"internal/abi"}, other: []string{purego}},
 	{dir: "internal/elfheader"},
 	{dir: "internal/needs_64_bit_linux_macos_or_windows_see_readme"},
-	{dir: "internal/dynlib", own: []string{"internal/elfheader", "internal/needs_64_bit_linux_macos_or_windows_see_readme"}, other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/dynlib", own: []string{"internal/crash", "internal/elfheader", "internal/needs_64_bit_linux_macos_or_windows_see_readme"}, other: []string{purego, "golang.org/x/sys/..."}},
 	// The machine, from the ground up. Only its top floor may look for a library.
 	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},

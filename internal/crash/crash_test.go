@@ -4,9 +4,14 @@ package crash_test
 
 import (
 	"encoding/binary"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -131,5 +136,43 @@ func TestAfterCall(t *testing.T) {
 		if got := crash.AfterCall(before); got != want {
 			t.Errorf("% x: %t, want %t", code, got, want)
 		}
+	}
+}
+
+// TestPragmas finds a func of a handler without the pragmas that doc.go asks for. Those that only run before a fault are
+// listed.
+func TestPragmas(t *testing.T) {
+	before := []string{"setAction", "install", "Share", "Start", "Open", "Close", "ReportFaults", "probeCrossing",
+		"Named", "rename"}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, "_none.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			f, ok := n.(*ast.FuncDecl)
+			if !ok || f.Body == nil || slices.Contains(before, f.Name.Name) {
+				return true
+			}
+			seen++
+			for _, want := range []string{"//go:nosplit", "//go:norace", "//go:nocheckptr"} {
+				if f.Doc == nil || !slices.ContainsFunc(f.Doc.List, func(c *ast.Comment) bool { return c.Text == want }) {
+					t.Errorf("%s: %s lacks %s", set.Position(f.Pos()), f.Name.Name, want)
+				}
+			}
+			return true
+		})
+	}
+	if seen < 30 {
+		t.Errorf("%d funcs were found", seen)
 	}
 }

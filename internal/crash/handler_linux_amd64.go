@@ -2,7 +2,27 @@
 
 package crash
 
-const sysPipe2 = 293
+//lint:file-ignore U1000 read by the assembly
+
+// gM is the offset of m in a g of the Go runtime. The g0 is the first word of an m.
+const gM = 48
+
+// handlerStack is the frame of the handler, where the func that it calls may save its argument first.
+type handlerStack struct {
+	_     uintptr
+	fault fault
+}
+
+// Offsets in a ucontext_t.
+const (
+	contextSP = 160
+	contextPC = 168
+)
+
+const (
+	sysNanosleep = 35
+	sysPipe2     = 293
+)
 
 // afterCall reports whether the bytes before an address, the last of them in the high byte, are an instruction that calls.
 //

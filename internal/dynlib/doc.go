@@ -18,7 +18,7 @@
 //	RTLD_NOLOAD                   noload_*.go
 //	what the process has loaded   images_*.go
 //	its memory, without faults    memory_*.go, slots_*.go
-//	the SIGSEGV action            signal_*.go, fault_* (faults on threads of C++)
+//	the SIGSEGV action            signal_*.go
 //	the identity of a thread      thread_*.go
 //	pointers to C memory          pointer_windows.go
 package dynlib

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/crash"
 )
 
 // sigaction is the struct of the kernel: handler, flags, restorer, mask. All
@@ -31,8 +33,8 @@ func saveSignalAction() (restore func()) {
 			return
 		}
 		if strings.HasPrefix(filepath.Base(fileOf(uintptr(now[0]))), "libtvm_ffi") {
-			shareFaults(&before, now[0])
 			signalAction(&before, nil)
+			crash.Share(uintptr(now[0]))
 		}
 	}
 }
