@@ -142,6 +142,10 @@
 // runtime.Goexit, as testing.T.FailNow does: that stops the program, because the C++ frames in
 // between cannot be unwound.
 //
+// A fault in native code, such as SIGSEGV or abort, ends the program. On linux/amd64 and
+// linux/arm64 a line before Go's report names the library, the place in it, and the function
+// that was called; docs/SHIPPING.md explains it.
+//
 // # Operations on whole values
 //
 // Some operations exist in several forms:

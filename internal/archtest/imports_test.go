@@ -25,7 +25,7 @@ type room struct {
 var rooms = []room{
 	{dir: "internal/abi"},
 	{dir: "internal/crash"},
-	{dir: "internal/ccall", own: []string{"internal/abi"}, other: []string{purego}},
+	{dir: "internal/ccall", own: []string{"internal/abi", "internal/crash"}, other: []string{purego}},
 	{dir: "internal/elfheader"},
 	{dir: "internal/needs_64_bit_linux_macos_or_windows_see_readme"},
 	{dir: "internal/dynlib", own: []string{"internal/crash", "internal/elfheader", "internal/needs_64_bit_linux_macos_or_windows_see_readme"}, other: []string{purego, "golang.org/x/sys/..."}},
@@ -36,7 +36,7 @@ var rooms = []room{
 	{dir: "internal/values", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects"}, other: []string{purego}},
 	{dir: "internal/callbacks", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/values"}, other: []string{purego}},
 	{dir: "internal/environment", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure"}, other: []string{purego}},
-	{dir: "internal/registry", own: []string{"internal/abi", "internal/capi", "internal/failure", "internal/objects", "internal/values", "schema"}},
+	{dir: "internal/registry", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/values", "schema"}},
 	{dir: "internal/libraries", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/find", "internal/nearest", "internal/objects", "internal/registry"}, other: []string{purego}},
 	{dir: "internal/maptable", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/fields", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},

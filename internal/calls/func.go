@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
@@ -82,6 +83,7 @@ func (f *Func) Resolve() error {
 		return nil
 	}
 	f.handle, f.narrow = handle, narrow
+	ccall.Named(handle, f.String())
 	f.way.begin()
 	f.safeCall.Store(capi.SafeCall(handle))
 	return nil

@@ -86,6 +86,7 @@ func Attach(h dynlib.Handle, ready func()) (missing []string) {
 	ccall.SetAllocator(Malloc, CFunction("free"))
 	ccall.Init(API.ErrorMoveFromRaised, API.ObjectDecRef)
 	ccall.CatchThrown(h.Symbol)
+	ccall.ReportFaults()
 	ready()
 	attached.Store(true)
 	return nil

@@ -39,15 +39,15 @@ relocate:
 
 second:
 	MOVQ    Head_Handle(BX), DI
+	MOVQ    DI, AT(callStack_rc)
 	MOVWLZX Head_N(BX), DX
 	MOVBLZX Head_Mode(BX), AX
 	TESTL   AX, AX
 	JNE     other
 
 call:
-	XORL  AX, AX
-	MOVQ  AX, (callStack_result+abiAny_TypeIndex)(R10)
-	MOVQ  AX, (callStack_result+abiAny_Bits)(R10)
+	XORPS  X0, X0
+	MOVUPS X0, callStack_result(R10)
 	MOVQ  R10, CX
 	MOVQ  Head_Fn(BX), AX
 	CALL  AX

@@ -2,8 +2,7 @@
 // R19: the head. R20: top of the goroutine stack. R21: the callStack, where the stack pointer
 // is. R22: the return code. R23: the g.
 
-	MOVD  const_stackLow(R23), R20
-	MOVD  R20, callStack_low(RSP)
+	MOVD  const_stackLow(R23), R10
 	MOVD  const_stackHigh(R23), R20
 	MOVD  RSP, R21
 	MOVBU Head_Units(R19), R2
@@ -37,6 +36,7 @@ relocate:
 second:
 	MOVD  R3, R1
 	MOVD  Head_Handle(R19), R0
+	STP   (R10, R0), callStack_low(R21)
 	MOVHU Head_N(R19), R2
 	ADD   $callStack_result, R21, R3
 	MOVBU Head_Mode(R19), R6

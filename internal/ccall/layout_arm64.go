@@ -12,11 +12,11 @@ import "github.com/tvmffi-go/tvmffi/internal/abi"
 // callStack is the frame of callBlock, which the assembler lays out: the link register is
 // at its beginning. The block lies below it.
 type callStack struct {
-	r30, _   uintptr
+	r30, r23 uintptr
 	r19, r20 uintptr
 	r21, r22 uintptr
-	r23      uintptr
 	low      uintptr // the low end of the goroutine stack
+	handle   uintptr // what C gets first
 	result   abi.Any
 }
 

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/internal/crash"
 )
 
 // A light call is a crossing that the scheduler does not know of: for Go, the goroutine
@@ -29,11 +31,9 @@ import (
 
 //lint:file-ignore U1000 read by the assembly
 
-// Offsets in g and m of the Go runtime, which probeLight compares: g.m, g.sched.sp, with the pc behind it, g.sched.bp,
+// Offsets in g and m of the Go runtime, which probeLight compares, with gM and schedSP: the pc behind schedSP, g.sched.bp,
 // m.procid, m.incgo and m.ncgo. m.g0 is the first word.
 const (
-	gM      = 48
-	schedSP = 56
 	schedPC = 64
 	schedBP = 96
 	mProcid = 64
@@ -177,6 +177,21 @@ func giveMark() {
 
 // threadG0 is the address of the g0 of the thread.
 func threadG0() uintptr
+
+// lightHandle reports whether a thread is in a light call, and the Function object that it calls. It is for a handler
+// of faults.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func lightHandle(g0 uintptr) (handle uintptr, light bool) {
+	m := &marks[uint32(g0>>markDrop)*markHash>>markRest]
+	if m.g0 != g0 || m.g == 0 {
+		return 0, false
+	}
+	frame := crash.Word(g0+schedSP)&^(unit-1) - aboveLight - unsafe.Sizeof(callStack{})
+	return crash.Word(frame + handleInFrame), true
+}
 
 // cgoState is m.incgo and m.ncgo of the thread.
 func cgoState() (in, n uintptr)

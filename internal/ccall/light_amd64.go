@@ -4,9 +4,17 @@
 
 package ccall
 
+import "unsafe"
+
 // unwindStack is above a callStack on the system stack: the frame pointer and the return address,
 // which are zero, so that the unwinder of C goes no further.
 type unwindStack struct{ bp, pc uintptr }
+
+// aboveLight is what lightBlock has above its callStack, and handleInFrame where the handle is in that.
+const (
+	aboveLight    = unsafe.Sizeof(unwindStack{})
+	handleInFrame = unsafe.Offsetof(callStack{}.rc)
+)
 
 // lightStack holds the arguments of a callback, below the registers of C.
 type lightStack struct {

@@ -4,9 +4,17 @@
 
 package ccall
 
+import "unsafe"
+
 // goFrame is what Go lays out for a function without variables, where the link register comes
 // first; the frame pointer is in the word below.
 type goFrame struct{ r30, _ uintptr }
+
+// aboveLight is what lightBlock has above its callStack, and handleInFrame where the handle is in that.
+const (
+	aboveLight    = 0
+	handleInFrame = unsafe.Offsetof(callStack{}.handle)
+)
 
 // registers are those that C wants back.
 type registers struct {

@@ -22,3 +22,11 @@ func Finish(*Head, uintptr) bool { return false }
 
 // Upgrades counts the calls of Light that became ordinary ones.
 func Upgrades() uint64 { return 0 }
+
+// lightHandle reports that no thread is in a light call.
+//
+//go:nosplit
+//go:norace
+func lightHandle(uintptr) (handle uintptr, light bool) { return 0, false }
+
+var _ = lightHandle // for reports of faults

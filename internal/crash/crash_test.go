@@ -149,7 +149,7 @@ func TestPragmas(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := 0
-	for _, file := range files {
+	for _, file := range append(files, "../ccall/crash_linux.go", "../ccall/names.go") {
 		if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, "_none.go") {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -44,7 +45,11 @@ func GlobalFunction(name string) (uintptr, error) {
 	key := capi.ByteArray(name)
 	out, err := failure.InvokeResult(capi.API.FunctionGetGlobal, capi.Address(key))
 	capi.KeepAlive(key, name)
-	return out.First(), err
+	handle := out.First()
+	if handle != 0 {
+		ccall.Named(handle, name)
+	}
+	return handle, err
 }
 
 // helper is a function of libtvm_ffi that reads the registry. The Registry guards it.
