@@ -5,7 +5,8 @@
 // # Start here
 //
 // [Object] describes a type once, in a package variable: its key, and its docs, methods and
-// defaults as [TypeOption] values. The tags of the struct name the fields. [Type.New] makes an
+// defaults as [TypeOption] values. The tags of the struct name the fields; an object does not hold
+// fields without one, which are zero in each copy that Go gets. [Type.New] makes an
 // object, an [Instance]. [Instance.Value] returns all fields as a struct, and a [TypeField],
 // which [FieldOf] makes, reads and writes one. The package example shows a whole type.
 //

@@ -20,14 +20,14 @@ func TestOf_fields(t *testing.T) {
 
 type Inner struct {
 	Left int64 ` + "`ffi:\"left\"`" + `
-	Kept int64
+	Kept int64 ` + "`ffi:\"-\"`" + `
 }
 
 //tvmffi:object
 type Mixed struct {
 	Inner
 	Plain  int8 ` + "`ffi:\"plain\"`" + `
-	Hidden int64
+	Hidden int64 ` + "`ffi:\"-\"`" + `
 	Out    int64  ` + "`ffi:\"-\"`" + `
 	Fixed  uint16 ` + "`ffi:\"fixed,readonly\" doc:\"does not change\"`" + `
 	Named  bool   ` + "`ffi:\"named,kwonly,default=true\"`" + `

@@ -300,7 +300,29 @@ func (r *reader) checkStruct(t *Type) {
 		r.checkOpaque(t)
 		return
 	}
-	r.checkFields(t.GoName, t.Object.Type().Underlying().(*types.Struct), map[string]bool{}, r.refuseField)
+	s := t.Object.Type().Underlying().(*types.Struct)
+	r.checkFields(t.GoName, s, map[string]bool{}, r.refuseField)
+	r.checkUntagged(t.GoName, s)
+}
+
+// checkUntagged refuses fields of an object that has no room for them: a method that sets one would lose the value, because
+// each call gets a copy of the fields with tags. The tag "-" says that this is meant.
+func (r *reader) checkUntagged(owner string, s *types.Struct) {
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		if _, tagged, err := fieldtag.Lookup(reflect.StructTag(s.Tag(i))); err != nil || tagged || f.Name() == "_" {
+			continue // checkFields reports a wrong tag
+		}
+		inner, isStruct := types.Unalias(f.Type()).Underlying().(*types.Struct)
+		switch {
+		case f.Embedded() && isStruct && (r.class(f.Type()) != nil || inner.NumFields() == 0):
+		case f.Embedded() && isStruct && hasTags(inner):
+			r.checkUntagged(owner, inner)
+		default:
+			r.fail(f.Pos(), "field %s of %s has no tag, so an object has no room for it, and what a method or a constructor sets is lost: "+
+				"write `ffi:\"name\"` behind it, `ffi:\"-\"` if each call may begin with its zero value, or make %[2]s opaque", f.Name(), owner)
+		}
+	}
 }
 
 // checkFields checks the fields of the struct owner, or of one that it embeds. refuse returns why it cannot hold

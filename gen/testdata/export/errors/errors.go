@@ -252,16 +252,30 @@ type BadKind struct{}
 
 //tvmffi:object
 type Fields struct {
-	Good int64    `ffi:"good"`
-	bad  int64    `ffi:"bad"`  // want `field bad of Fields has a tag but is not exported`
-	Ugly chan int `ffi:"ugly"` // want `field Ugly of Fields: type chan int`
-	Mute chan int // without a tag it is nobody's business
+	Good     int64    `ffi:"good"`
+	bad      int64    `ffi:"bad"`  // want `field bad of Fields has a tag but is not exported`
+	Ugly     chan int `ffi:"ugly"` // want `field Ugly of Fields: type chan int`
+	Mute     chan int // want `field Mute of Fields has no tag, so an object has no room for it, and what a method or a constructor sets is lost: write `ffi:"name"` behind it, `ffi:"-"` if each call may begin with its zero value, or make Fields opaque`
+	lost     int      // want `field lost of Fields has no tag`
+	Left     chan int `ffi:"-"` // is left out
+	_        int
+	Untagged // want `field Untagged of Fields has no tag`
+	Half
 
 	Number  *big.Int    `ffi:"number"`  // want `field Number of Fields: a field of an object has at most 64 bits: write int64, or a string with the digits`
 	Twice   **int64     `ffi:"twice"`   // want `field Twice of Fields: type **int64: write *int64, of which nil is None`
 	Handler *func()     `ffi:"handler"` // want `field Handler of Fields: type *func(): write func(), of which nil is None`
 	Any     *any        `ffi:"any"`     // want `field Any of Fields: type *any: write any, of which nil is None`
 	Value   *tvmffi.Any `ffi:"value"`   // want `field Value of Fields: type *tvmffi.Any: write tvmffi.Any, which may hold None`
+}
+
+// Untagged is embedded in an object, and none of its fields has a tag.
+type Untagged struct{ N int }
+
+// Half is embedded in an object, and one of its fields has no tag.
+type Half struct {
+	Tagged int64 `ffi:"tagged"`
+	Bare   int64 // want `field Bare of Fields has no tag`
 }
 
 //tvmffi:repr
