@@ -47,12 +47,8 @@ func run(ctx context.Context, con *console.Console, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if con.Closed() {
-		if r, refused := errors.AsType[*console.Refusal](err); refused && r != nil {
-			return exitRefused
-		}
-		return exitOK
-	}
-	if lost := con.Lost(); lost != nil {
+		err = withoutClosedPipe(err)
+	} else if lost := con.Lost(); lost != nil {
 		con.Notef("tvmffi-bind: %v\n", lost)
 		return exitFailed
 	}
@@ -68,6 +64,22 @@ func run(ctx context.Context, con *console.Console, args []string) int {
 		return exitRefused
 	}
 	return exitFailed
+}
+
+// withoutClosedPipe removes from err that nobody reads standard output any more, which is not a failure.
+func withoutClosedPipe(err error) error {
+	if !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var left []error
+	for _, e := range joined.Unwrap() {
+		left = append(left, withoutClosedPipe(e))
+	}
+	return errors.Join(left...)
 }
 
 func newRoot(con *console.Console) *cobra.Command {
