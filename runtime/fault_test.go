@@ -110,7 +110,18 @@ func below(n int64) error {
 
 // faulting are programs that end by a fault, or survive it.
 var faulting = map[string]func() error{
-	"here":              func() error { return callFault("here") },
+	"here": func() error { return callFault("here") },
+	"no descriptor": func() error {
+		limit := syscall.Rlimit{Cur: 64, Max: 64}
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+			return err
+		}
+		for {
+			if _, err := syscall.Dup(0); err != nil {
+				return callFault("here")
+			}
+		}
+	},
 	"divide":            func() error { return callFault("divide") },
 	"illegal":           func() error { return callFault("illegal") },
 	"bus":               func() error { return callFault("bus") },
@@ -219,6 +230,7 @@ func TestFaults(t *testing.T) {
 	const at, crashed, traced = `(?m)^tvmffi: SIGSEGV at /\S+faults\S*\.so\+0x[0-9a-f]+ `, `\(faults_crash\+0x[0-9a-f]+\), address 0x0`, `(?s).*\nSIGSEGV: segmentation violation\n.*\ngoroutine `
 	for name, want := range map[string]string{
 		"here":                   at + crashed + `, in a call of faults\.here$` + traced,
+		"no descriptor":          `(?m)^tvmffi: SIGSEGV at 0x[0-9a-f]{4,}, whose file is not known: there is no free file descriptor$` + traced,
 		"deep":                   at + `\(\S.*, address 0x[0-9a-f]+ \(the stack is full\), in a call of faults\.deep$` + traced,
 		"terminate":              `(?ms)^terminate called.*^tvmffi: SIGABRT at /\S+libc\S*\+0x[0-9a-f]+ \(.*\), in a call of faults\.terminate\n.*^tvmffi: the stack names /\S+faults\S*\.so\+0x.*^SIGABRT: abort\n.*\ngoroutine `,
 		"bus":                    `(?ms)^tvmffi: SIGBUS at /\S+faults\S*\.so\+0x.*, address 0x[0-9a-f]+, in a call of faults\.bus\n.*^SIGBUS: bus error\n`,

@@ -63,8 +63,8 @@ func tell(f *fault) {
 		return
 	}
 	openPipe()
-	pc, sp := word(f.context+contextPC), word(f.context+contextSP)
-	if low, high := textRange(); f.g0 != 0 && pc-low < high-low && !running(f.g0) { // the runtime itself
+	pc, sp := *(*uintptr)(at(f.context + contextPC)), *(*uintptr)(at(f.context + contextSP))
+	if low, high := textRange(); f.g0 != 0 && pc-low < high-low && (!pipe.open || !running(f.g0)) { // the runtime itself
 		closePipe()
 		text.n, claimed = 0, 0
 		return
@@ -73,6 +73,13 @@ func tell(f *fault) {
 	Text("tvmffi: ")
 	Text(nameOf(f.signal))
 	Text(" at ")
+	if !pipe.open {
+		Hex(pc)
+		Text(", whose file is not known: there is no free file descriptor\n")
+		flush()
+		told = 1
+		return
+	}
 	Place(pc)
 	standard := image.size == 0 || isStandard()
 	if !abort {
