@@ -2,7 +2,7 @@
 // syntax of calls of tools. It stands on XGrammar, https://github.com/mlc-ai/xgrammar, whose bindings are [github.com/tvmffi-go/tvmffi/generated/xgrammar].
 // The command "go tool tvmffi-bind setup xgrammar" puts XGrammar's library where a program finds it.
 //
-// A [Vocabulary] has the tokens of a model; [ReadTokenizer] makes one of a tokenizer.json. A [Compiler] compiles a
+// A [Vocabulary] has the tokens of a model; [OpenTokenizer] makes one of its files. A [Compiler] compiles a
 // [Source] for it to a [Grammar]. A [Matcher] follows one text, token by token:
 //
 //	for ended := false; !ended; ended, _ = matcher.Ended() {

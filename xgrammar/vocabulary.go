@@ -1,7 +1,6 @@
 package xgrammar
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -21,15 +20,20 @@ const (
 
 // VocabularyOptions are what a vocabulary has beside its tokens. The zero value has the defaults.
 type VocabularyOptions struct {
-	// Size is the number of the model's scores, if it is larger than the number of tokens.
+	// Size is the number of the model's scores, if it is larger than the number of tokens. If it is smaller, [ReadTokenizer]
+	// leaves out the tokens from Size on, which the model cannot write, and [NewVocabulary] returns an error.
 	Size int
-	// StopTokens and StopTexts, such as "<|im_end|>", end a text. Without both, XGrammar looks for usual names, such as
-	// "</s>". If it finds none, [Vocabulary.StopTokens] returns none, and where a grammar allows no more text, a mask allows
-	// no token: then a matcher needs StopTokens or EndsByItself in its [MatcherOptions].
+	// StopTokens and StopTexts, such as "<|im_end|>", end a text. An empty StopTokens that is not nil says that no token
+	// does: then a matcher needs StopTokens or EndsByItself in its [MatcherOptions]. Without both, [NewVocabulary] looks for
+	// the names that XGrammar knows, such as "</s>", and [ReadTokenizer] reads them from the configurations. It is an
+	// error if they are nowhere: where a grammar allows no more text, a mask would allow no token.
 	StopTokens []int32
 	StopTexts  []string
 	// AddPrefixSpace says that the tokenizer puts a space before each text. ReadTokenizer finds it in the file.
 	AddPrefixSpace bool
+	// GenerationConfig and TokenizerConfig are the texts of the files generation_config.json and tokenizer_config.json of a
+	// model, for ReadTokenizer. The tokens that end a text are eos_token_id in the former and eos_token in the latter.
+	GenerationConfig, TokenizerConfig []byte
 }
 
 // Vocabulary has the tokens of a model. Several goroutines may use it at once. The caller releases it; what was made of
@@ -44,6 +48,9 @@ type Vocabulary struct {
 // NewVocabulary makes a Vocabulary of tokens in the order of their numbers.
 func NewVocabulary(tokens []string, as VocabType, o VocabularyOptions) (*Vocabulary, error) {
 	v := &Vocabulary{size: max(o.Size, len(tokens))}
+	if o.Size > 0 && o.Size < len(tokens) {
+		return nil, failed("the vocabulary", fmt.Errorf("Size is %d, and there are %d tokens: want as many or more, or 0", o.Size, len(tokens)))
+	}
 	stop := convert[int32, int64](o.StopTokens)
 	for _, id := range stop {
 		if id < 0 || int(id) >= v.size {
@@ -58,7 +65,7 @@ func NewVocabulary(tokens []string, as VocabType, o VocabularyOptions) (*Vocabul
 		stop = append(stop, int64(id))
 	}
 	options := []bind.TokenizerInfoOption{bind.AddPrefixSpace(o.AddPrefixSpace), bind.VocabSize(int64(v.size))}
-	if stop != nil {
+	if stop != nil || o.StopTokens != nil {
 		options = append(options, bind.StopTokenIDs(tvmffi.Of(stop...)))
 	}
 	var err error
@@ -67,6 +74,10 @@ func NewVocabulary(tokens []string, as VocabType, o VocabularyOptions) (*Vocabul
 	}
 	if err == nil {
 		v.stop, err = values(v.info.StopTokenIDs())
+	}
+	if err == nil && len(v.stop) == 0 && o.StopTokens == nil {
+		v.Release()
+		return nil, failed("the vocabulary", fmt.Errorf("none of the %d tokens has a name that XGrammar knows as the end of a text, such as %q: name it in StopTexts or StopTokens; an empty StopTokens that is not nil says that no token ends a text", len(tokens), "</s>"))
 	}
 	return v, failed("the vocabulary", err)
 }
@@ -78,66 +89,6 @@ func values[T any](array *tvmffi.Array[T], err error) ([]T, error) {
 	}
 	defer array.Release()
 	return array.Slice()
-}
-
-// ReadTokenizer makes a Vocabulary of the text of a file tokenizer.json of Hugging Face's tokenizers. The tokens that end a
-// text are in another file there, generation_config.json or tokenizer_config.json: name them in o.
-func ReadTokenizer(text []byte, o VocabularyOptions) (*Vocabulary, error) {
-	tokens, err := tokensOf(text)
-	if err != nil {
-		return nil, failed("tokenizer.json", err)
-	}
-	var found struct {
-		VocabType VocabType `json:"vocab_type"`
-		Prefix    bool      `json:"add_prefix_space"`
-	}
-	metadata, err := bind.TokenizerInfoDetectMetadataFromHF(string(text))
-	if err == nil {
-		err = json.Unmarshal([]byte(metadata), &found)
-	}
-	if err != nil {
-		return nil, failed("tokenizer.json", err)
-	}
-	o.AddPrefixSpace = o.AddPrefixSpace || found.Prefix
-	return NewVocabulary(tokens, found.VocabType, o)
-}
-
-// maxTokens bounds the numbers of tokens in a file: the vocabulary is as large as they are.
-const maxTokens = 1 << 24
-
-// tokensOf returns the tokens of a tokenizer.json in the order of their numbers, "" where there is none.
-func tokensOf(text []byte) (tokens []string, err error) {
-	var file struct {
-		Model struct{ Vocab json.RawMessage }
-		Added []struct {
-			ID      int
-			Content string
-		} `json:"added_tokens"`
-	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, err
-	}
-	vocab := map[string]int{}
-	var pieces [][2]any // of a Unigram model: a text and its score
-	if json.Unmarshal(file.Model.Vocab, &pieces) != nil {
-		if err := json.Unmarshal(file.Model.Vocab, &vocab); err != nil {
-			return nil, fmt.Errorf("model.vocab has neither the numbers nor the scores of tokens: %w", err)
-		}
-	}
-	for id, piece := range pieces {
-		vocab[fmt.Sprint(piece[0])] = id
-	}
-	for _, token := range file.Added {
-		vocab[token.Content] = token.ID
-	}
-	for token, id := range vocab {
-		if id < 0 || id >= maxTokens {
-			return nil, fmt.Errorf("the number of the token %q is %d, want 0 to %d", token, id, maxTokens-1)
-		}
-		tokens = append(tokens, make([]string, max(id+1-len(tokens), 0))...)
-		tokens[id] = token
-	}
-	return tokens, nil
 }
 
 // Size returns the number of tokens that a [Mask] covers.
