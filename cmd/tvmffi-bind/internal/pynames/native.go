@@ -363,25 +363,10 @@ func parameters(list string) (names, types []string) {
 	if list = strings.TrimSpace(list); list == "" || list == "void" {
 		return []string{}, nil
 	}
-	depth, start := 0, 0
-	add := func(text string) {
+	for _, text := range splitTop(list) {
 		name, typ := nameOf(text)
 		names, types = append(names, name), append(types, typ)
 	}
-	for i := range len(list) {
-		switch list[i] {
-		case '<', '(', '{', '[':
-			depth++
-		case '>', ')', '}', ']':
-			depth--
-		case ',':
-			if depth == 0 {
-				add(list[start:i])
-				start = i + 1
-			}
-		}
-	}
-	add(list[start:])
 	return names, types
 }
 
