@@ -124,28 +124,11 @@ func paired(from, to []string, idFrom, idTo func(string) string) map[string]stri
 // rename returns a copy of s in which the items have the names of m.
 func (s Schema) rename(m moves) Schema {
 	to := func(names map[string]string, name string) string { return cmp.Or(names[name], name) }
-	var typ func(t TypeSchema) TypeSchema
-	signature := func(f *Signature) *Signature {
-		if f == nil {
-			return nil
-		}
-		out := &Signature{Params: slices.Clone(f.Params), Return: typ(f.Return)}
-		for i := range out.Params {
-			out.Params[i].Type = typ(out.Params[i].Type)
-		}
-		return out
-	}
-	typ = func(t TypeSchema) TypeSchema {
-		t.Name, t.Func, t.Args = to(m.types, t.Name), signature(t.Func), slices.Clone(t.Args)
-		for i := range t.Args {
-			t.Args[i] = typ(t.Args[i])
-		}
-		return t
-	}
+	name := func(t TypeSchema) string { return to(m.types, t.Name) }
 	s.Functions, s.Types = slices.Clone(s.Functions), slices.Clone(s.Types)
 	for i := range s.Functions {
 		f := &s.Functions[i]
-		if f.Signature = signature(f.Signature); f.Source != SourceModule {
+		if f.Signature = f.Signature.Renamed(name); f.Source != SourceModule {
 			f.Name = to(m.functions, f.Name)
 		}
 	}
@@ -156,10 +139,10 @@ func (s Schema) rename(m moves) Schema {
 			t.Ancestors[k] = to(m.types, key)
 		}
 		for k := range t.Fields {
-			t.Fields[k].Type = typ(t.Fields[k].Type)
+			t.Fields[k].Type = t.Fields[k].Type.Renamed(name)
 		}
 		for k := range t.Methods {
-			t.Methods[k].Signature = signature(t.Methods[k].Signature)
+			t.Methods[k].Signature = t.Methods[k].Signature.Renamed(name)
 		}
 	}
 	return s

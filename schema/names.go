@@ -1,6 +1,9 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Names of the registry that have a meaning of their own. Every other name is
 // the key of an object type.
@@ -111,6 +114,27 @@ func (t TypeSchema) Normalized() TypeSchema {
 		}
 	}
 	out.Func = t.Func.Normalized()
+	return out
+}
+
+// Renamed returns a copy of t in which each type has the name that name gives it, also inside containers and function types.
+func (t TypeSchema) Renamed(name func(TypeSchema) string) TypeSchema {
+	t.Name, t.Args, t.Func = name(t), slices.Clone(t.Args), t.Func.Renamed(name)
+	for i, a := range t.Args {
+		t.Args[i] = a.Renamed(name)
+	}
+	return t
+}
+
+// Renamed returns a copy of s with every type renamed; nil stays nil.
+func (s *Signature) Renamed(name func(TypeSchema) string) *Signature {
+	if s == nil {
+		return nil
+	}
+	out := &Signature{Params: slices.Clone(s.Params), Return: s.Return.Renamed(name)}
+	for i := range out.Params {
+		out.Params[i].Type = out.Params[i].Type.Renamed(name)
+	}
 	return out
 }
 

@@ -203,15 +203,12 @@ func (f Function) Noted() *Signature {
 
 // widened returns a type of a note without the widths of ints.
 func (t TypeSchema) widened() TypeSchema {
-	if noted(t.Name) != "" {
-		t.Name = "int"
-	}
-	args := t.Args
-	t.Args = nil
-	for _, a := range args {
-		t.Args = append(t.Args, a.widened())
-	}
-	return t
+	return t.Renamed(func(t TypeSchema) string {
+		if noted(t.Name) != "" {
+			return "int"
+		}
+		return t.Name
+	})
 }
 
 // noted returns the name of an int type that has a width other than that of int, "" for all others.

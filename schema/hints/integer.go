@@ -36,24 +36,12 @@ func (n Integer) Range() string { return fmt.Sprintf("from %d to %d", n.Least, n
 
 // Plain returns a type with int in place of each int of a certain width, which is how a registry writes it.
 func Plain(t schema.TypeSchema) schema.TypeSchema {
-	if !HasWidth(t) {
-		return t
-	}
-	if _, ok := IntegerOf(t); ok {
-		return schema.TypeSchema{Name: "int"}
-	}
-	t.Args = slices.Clone(t.Args)
-	for i, a := range t.Args {
-		t.Args[i] = Plain(a)
-	}
-	if t.Func != nil {
-		f := &schema.Signature{Params: slices.Clone(t.Func.Params), Return: Plain(t.Func.Return)}
-		for i := range f.Params {
-			f.Params[i].Type = Plain(f.Params[i].Type)
+	return t.Renamed(func(t schema.TypeSchema) string {
+		if _, ok := IntegerOf(t); ok {
+			return "int"
 		}
-		t.Func = f
-	}
-	return t
+		return t.Name
+	})
 }
 
 // HasWidth reports whether a type is, or has in it, an int of a certain width.

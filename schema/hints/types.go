@@ -1,6 +1,7 @@
 package hints
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -85,25 +86,7 @@ func ParseType(text string) (schema.TypeSchema, error) {
 	if err != nil {
 		return t, err
 	}
-	return lengthen(t), nil
-}
-
-func lengthen(t schema.TypeSchema) schema.TypeSchema {
-	if long, ok := short[t.Name]; ok {
-		t.Name = long
-	}
-	t.Args = slices.Clone(t.Args)
-	for i, a := range t.Args {
-		t.Args[i] = lengthen(a)
-	}
-	if t.Func != nil {
-		f := &schema.Signature{Params: slices.Clone(t.Func.Params), Return: lengthen(t.Func.Return)}
-		for i := range f.Params {
-			f.Params[i].Type = lengthen(f.Params[i].Type)
-		}
-		t.Func = f
-	}
-	return t
+	return t.Renamed(func(t schema.TypeSchema) string { return cmp.Or(short[t.Name], t.Name) }), nil
 }
 
 // TensorElement returns the element type of a type such as "Tensor(int32)".
