@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"slices"
 
@@ -168,10 +169,17 @@ func tokensOf(text []byte) (tokens []string, err error) {
 			return nil, err
 		}
 	}
-	for _, token := range slices.Sorted(maps.Keys(vocab)) { // so that an error is the same at each run
-		if err := put(token, vocab[token]); err != nil {
-			return nil, err
+	fill := func(order iter.Seq[string]) error {
+		for token := range order {
+			if err := put(token, vocab[token]); err != nil {
+				return err
+			}
 		}
+		return nil
+	}
+	if fill(maps.Keys(vocab)) != nil { // in order, so that the error is the same at each run
+		tokens = nil
+		return nil, fill(slices.Values(slices.Sorted(maps.Keys(vocab))))
 	}
 	added := map[int]string{}
 	for _, token := range file.Added {
