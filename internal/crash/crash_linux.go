@@ -15,8 +15,8 @@ import (
 // The signals of faults. SIGABRT is the last one.
 var signals = [...]uint32{uint32(syscall.SIGSEGV), uint32(syscall.SIGBUS), uint32(syscall.SIGFPE), uint32(syscall.SIGILL), uint32(syscall.SIGABRT)}
 
-// The handlers behind ours; they are set before it is installed, and never change. native is the handler of
-// SIGSEGV on threads without a goroutine, and Go's until somebody else's is known.
+// The handlers behind ours. native is the handler of SIGSEGV on threads without a goroutine: Go's, or the first that
+// Share gets. A second one does not replace it, because its library may be closed again.
 var (
 	//lint:ignore U1000 read by the assembly
 	goHandler uintptr
@@ -77,11 +77,13 @@ func install(signal uint32) {
 	setAction(signal, &a, nil)
 }
 
-// Share makes SIGSEGV on threads without a goroutine go to this handler. Go's must be in place.
+// Share makes SIGSEGV on threads without a goroutine go to this handler, if no other got them before. Go's must be in place.
 func Share(handler uintptr) {
 	installing.Lock()
 	defer installing.Unlock()
-	native = handler
+	if native == 0 || native == goHandler {
+		native = handler
+	}
 	install(signals[0])
 }
 
