@@ -122,10 +122,27 @@ var faulting = map[string]func() error{
 			}
 		}
 	},
-	"divide":            func() error { return callFault("divide") },
-	"illegal":           func() error { return callFault("illegal") },
-	"bus":               func() error { return callFault("bus") },
-	"terminate":         func() error { return callFault("terminate") },
+	"divide":    func() error { return callFault("divide") },
+	"illegal":   func() error { return callFault("illegal") },
+	"bus":       func() error { return callFault("bus") },
+	"terminate": func() error { return callFault("terminate") },
+	"terminate after Go": func() error { // which leaves places in Go's code on the stack that C uses next
+		f, err := tvmffi.Lookup("faults.terminate")
+		if err != nil {
+			return err
+		}
+		failed := make(chan error)
+		go func() {
+			runtime.LockOSThread()
+			for range 50 {
+				growing()
+				runtime.GC()
+			}
+			_, err := f.Call()
+			failed <- err
+		}()
+		return <-failed
+	},
 	"deep":              func() error { return callFault("deep") },
 	"thread":            func() error { return callFault("thread") },
 	"thread terminates": func() error { return callFault("thread_terminates") },
@@ -228,11 +245,13 @@ func init() {
 func TestFaults(t *testing.T) {
 	env := []string{"CORE=" + nativetest.Library(t), "FAULTS=" + nativetest.BuildText(t, "faults", faults)}
 	const at, crashed, traced = `(?m)^tvmffi: SIGSEGV at /\S+faults\S*\.so\+0x[0-9a-f]+ `, `\(faults_crash\+0x[0-9a-f]+\), address 0x0`, `(?s).*\nSIGSEGV: segmentation violation\n.*\ngoroutine `
+	const terminated = `(?ms)^terminate called.*^tvmffi: SIGABRT at /\S+libc\S*\+0x[0-9a-f]+ \(.*\), in a call of faults\.terminate\n.*^tvmffi: the stack names /\S+faults\S*\.so\+0x.*^SIGABRT: abort\n.*\ngoroutine `
 	for name, want := range map[string]string{
 		"here":                   at + crashed + `, in a call of faults\.here$` + traced,
 		"no descriptor":          `(?m)^tvmffi: SIGSEGV at 0x[0-9a-f]{4,}, whose file is not known: there is no free file descriptor$` + traced,
 		"deep":                   at + `\(\S.*, address 0x[0-9a-f]+ \(the stack is full\), in a call of faults\.deep$` + traced,
-		"terminate":              `(?ms)^terminate called.*^tvmffi: SIGABRT at /\S+libc\S*\+0x[0-9a-f]+ \(.*\), in a call of faults\.terminate\n.*^tvmffi: the stack names /\S+faults\S*\.so\+0x.*^SIGABRT: abort\n.*\ngoroutine `,
+		"terminate":              terminated,
+		"terminate after Go":     terminated,
 		"bus":                    `(?ms)^tvmffi: SIGBUS at /\S+faults\S*\.so\+0x.*, address 0x[0-9a-f]+, in a call of faults\.bus\n.*^SIGBUS: bus error\n`,
 		"thread":                 at + crashed + `, on a thread that C made$(?s).*Segfault encountered`, // from libtvm_ffi, with the frames of C++
 		"thread terminates":      `(?ms)^tvmffi: SIGABRT at /\S+libc\S*\+0x[0-9a-f]+ \(.*\), on a thread that C made\n.*^tvmffi: the stack names /\S+faults\S*\.so\+0x`,

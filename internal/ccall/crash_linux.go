@@ -85,22 +85,24 @@ func crossing(g0 uintptr) (fn, arg uintptr) {
 	return crash.Word(args), crash.Word(args + word)
 }
 
-// sayCall adds to a report of a fault what a thread does, and reports whether it is in a crossing.
+// sayCall adds to a report of a fault what a thread does. Its result is where the stack of C that the crossing uses ends,
+// or 0 if the thread is in no crossing.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func sayCall(g0 uintptr) bool {
+func sayCall(g0 uintptr) (end uintptr) {
+	end = crash.Word(g0 + schedSP)
 	if handle, light := lightHandle(g0); light {
 		sayFunction(handle, 0)
-		return true
+		return end
 	}
 	if crossingArgs == 0 {
-		return true
+		return end
 	}
 	switch fn, arg := crossing(g0); fn {
 	case 0:
-		return false
+		return 0
 	case callEntry:
 		sayFunction(crash.Word(arg+unsafe.Offsetof(Head{}.Handle)), crash.Word(arg+unsafe.Offsetof(Head{}.Fn)))
 	case dropEntry:
@@ -110,7 +112,7 @@ func sayCall(g0 uintptr) bool {
 	default:
 		crash.Text(", in a call of C")
 	}
-	return true
+	return end
 }
 
 //go:nosplit

@@ -24,11 +24,11 @@ var (
 	native uintptr
 )
 
-// begin is tell, and running says what a thread does, for tell.
+// begin is tell, and running says what a thread does, and where its stack of C ends, for tell.
 var (
 	//lint:ignore U1000 read by the assembly
 	begin   = tell
-	running = func(uintptr) bool { return false }
+	running = func(uintptr) uintptr { return 0 }
 )
 
 // action is struct sigaction of the kernel.
@@ -88,9 +88,9 @@ func Share(handler uintptr) {
 }
 
 // Start makes faults in foreign code write their lines before Go's handler runs. The func f adds what the thread with
-// this g0 does, by Text, Hex and Place, and reports whether it is in a call from Go. It must be as the funcs of the
-// handler are.
-func Start(f func(g0 uintptr) bool) {
+// this g0 does, by Text, Hex and Place. Its result is where the stack of C that a call from Go uses ends, or 0 if the thread
+// is in no such call. It must be as the funcs of the handler are.
+func Start(f func(g0 uintptr) (end uintptr)) {
 	installing.Lock()
 	defer installing.Unlock()
 	running = f

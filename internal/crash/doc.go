@@ -6,8 +6,8 @@
 // The place is the file, and the address in it, as addr2line takes it. The name in parentheses is the exported
 // function that contains the place; if none does, it is the nearest one before it, after the word "behind". SIGABRT
 // comes from the C library, and so do faults as in memcpy. Then up to four more lines have places in other
-// libraries that the stack names, the innermost first: its words that follow an instruction which calls. Some of these may be
-// left over from earlier calls.
+// libraries that the stack names, the innermost first, two of a library at most: its words that follow an instruction which
+// calls. Some of these may be left over from earlier calls.
 //
 // # Which faults
 //

@@ -64,7 +64,7 @@ func tell(f *fault) {
 	}
 	openPipe()
 	pc, sp := *(*uintptr)(at(f.context + contextPC)), *(*uintptr)(at(f.context + contextSP))
-	if low, high := textRange(); f.g0 != 0 && pc-low < high-low && (!pipe.open || !running(f.g0)) { // the runtime itself
+	if low, high := textRange(); f.g0 != 0 && pc-low < high-low && (!pipe.open || running(f.g0) == 0) { // the runtime itself
 		closePipe()
 		text.n, claimed = 0, 0
 		return
@@ -90,15 +90,16 @@ func tell(f *fault) {
 			Text(" (the stack is full)")
 		}
 	}
+	end := uintptr(0)
 	if f.g0 == 0 {
 		Text(", on a thread that C made")
-	} else if !running(f.g0) {
+	} else if end = running(f.g0); end == 0 {
 		Text(", on a thread that C made, outside of Go's calls")
 	}
 	Text("\n")
 	flush()
 	if standard {
-		walking(sp)
+		walking(sp, end)
 	}
 	closePipe()
 	told = 1

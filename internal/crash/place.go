@@ -217,11 +217,15 @@ func place(address uintptr) {
 	symbolizing(address - headers.bias)
 }
 
-// found are the places that callers has.
+// found are the places that callers has, and the parts of code in which they are. ofOne is how many of them may be of one
+// part, because what earlier calls left must not hide the library that called.
 var found struct {
 	n      int
 	places [4]uintptr
+	parts  [4]int
 }
+
+const ofOne = 2
 
 // code are the mappings with code of libraries that are not standard.
 var code struct {
@@ -232,20 +236,20 @@ var code struct {
 // stack is a part of the stack.
 var stack [64]uintptr
 
-// callers writes lines with the places in libraries that the stack names, from sp to its end or to code of Go.
+// callers writes lines with the places in libraries that the stack names, from sp to end, or to the end of the mapping. Places
+// in the program itself are passed over: the runtime works on this stack as well, and leaves them there.
 //
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func callers(sp uintptr) {
-	low, high := textRange()
+func callers(sp, end uintptr) {
+	low, _ := textRange()
 	code.n, found.n = 0, 0
-	end := sp
 	if !openMaps() {
 		return
 	}
 	for nextMapping() {
-		if mapping.low <= sp && sp < mapping.high {
+		if mapping.low <= sp && sp < mapping.high && (end < sp || end > mapping.high) {
 			end = mapping.high
 		}
 		if mapping.code && mapping.size > 0 && mapping.path[0] == '/' && !isStandard() && code.n < len(code.parts) && (low < mapping.low || mapping.high <= low) {
@@ -254,7 +258,7 @@ func callers(sp uintptr) {
 		}
 	}
 	closeMaps()
-	scan(sp&^7, min(end, sp+64<<10), low, high)
+	scan(sp&^7, min(end, sp+64<<10))
 	for i := 0; i < found.n && i < len(found.places); i++ {
 		Text("tvmffi: the stack names ")
 		Place(found.places[i&(len(found.places)-1)])
@@ -268,35 +272,50 @@ func callers(sp uintptr) {
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func scan(sp, end, low, high uintptr) {
+func scan(sp, end uintptr) {
 	for ; sp < end; sp += unsafe.Sizeof(stack) {
 		if !read(unsafe.Pointer(&stack), sp, min(unsafe.Sizeof(stack), end-sp)) {
 			return
 		}
 		for i := uintptr(0); i < uintptr(len(stack)) && sp+8*i < end; i++ {
 			v := stack[i&uintptr(len(stack)-1)]
-			if v-low < high-low { // asmcgocall, or the trampoline
-				return
-			}
-			if isCode(v) && afterCall(uint64(word(v-8))) {
+			if part := partOf(v); part >= 0 && afterCall(uint64(word(v-8))) && wanted(part) {
 				if found.n == len(found.places) {
 					return
 				}
 				found.places[found.n&(len(found.places)-1)] = v
+				found.parts[found.n&(len(found.parts)-1)] = part
 				found.n++
 			}
 		}
 	}
 }
 
+// partOf is the part of code in which an address is, or -1.
+//
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func isCode(v uintptr) bool {
+func partOf(v uintptr) int {
 	for i := 0; i < code.n && i < len(code.parts); i++ {
 		if code.parts[i][0] <= v && v < code.parts[i][1] {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
+}
+
+// wanted reports whether one more place of a part is wanted.
+//
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func wanted(part int) bool {
+	n := 0
+	for i := 0; i < found.n && i < len(found.parts); i++ {
+		if found.parts[i] == part {
+			n++
+		}
+	}
+	return n < ofOne
 }
