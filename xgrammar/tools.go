@@ -59,8 +59,8 @@ type Tool struct {
 	Function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters,omitempty"` // a JSON schema; without it, any JSON
-		Strict      *bool           `json:"strict,omitempty"`     // if it is false, any JSON
+		Parameters  json.RawMessage `json:"parameters,omitempty"` // a JSON schema of objects; without one that says something, only {}
+		Strict      *bool           `json:"strict,omitempty"`     // if it is false, any object
 	} `json:"function"`
 }
 
@@ -109,7 +109,8 @@ var (
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// Format returns the format of a text that may, or must, call tools. Without parallel it has one call at most.
+// Format returns the format of a text that may, or must, call tools. Without parallel it has one call at most. The arguments of
+// a call are always an object, because clients read no other JSON.
 func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Format, err error) {
 	f = Format{Type: "triggered_tags", Triggers: []string{s.Trigger}, StopAfterFirst: !parallel, AtLeastOne: choice.Mode == "required"}
 	var known []string
@@ -119,8 +120,12 @@ func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Fo
 			return f, failed(fmt.Sprintf("tools[%d]", i), fmt.Errorf("it has the type %q and the name %q, want a function with a name of its own, of 1 to 64 letters, digits, _ and -", tool.Type, name))
 		}
 		known = append(known, name)
-		if text := string(parameters); text == "" || text == "null" || strict != nil && !*strict {
-			parameters = json.RawMessage("true")
+		parameters, err := objectSchema(parameters)
+		if err != nil {
+			return f, failed(fmt.Sprintf("tools[%d]", i), err)
+		}
+		if strict != nil && !*strict {
+			parameters = json.RawMessage(`{"type":"object","additionalProperties":true}`)
 		}
 		if choice.Names == nil || slices.Contains(choice.Names, name) {
 			f.Tags = append(f.Tags, Format{Type: "tag", Begin: new(s.Begin + name + s.Middle), Content: &Format{Type: "json_schema", Schema: parameters}, End: []string{s.End}})
@@ -141,6 +146,27 @@ func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Fo
 	}
 	return f, nil
 }
+
+// objectSchema returns the schema of the parameters of a function. What says nothing is the schema of {}.
+func objectSchema(parameters json.RawMessage) (json.RawMessage, error) {
+	var schema map[string]json.RawMessage
+	switch text := string(parameters); {
+	case text == "", text == "null", text == "true":
+	case json.Unmarshal(parameters, &schema) != nil:
+		return nil, fmt.Errorf("its parameters are %.80s, want a JSON schema of an object", text)
+	}
+	if len(schema) == 0 {
+		return json.RawMessage(`{"type":"object","additionalProperties":false}`), nil
+	}
+	var kind string
+	if t := schema["type"]; json.Unmarshal(t, &kind) == nil && slices.Contains(jsonTypes, kind) && kind != "object" {
+		return nil, fmt.Errorf("its parameters have the type %s, want object", t)
+	}
+	return parameters, nil
+}
+
+// jsonTypes are the types of JSON schemas. XGrammar refuses others itself.
+var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // ToolCall is a call that a model has written. Its arguments are JSON.
 type ToolCall struct{ Name, Arguments string }

@@ -16,7 +16,7 @@ const weather = `{"type": "function", "function": {"name": "weather", "descripti
 func TestTools(t *testing.T) {
 	_, c := compilerOf(t, xgrammar.CompilerOptions{})
 	var tools []xgrammar.Tool
-	if err := json.Unmarshal([]byte(`[`+weather+`, {"type": "function", "function": {"name": "now"}}, {"type": "function", "function": {"name": "any", "strict": false, "parameters": {"type": "string"}}}]`), &tools); err != nil {
+	if err := json.Unmarshal([]byte(`[`+weather+`, {"type": "function", "function": {"name": "now"}}, {"type": "function", "function": {"name": "any", "strict": false, "parameters": {"type": "object"}}}]`), &tools); err != nil {
 		t.Fatal(err)
 	}
 	qwen := func(name, arguments string) string {
@@ -31,15 +31,18 @@ func TestTools(t *testing.T) {
 		calls    []xgrammar.ToolCall
 	}{
 		{`"auto"`, true, "Hello.", true, nil},
-		{`"auto"`, true, "Wait: " + call + " and " + qwen("now", "null"), true, []xgrammar.ToolCall{{"weather", `{"city": "Oslo"}`}, {"now", "null"}}},
+		{`"auto"`, true, "Wait: " + call + " and " + qwen("now", "{}"), true, []xgrammar.ToolCall{{"weather", `{"city": "Oslo"}`}, {"now", "{}"}}},
 		{`null`, true, qwen("weather", `{"city": 3}`), false, nil},
-		{`"auto"`, true, qwen("now", "[1]") + qwen("any", "{}"), true, []xgrammar.ToolCall{{"now", "[1]"}, {"any", "{}"}}},
+		{`"auto"`, true, qwen("any", `{"a": [1]}`) + qwen("any", "{}"), true, []xgrammar.ToolCall{{"any", `{"a": [1]}`}, {"any", "{}"}}},
+		{`"auto"`, true, qwen("any", `"age"`), false, nil},
+		{`"auto"`, true, qwen("now", "null"), false, nil},
+		{`"auto"`, true, qwen("now", `{"a": 1}`), false, nil},
 		{`"auto"`, false, call + call, false, nil},
 		{`"none"`, true, "Hello.", true, nil},
 		{`"none"`, true, call, false, nil},
 		{`"required"`, false, "Hello.", false, nil},
 		{`"required"`, false, call, true, []xgrammar.ToolCall{{"weather", `{"city": "Oslo"}`}}},
-		{`{"type": "function", "function": {"name": "now"}}`, false, qwen("now", `""`), true, []xgrammar.ToolCall{{"now", `""`}}},
+		{`{"type": "function", "function": {"name": "now"}}`, false, qwen("now", "{}"), true, []xgrammar.ToolCall{{"now", "{}"}}},
 		{`{"type": "function", "function": {"name": "now"}}`, false, call, false, nil},
 		{`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "now"}}]}}`, true, "Hello.", true, nil},
 		{`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "now"}}]}}`, true, call, false, nil},
@@ -65,11 +68,52 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// TestTools_arguments: which arguments the parameters of a function allow. They are always objects.
+func TestTools_arguments(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	texts := []string{"{}", `{"a": 1}`, `{"a": "x"}`, `{"b": [2]}`, `"age"`, "null", "[1]", "3"}
+	const one = `{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}`
+	for function, allowed := range map[string]string{
+		`{"name": "f"}`:                                                                       "{}",
+		`{"name": "f", "parameters": null}`:                                                   "{}",
+		`{"name": "f", "parameters": {}}`:                                                     "{}",
+		`{"name": "f", "parameters": true}`:                                                   "{}",
+		`{"name": "f", "parameters": {"type": "object"}}`:                                     `{} {"a": 1} {"a": "x"} {"b": [2]}`,
+		`{"name": "f", "strict": true}`:                                                       "{}",
+		`{"name": "f", "parameters": ` + one + `}`:                                            `{"a": 1}`,
+		`{"name": "f", "strict": false}`:                                                      `{} {"a": 1} {"a": "x"} {"b": [2]}`,
+		`{"name": "f", "strict": false, "parameters": true}`:                                  `{} {"a": 1} {"a": "x"} {"b": [2]}`,
+		`{"name": "f", "strict": false, "parameters": ` + one + `}`:                           `{} {"a": 1} {"a": "x"} {"b": [2]}`,
+		`{"name": "f", "parameters": {"anyOf": [` + one + `]}}`:                               `{"a": 1}`,
+		`{"name": "f", "parameters": {"$ref": "#/$defs/one", "$defs": {"one": ` + one + `}}}`: `{"a": 1}`,
+		`{"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}`:             `{} {"a": 1}`,
+	} {
+		var tool xgrammar.Tool
+		if err := json.Unmarshal([]byte(`{"type": "function", "function": `+function+`}`), &tool); err != nil {
+			t.Fatal(err)
+		}
+		tag := must(must(xgrammar.Qwen.Format([]xgrammar.Tool{tool}, xgrammar.ToolChoice{Mode: "required"}, false))(t).Tag())(t)
+		var got []string
+		for _, text := range texts {
+			m := matcherOf(t, c, tag)
+			if must(m.AcceptText("<tool_call>\n{\"name\": \"f\", \"arguments\": "+text+"}\n</tool_call>"))(t) && must(m.Complete())(t) {
+				got = append(got, text)
+			}
+			m.Release()
+		}
+		if strings.Join(got, " ") != allowed {
+			t.Errorf("%s allows %v, want %s", function, got, allowed)
+		}
+	}
+}
+
 func TestTools_errors(t *testing.T) {
 	for _, x := range []struct{ tools, choice, want string }{
 		{`[{"type": "web"}]`, `"auto"`, `tools[0]: it has the type "web" and the name ""`},
 		{`[{"type": "function", "function": {"name": "a\"b"}}]`, `"auto"`, `tools[0]: it has the type "function" and the name "a\"b"`},
 		{`[` + weather + `,` + weather + `]`, `"auto"`, `tools[1]: `},
+		{`[{"type": "function", "function": {"name": "f", "parameters": {"type": "string"}}}]`, `"auto"`, `tools[0]: its parameters have the type "string", want object`},
+		{`[{"type": "function", "function": {"name": "f", "parameters": 3, "strict": false}}]`, `"auto"`, `tools[0]: its parameters are 3, want a JSON schema of an object`},
 		{`[` + weather + `]`, `"maybe"`, `tool_choice: it is "maybe"`},
 		{`[]`, `"required"`, `tool_choice: a call is required, and there is no tool`},
 		{`[]`, `{"type": "function", "function": {"name": "f"}}`, `tool_choice: no tool has the name "f"`},

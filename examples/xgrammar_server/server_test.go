@@ -100,6 +100,7 @@ var formats = []struct{ members, want string }{
 	{`"response_format": {"type": "text"}, "max_completion_tokens": 20`, ``},
 	{tools + `, "tool_choice": "required", "parallel_tool_calls": false`, `^weather\{\s*"city"\s*:\s*"(Oslo|Paris)"\s*\}$`},
 	{tools + `, "tool_choice": "none", "max_completion_tokens": 20`, ``},
+	{`"tools": [{"type": "function", "function": {"name": "now"}}], "tool_choice": "required", "parallel_tool_calls": false`, `^now\{\s*\}$`},
 }
 
 // ask asks for a format and checks the answer: its text, or the name and arguments of its call.
