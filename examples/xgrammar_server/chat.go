@@ -4,14 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
-// request is the body of a chat completion. Other members of OpenAI's API change nothing.
+// request is the body of a chat completion.
 type request struct {
 	Model          string    `json:"model"`
 	Messages       []message `json:"messages"`
@@ -27,15 +29,69 @@ type request struct {
 	ParallelToolCalls   *bool               `json:"parallel_tool_calls"`
 	MaxTokens           *int                `json:"max_tokens"`
 	MaxCompletionTokens *int                `json:"max_completion_tokens"`
-	Temperature         *float64            `json:"temperature"`
-	Seed                *uint64             `json:"seed"`
-	N                   *int                `json:"n"`
-	Stop                json.RawMessage     `json:"stop"`
-	Stream              bool                `json:"stream"`
-	StreamOptions       struct {
+	sampling
+	N             *int  `json:"n"`
+	Stop          stops `json:"stop"`
+	Stream        bool  `json:"stream"`
+	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	Modalities  []string `json:"modalities"`
+	LogProbs    bool     `json:"logprobs"`
+	TopLogProbs int      `json:"top_logprobs"`
 }
+
+// Members that do not change what the model writes.
+var without = []string{"metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "user"}
+
+// members are the names that a request may have.
+var members = func() []string {
+	all := slices.Clone(without)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[request]()) {
+		if name := f.Tag.Get("json"); name != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}()
+
+// UnmarshalJSON reads a request. A member that would be ignored is an error, unless it is null.
+func (r *request) UnmarshalJSON(text []byte) error {
+	type plain request
+	if err := json.Unmarshal(text, (*plain)(r)); err != nil {
+		return err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !slices.Contains(members, name) && string(all[name]) != "null" {
+			return invalid(fmt.Sprintf("%.64s", name), "this server does not support it")
+		}
+	}
+	return nil
+}
+
+// stops are texts at which an answer ends.
+type stops []string
+
+// UnmarshalJSON reads a text or several.
+func (s *stops) UnmarshalJSON(text []byte) error {
+	var one *string
+	if json.Unmarshal(text, &one) == nil {
+		if one != nil {
+			*s = stops{*one}
+		}
+		return nil
+	}
+	if json.Unmarshal(text, (*[]string)(s)) != nil || len(*s) > 4 {
+		return invalid("stop", "it is %.80s, want a text or at most four", text)
+	}
+	return nil
+}
+
+var roles = []string{"system", "developer", "user", "assistant", "tool"}
 
 // message is a message of a chat, and what a part of an answer adds to one.
 type message struct {
@@ -136,26 +192,34 @@ func (r *request) check(most int) error {
 		limit, name = *r.MaxCompletionTokens, "max_completion_tokens"
 	}
 	r.MaxTokens = &limit
-	if r.Temperature == nil {
-		r.Temperature = new(0.8)
-	}
 	switch {
 	case r.Model == "":
 		return invalid("model", "it is missing: this server has %s", modelName)
 	case r.Model != modelName:
-		return &problem{http.StatusNotFound, fmt.Sprintf("the model %q does not exist: this server has %s", r.Model, modelName), "invalid_request_error", new("model"), "model_not_found"}
+		return noModel(r.Model)
 	case len(r.Messages) == 0:
 		return invalid("messages", "there is none")
 	case limit < 1 || limit > most:
 		return invalid(name, "it is %d, want 1 to %d", limit, most)
-	case !(*r.Temperature >= 0 && *r.Temperature <= 2):
-		return invalid("temperature", "it is %v, want 0 to 2", *r.Temperature)
 	case r.N != nil && *r.N != 1:
 		return invalid("n", "it is %d: this server writes one answer", *r.N)
-	case len(r.Stop) > 0 && string(r.Stop) != "null":
-		return invalid("stop", "this server does not support it: use a format that ends")
+	case slices.Contains(r.Stop, ""):
+		return invalid("stop", "a text is empty")
+	case len(r.Stop) > 0 && len(r.Tools) > 0:
+		return invalid("stop", "this server does not support it together with tools")
+	case r.LogProbs:
+		return invalid("logprobs", "this server does not support it")
+	case r.TopLogProbs != 0:
+		return invalid("top_logprobs", "this server does not support it")
+	case r.Modalities != nil && !slices.Equal(r.Modalities, []string{"text"}):
+		return invalid("modalities", "this server writes text alone")
 	}
-	return nil
+	for i, m := range r.Messages {
+		if !slices.Contains(roles, m.Role) {
+			return invalid(fmt.Sprintf("messages[%d].role", i), "it is %.64q, want one of %s", m.Role, strings.Join(roles, ", "))
+		}
+	}
+	return r.sampling.check()
 }
 
 // source is what the answer must follow, nil for any text.
@@ -184,13 +248,21 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 	return nil, "", nil
 }
 
-// prompt is the chat as a text that the model continues.
+// prompt is the chat as a text that the model continues, with the calls of tools in it.
 func (r *request) prompt() string {
 	var b strings.Builder
 	for _, m := range r.Messages {
-		if m.Content != nil {
-			fmt.Fprintf(&b, "%s: %s\n", m.Role, *m.Content)
+		if m.Content == nil && m.ToolCalls == nil {
+			continue
 		}
+		fmt.Fprintf(&b, "%s: ", m.Role)
+		if m.Content != nil {
+			b.WriteString(string(*m.Content))
+		}
+		for _, c := range m.ToolCalls {
+			b.WriteString(xgrammar.Qwen.Begin + c.Function.Name + xgrammar.Qwen.Middle + c.Function.Arguments + xgrammar.Qwen.End)
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }

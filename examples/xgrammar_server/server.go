@@ -82,7 +82,17 @@ func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": modelName, "object": "model", "created": 0, "owned_by": "xgrammar_server"}}})
+		reply(w, http.StatusOK, map[string]any{"object": "list", "data": []any{theModel}})
+	})
+	mux.HandleFunc("GET /v1/models/{name}", func(w http.ResponseWriter, r *http.Request) {
+		if name := r.PathValue("name"); name != modelName {
+			s.fail(w, noModel(name))
+			return
+		}
+		reply(w, http.StatusOK, theModel)
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, &problem{http.StatusNotFound, fmt.Sprintf("this server has no %s %.200s", r.Method, r.URL.Path), "invalid_request_error", nil, "unknown_url"})
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, "alive") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -94,7 +104,17 @@ func (s *server) handler() http.Handler {
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
 	// A page of another site must not make a browser write texts here.
-	return http.NewCrossOriginProtection().Handler(mux)
+	here := http.NewCrossOriginProtection()
+	here.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.fail(w, &problem{http.StatusForbidden, "the request comes from a page of another site", "invalid_request_error", nil, "cross_origin"})
+	}))
+	return here.Handler(mux)
+}
+
+var theModel = map[string]any{"id": modelName, "object": "model", "created": 0, "owned_by": "xgrammar_server"}
+
+func noModel(name string) error {
+	return &problem{http.StatusNotFound, fmt.Sprintf("the model %q does not exist: this server has %s", name, modelName), "invalid_request_error", new("model"), "model_not_found"}
 }
 
 // chat answers a chat completion.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -100,6 +101,7 @@ var formats = []struct{ members, want string }{
 	{`"response_format": {"type": "text"}, "max_completion_tokens": 20`, ``},
 	{tools + `, "tool_choice": "required", "parallel_tool_calls": false`, `^weather\{\s*"city"\s*:\s*"(Oslo|Paris)"\s*\}$`},
 	{tools + `, "tool_choice": "none", "max_completion_tokens": 20`, ``},
+	{`"stop": ["e", "th"], "top_p": 0.9, "presence_penalty": 0.5, "logit_bias": {"98": -100}, "max_completion_tokens": 20, "user": "u", "logprobs": null`, `^([^et]|t[^he])*t?$`},
 	{`"tools": [{"type": "function", "function": {"name": "now"}}], "tool_choice": "required", "parallel_tool_calls": false`, `^now\{\s*\}$`},
 }
 
@@ -206,7 +208,20 @@ func TestErrors(t *testing.T) {
 		want    string
 	}{
 		{`"n": 2`, 400, `"message":"n: it is 2: this server writes one answer","type":"invalid_request_error","param":"n"`},
-		{`"stop": ["a"]`, 400, `"param":"stop"`},
+		{tools + `, "stop": "a"`, 400, `"message":"stop: this server does not support it together with tools","type":"invalid_request_error","param":"stop"`},
+		{`"stop": ["a", ""]`, 400, `stop: a text is empty`},
+		{`"stop": ["a", "b", "c", "d", "e"]`, 400, `stop: it is [\"a\", \"b\", \"c\", \"d\", \"e\"], want a text or at most four`},
+		{`"logprobs": true`, 400, `"logprobs: this server does not support it","type":"invalid_request_error","param":"logprobs"`},
+		{`"top_logprobs": 2`, 400, `top_logprobs: this server does not support it`},
+		{`"top_p": 1.1`, 400, `top_p: it is 1.1, want 0 to 1`},
+		{`"presence_penalty": -3`, 400, `presence_penalty: it is -3, want -2 to 2`},
+		{`"frequency_penalty": 2.5`, 400, `frequency_penalty: it is 2.5, want -2 to 2`},
+		{`"logit_bias": {"7": 101}`, 400, `logit_bias: token \"7\" has 101, want the number of a token`},
+		{`"logit_bias": {"07": 1}`, 400, `logit_bias: token \"07\" has 1`},
+		{`"modalities": ["text", "audio"]`, 400, `modalities: this server writes text alone`},
+		{`"top_k": 3`, 400, `"message":"top_k: this server does not support it","type":"invalid_request_error","param":"top_k"`},
+		{`"functions": []`, 400, `functions: this server does not support it`},
+		{`"messages": [{"role": "user", "content": "a"}, {"role": "robot", "content": "b"}]`, 400, `messages[1].role: it is \"robot\", want one of system, developer, user, assistant, tool`},
 		{`"max_tokens": 51`, 400, `max_tokens: it is 51, want 1 to 50","type":"invalid_request_error","param":"max_tokens"`},
 		{`"max_tokens": 5, "max_completion_tokens": 0`, 400, `max_completion_tokens: it is 0, want 1 to 50`},
 		{`"max_tokens": 1.5`, 400, `max_tokens: its type is number 1.5, want integer`},
@@ -255,6 +270,123 @@ func TestErrors(t *testing.T) {
 	}
 	if status, text, err := post(t.Context(), url, `"max_tokens": 1`); status != http.StatusOK {
 		t.Errorf("afterwards: %d %s %v", status, text, err)
+	}
+}
+
+// TestPaths: what the server does not serve is an error in OpenAI's form too.
+func TestPaths(t *testing.T) {
+	_, url := start(t, nil)
+	for _, c := range []struct {
+		method, path, origin string
+		status               int
+		want                 string
+	}{
+		{"GET", "/v1/models/toy", "", 200, `"id":"toy"`},
+		{"GET", "/v1/models/gpt", "", 404, `"code":"model_not_found"`},
+		{"POST", "/v1/embeddings", "", 404, `"message":"this server has no POST /v1/embeddings","type":"invalid_request_error","param":null,"code":"unknown_url"`},
+		{"GET", "/v1/chat/completions", "", 404, `this server has no GET /v1/chat/completions`},
+		{"POST", "/v1/chat/completions", "cross-site", 403, `"code":"cross_origin"`},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), c.method, url+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Sec-Fetch-Site", c.origin)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != c.status || !strings.Contains(string(text), c.want) || response.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s: %d %s %v, want %d and %s", c.method, c.path, response.StatusCode, text, err, c.status, c.want)
+		}
+	}
+}
+
+// TestSampling: what the members of a request do with three scores.
+func TestSampling(t *testing.T) {
+	scores := func() []float32 { return []float32{0, 2, 1, float32(math.Inf(-1))} }
+	for text, want := range map[string]string{
+		`{}`:                                             "[0 1 2]",
+		`{"temperature": 0}`:                             "[1]",
+		`{"temperature": 0.001}`:                         "[1]",
+		`{"top_p": 0}`:                                   "[1]",
+		`{"temperature": 1, "top_p": 0.66}`:              "[1]", // they have the probabilities 0.09, 0.67 and 0.24
+		`{"temperature": 1, "top_p": 0.68}`:              "[1 2]",
+		`{"temperature": 1, "top_p": 0.92}`:              "[0 1 2]",
+		`{"logit_bias": {"1": -100, "9999": 100}}`:       "[0 2]",
+		`{"logit_bias": {"0": 100, "3": 100}}`:           "[0]",
+		`{"temperature": 0, "presence_penalty": 1.5}`:    "[2]",
+		`{"temperature": 0, "frequency_penalty": 0.6}`:   "[2]",
+		`{"temperature": 0, "frequency_penalty": 0.4}`:   "[1]",
+		`{"temperature": 0.001, "presence_penalty": -2}`: "[1]",
+	} {
+		var s sampling
+		if err := errors.Join(json.Unmarshal([]byte(text), &s), s.check()); err != nil {
+			t.Fatal(err)
+		}
+		s.Seed = new(uint64(1))
+		c, counts, seen := s.sampler(), [4]int{}, []int(nil)
+		for range 1000 {
+			now := scores()
+			c.adjust(now, []int32{1, 1})
+			counts[c.sample(now)]++
+		}
+		for token, n := range counts {
+			if n > 0 {
+				seen = append(seen, token)
+			}
+		}
+		if fmt.Sprint(seen) != want {
+			t.Errorf("%s chooses %v, want %s", text, counts, want)
+		}
+		if text == `{}` && (counts[1] < 650 || counts[1] > 800) { // exp(2/0.8) of 1 + exp(1/0.8) + exp(2/0.8) is 0.73
+			t.Errorf("of 1000 tokens %v", counts)
+		}
+	}
+}
+
+// TestStops: a text ends before the first of its stops, however it comes.
+func TestStops(t *testing.T) {
+	for _, c := range []struct{ stops, text, want string }{
+		{"", "abc", "abc"},
+		{"b", "abc", "a|"},
+		{"cd bc", "abcd", "a|"},
+		{"abab x", "aababab", "a|"},
+		{"aab", "aaab", "a|"},
+		{"xyz", "wxy", "wxy"},
+		{"é", "caféine", "caf|"},
+	} {
+		for size := 1; size <= len(c.text); size++ {
+			var got strings.Builder
+			next := tail{stops: strings.Fields(c.stops), emit: func(text string) error { got.WriteString(text); return nil }}
+			stopped := false
+			for rest := []rune(c.text); len(rest) > 0 && !stopped; rest = rest[min(size, len(rest)):] {
+				stopped, _ = next.add(string(rest[:min(size, len(rest))]))
+			}
+			if stopped {
+				got.WriteString("|")
+			} else if err := next.end(); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != c.want {
+				t.Errorf("%q with the stops %q by %d: %q, want %q", c.text, c.stops, size, &got, c.want)
+			}
+		}
+	}
+}
+
+// TestPrompt: the model sees each text and each call.
+func TestPrompt(t *testing.T) {
+	var q request
+	if err := json.Unmarshal([]byte(`{"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+		{"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "3"}]}`), &q); err != nil {
+		t.Fatal(err)
+	}
+	const want = "system: Be kind.\nuser: ab\nassistant: <tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\ntool: 3\n"
+	if got := q.prompt(); got != want {
+		t.Errorf("the prompt is %q, want %q", got, want)
 	}
 }
 

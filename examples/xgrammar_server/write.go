@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/xgrammar"
@@ -20,10 +20,7 @@ func (s *server) write(ctx context.Context, q *request, matcher *xgrammar.Matche
 		return "", used, err
 	}
 	defer mask.Release()
-	chance := rand.New(rand.NewPCG(rand.Uint64(), 0))
-	if q.Seed != nil {
-		chance = rand.New(rand.NewPCG(*q.Seed, 0))
-	}
+	chance, next := q.sampler(), tail{stops: q.Stop, emit: emit}
 	text, scores := s.model.Encode(q.prompt()), make([]float32, s.vocabulary.Size())
 	used.Prompt = len(text)
 	defer func() {
@@ -48,10 +45,11 @@ func (s *server) write(ctx context.Context, q *request, matcher *xgrammar.Matche
 		if err := s.model.Score(ctx, text, scores); err != nil {
 			return "", used, err
 		}
+		chance.adjust(scores, text[used.Prompt:])
 		if err := mask.Apply(scores); err != nil {
 			return "", used, err
 		}
-		token := sample(scores, *q.Temperature, chance)
+		token := chance.sample(scores)
 		if math.IsInf(float64(scores[token]), -1) {
 			return "", used, &problem{http.StatusUnprocessableEntity, "no text follows the format: it allows no token here", "invalid_request_error", nil, "unmatchable"}
 		}
@@ -61,7 +59,7 @@ func (s *server) write(ctx context.Context, q *request, matcher *xgrammar.Matche
 			}
 		}
 		if token == s.model.Stop() {
-			return "stop", used, nil
+			return "stop", used, next.end()
 		}
 		text = append(text, token)
 		used.Completion++
@@ -71,31 +69,44 @@ func (s *server) write(ctx context.Context, q *request, matcher *xgrammar.Matche
 			r, n := utf8.DecodeRune(pending)
 			whole, pending = append(whole, r), pending[n:]
 		}
-		if err := emit(string(whole)); err != nil {
-			return "", used, err
+		if stopped, err := next.add(string(whole)); err != nil || stopped {
+			return "stop", used, err
 		}
 	}
-	return "length", used, nil
+	return "length", used, next.end()
 }
 
-// sample returns the token with the best score if the temperature is 0, otherwise one by chance.
-func sample(scores []float32, temperature float64, chance *rand.Rand) (token int32) {
-	for t, score := range scores {
-		if score > scores[token] {
-			token = int32(t)
-		}
-	}
-	top := float64(scores[token])
-	if temperature == 0 || math.IsInf(top, 0) {
-		return token
-	}
-	sum := 0.0
-	for t, score := range scores { // each token takes the place of those before it with the probability that is right
-		weight := math.Exp((float64(score) - top) / temperature)
-		sum += weight
-		if chance.Float64()*sum < weight {
-			token = int32(t)
-		}
-	}
-	return token
+// tail is the end of a text, which may be the beginning of a stop.
+type tail struct {
+	stops []string
+	text  string
+	emit  func(text string) error
 }
+
+// add emits the text before it that is in no stop, and reports whether a stop is there. That is not emitted.
+func (t *tail) add(text string) (stopped bool, err error) {
+	t.text += text
+	first := -1
+	for _, stop := range t.stops {
+		if i := strings.Index(t.text, stop); i >= 0 && (first < 0 || i < first) {
+			first = i
+		}
+	}
+	if first >= 0 {
+		return true, t.emit(t.text[:first])
+	}
+	keep := 0
+	for _, stop := range t.stops {
+		for n := min(len(stop)-1, len(t.text)); n > keep; n-- {
+			if strings.HasSuffix(t.text, stop[:n]) {
+				keep = n
+			}
+		}
+	}
+	ready := t.text[:len(t.text)-keep]
+	t.text = t.text[len(ready):]
+	return false, t.emit(ready)
+}
+
+// end emits what is left.
+func (t *tail) end() error { return t.emit(t.text) }

@@ -35,6 +35,17 @@ def structured():
     assert reply.choices[0].finish_reason == "length" or isinstance(json.loads(reply.choices[0].message.content), dict), reply
 
 
+def sampled():
+    options = {"top_p": 0.9, "presence_penalty": 0.5, "frequency_penalty": 0.5, "logit_bias": {"98": -100}, "seed": 1, "max_completion_tokens": 50}
+    whole = client.chat.completions.create(**ask, **options).choices[0].message.content
+    stop = whole[3:5]
+    cut = client.chat.completions.create(**ask, **options, stop=stop, user="u", metadata={"a": "b"}).choices[0]
+    assert cut.message.content == whole[: whole.index(stop)] and cut.finish_reason == "stop", (whole, cut)
+    chunks = client.chat.completions.create(**ask, **options, stop=[stop, "never"], stream=True)
+    text = "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
+    assert text == cut.message.content, (text, cut)
+
+
 def streamed():
     options = {"response_format": {"type": "json_schema", "json_schema": {"name": "p", "schema": Person.model_json_schema()}}, "seed": 3}
     whole = client.chat.completions.create(**ask, **options).choices[0].message.content
@@ -70,6 +81,8 @@ def errors():
     for kind, param, options in (
         (openai.NotFoundError, "model", {"model": "gpt"}),
         (openai.BadRequestError, "n", {"n": 2}),
+        (openai.BadRequestError, "logprobs", {"logprobs": True}),
+        (openai.BadRequestError, "top_k", {"extra_body": {"top_k": 3}}),
         (openai.BadRequestError, "response_format", {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "no"}}}}),
     ):
         try:
@@ -110,8 +123,9 @@ def schemas():
     print(json.dumps({"schemas": len(files), "accepted": accepted}))
 
 
-assert [m.id for m in client.models.list()] == ["toy"]
+assert [m.id for m in client.models.list()] == ["toy"] and client.models.retrieve("toy").id == "toy"
 structured()
+sampled()
 streamed()
 tools()
 errors()
