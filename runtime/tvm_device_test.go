@@ -3,12 +3,13 @@
 package tvmffi_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,19 +94,24 @@ func serveRPC(t *testing.T) (port int, done chan error) {
 			if err != nil {
 				return err
 			}
-			return serveLoop(file)
+			fd, err := syscall.Dup(int(file.Fd()))
+			if err := errors.Join(err, file.Close()); err != nil {
+				return err
+			}
+			return serveLoop(fd)
 		}()
 	}()
 	return l.Addr().(*net.TCPAddr).Port, done
 }
 
-func serveLoop(file *os.File) error {
+// serveLoop serves a session on a descriptor of its own, which it closes. One of an os.File would be closed twice.
+func serveLoop(fd int) error {
 	f, err := tvmffi.Lookup("rpc.ServerLoop")
 	if err != nil {
 		return err
 	}
 	defer f.Release()
-	_, err = f.Call(int(file.Fd()))
+	_, err = f.Call(fd)
 	return err
 }
 
