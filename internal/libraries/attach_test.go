@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
+	_ "github.com/tvmffi-go/tvmffi/internal/testkit/machinetest" // has the type of the errors
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // onlyVersion is a libtvm_ffi that has lost all functions but one.
@@ -20,7 +22,7 @@ extern "C" void TVMFFIGetVersion(uint32_t* v) { v[0] = 0; v[1] = 1; v[2] = 15; }
 func TestAttach_lacking(t *testing.T) {
 	const child = "TVMFFI_TEST_CHILD"
 	if path := os.Getenv(child); path != "" {
-		if err := tvmffi.Load(tvmffi.WithLibrary(path)); err != nil {
+		if err := libraries.OpenCore(&find.Options{Core: path}); err != nil {
 			os.Stdout.WriteString(err.Error())
 		}
 		return

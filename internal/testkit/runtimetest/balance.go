@@ -1,38 +1,22 @@
 package runtimetest
 
 import (
-	"runtime"
 	"testing"
-	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/objects"
-	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/machinetest"
 )
 
-// RunCleanups runs the collector and waits until the cleanups of what it found have run. A busy machine may run them
-// long after the collection.
-func RunCleanups() {
-	runtime.GC()
-	objects.AwaitCleanups(nativetest.Patience(20 * time.Second))
-}
+// RunCleanups is [machinetest.RunCleanups].
+func RunCleanups() { machinetest.RunCleanups() }
 
-// Eventually waits until done reports true, and returns false if that takes too long.
-func Eventually(done func() bool) bool {
-	for late := time.Now().Add(nativetest.Patience(20 * time.Second)); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			return false
-		}
-	}
-	return true
-}
+// Eventually is [machinetest.Eventually].
+func Eventually(done func() bool) bool { return machinetest.Eventually(done) }
 
-// Collect runs the collector until done reports true, and fails the test if that takes
-// too long. The text what names what is to be collected.
+// Collect is [machinetest.Collect].
 func Collect(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	if !Eventually(func() bool { RunCleanups(); return done() }) {
-		t.Errorf("%s: not collected", what)
-	}
+	machinetest.Collect(t, what, done)
 }
 
 // Balanced is [Load] and checks that the test leaves as many boxes and Go values behind
@@ -57,24 +41,14 @@ func LiveBoxes(t testing.TB) int64 { t.Helper(); return Get[int64](t, "calls.liv
 // uses; nothing else ends them.
 func DropGarbage(t testing.TB) {
 	t.Helper()
-	settled(func() int64 { return LiveBoxes(t) })
+	machinetest.Settle(func() int64 { return LiveBoxes(t) })
 }
 
 // SettledGoValues returns how many Go values native code holds, after the collector has
 // ended what other tests left.
 func SettledGoValues() int64 {
-	settled(func() int64 { return 0 })
+	machinetest.Settle(func() int64 { return 0 })
 	return objects.LiveCallbacks()
-}
-
-// settled collects until three collections in a row have found nothing.
-func settled(boxes func() int64) {
-	for last, same := [3]int64{}, 0; same < 3; same++ {
-		RunCleanups()
-		if n := [3]int64{objects.LiveCallbacks(), objects.Collected.Load(), boxes()}; n != last {
-			last, same = n, 0
-		}
-	}
 }
 
 // UseStack uses 512 bytes of stack for each of n levels.
