@@ -7,15 +7,17 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
+	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/maptable"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	_ "github.com/tvmffi-go/tvmffi/internal/testkit/machinetest" // has the type of the errors
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 func load(t *testing.T) {
 	t.Helper()
-	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+	if err := libraries.OpenCore(&find.Options{Core: nativetest.Library(t)}); err != nil {
 		t.Fatal(err)
 	}
 }
