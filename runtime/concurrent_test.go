@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -102,6 +103,55 @@ func TestContainersFromManyGoroutines(t *testing.T) {
 	for _, x := range []interface{ Release() }{boxes, texts, table, dict, list, byBox, shape} {
 		x.Release()
 	}
+	runtimetest.DropGarbage(t)
+}
+
+// Arrays and tensors hold what they were made of while the collector runs all the time, and
+// goroutines leave theirs to it.
+func TestContainersUnderGCStress(t *testing.T) {
+	runtimetest.Balanced(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(1))
+	stop, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	rounds := 150
+	if testing.Short() {
+		rounds = 30
+	}
+	together(6, func(g int) {
+		for i := range rounds {
+			s := fmt.Sprintf("a string of goroutine %d round %d", g, i)
+			array, err := tvmffi.NewArray(s, "x", s+s)
+			if err != nil {
+				t.Error(err)
+			} else if all, err := array.Slice(); err != nil || all[0] != s || all[2] != s+s {
+				t.Error(all, err)
+			}
+			tensor, err := tvmffi.FromSlice([]float32{1, 2, 3, float32(i)})
+			if err != nil {
+				t.Error(err)
+			} else if back, err := tvmffi.Slice[float32](tensor); err != nil || back[3] != float32(i) {
+				t.Error(back, err)
+			}
+			runtime.KeepAlive(tensor)
+			v, err := runtimetest.Call("calls.concat", s, "x")
+			if err != nil || v.Value() != s+"x" {
+				t.Error(v, err)
+			}
+			v.Release()
+		}
+	})
+	close(stop)
+	<-done
 	runtimetest.DropGarbage(t)
 }
 

@@ -192,6 +192,17 @@ func TestModuleResultsOutlive(t *testing.T) {
 	c.Release()
 }
 
+// TestLoadModule_again loads a module that the process has, and does not list all functions again.
+func TestLoadModule_again(t *testing.T) {
+	runtimetest.Load(t)
+	path := nativetest.Build(t, "shed")
+	if allocations := testing.AllocsPerRun(5, func() {
+		runtimetest.Must[*tvmffi.Module](t)(tvmffi.LoadModule(path)).Release()
+	}); allocations > 40 {
+		t.Errorf("loading a module again makes %.0f allocations, want 40 at most", allocations)
+	}
+}
+
 func TestSystemLib(t *testing.T) {
 	runtimetest.Load(t)
 	a, b := runtimetest.Must[*tvmffi.Module](t)(tvmffi.SystemLib("")), runtimetest.Must[*tvmffi.Module](t)(tvmffi.SystemLib(""))

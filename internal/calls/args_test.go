@@ -8,8 +8,6 @@ import (
 	"testing"
 	"unsafe"
 
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
@@ -253,9 +251,9 @@ func TestPaddingIsZero(t *testing.T) {
 	c.Float(2, math.Inf(-1))
 	c.String(3, "abc")
 	c.Bytes(4, []byte{1, 2})
-	c.DataType(5, tvmffi.DataType{Code: 2, Bits: 32, Lanes: 1})
-	c.Device(6, tvmffi.Device{Type: 2, ID: -1})
-	c.Pointer(7, tvmffi.Pointer{Address: 99})
+	c.DataType(5, abi.DLDataType{Code: 2, Bits: 32, Lanes: 1})
+	c.Device(6, abi.DLDevice{Type: 2, ID: -1})
+	c.Pointer(7, struct{ Address uintptr }{99})
 	c.None(8)
 	if err := c.Do(); err != nil {
 		t.Fatal(err)
@@ -329,12 +327,9 @@ func TestAllocations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Release()
-	tensor, err := tvmffi.FromSlice([]float32{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	float := abi.DLDataType{Code: abi.DLFloat, Bits: 32, Lanes: 1}
+	tensor := objects.Own(objects.NewTensor(objects.TensorSpec{Data: unsafe.Pointer(&[]float32{1, 2}[0]), Type: float, Device: abi.DLDevice{Type: 1}}, []int64{2}, nil))
 	defer tensor.Release()
-	state := (*objects.Object)(unsafe.Pointer(tensor))
 	check := func(err error) {
 		if err != nil {
 			panic(err)
@@ -393,7 +388,7 @@ func TestAllocations(t *testing.T) {
 			var c calls.Call3
 			c.Begin(fnTensors, 3)
 			for i := range 3 {
-				c.Object(i, state)
+				c.Object(i, tensor)
 			}
 			check(c.Do())
 		}},

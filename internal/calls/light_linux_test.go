@@ -20,8 +20,9 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 var lightOnce nativetest.Once
@@ -31,7 +32,7 @@ func lightly(t testing.TB) {
 	t.Helper()
 	load(t)
 	lightOnce.Do(t, func() {
-		if err := tvmffi.Load(tvmffi.WithLightCalls()); err != nil {
+		if err := libraries.OpenCore(&find.Options{LightCalls: true}); err != nil {
 			t.Fatal(err)
 		}
 	})

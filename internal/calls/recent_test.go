@@ -7,7 +7,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
-	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/machinetest"
 )
 
 // Wrappers are released while another goroutine gives them their cleanups: each
@@ -15,7 +15,7 @@ import (
 func TestReleaseDuringGuard(t *testing.T) {
 	load(t)
 	objects.GuardRecent()
-	runtimetest.DropGarbage(t)
+	dropGarbage(t)
 	before := live(t)
 	collected := objects.Collected.Load()
 	stop, done := make(chan bool), make(chan bool)
@@ -56,8 +56,8 @@ func TestReleaseDuringGuard(t *testing.T) {
 	if n := live(t); n != before {
 		t.Errorf("%d boxes are left", n-before)
 	}
-	runtimetest.RunCleanups()
-	runtimetest.RunCleanups()
+	machinetest.RunCleanups()
+	machinetest.RunCleanups()
 	if n := objects.Collected.Load() - collected; n != 0 {
 		t.Errorf("the collector released %d handles that had been released", n)
 	}
@@ -67,7 +67,7 @@ func TestReleaseDuringGuard(t *testing.T) {
 func TestRecentWrappersAreCollected(t *testing.T) {
 	load(t)
 	objects.GuardRecent()
-	runtimetest.DropGarbage(t)
+	dropGarbage(t)
 	before := live(t)
 	const made = 10_000
 	for i := range made {
@@ -78,14 +78,14 @@ func TestRecentWrappersAreCollected(t *testing.T) {
 	if n := live(t) - before; n < 1 {
 		t.Fatalf("%d boxes live", n)
 	}
-	runtimetest.Collect(t, "what lies in the rings", func() bool { return live(t) <= before })
+	machinetest.Collect(t, "what lies in the rings", func() bool { return live(t) <= before })
 }
 
 // An object that holds much memory waits in no ring: the first collection finds it.
 func TestHeavyWrappersAreCollectedAtOnce(t *testing.T) {
 	inPlace(t)
 	objects.GuardRecent()
-	runtimetest.DropGarbage(t)
+	dropGarbage(t)
 	collected := objects.Collected.Load()
 	fresh(func() bool {
 		handle, items := objects.NewArray(5000)
@@ -94,7 +94,7 @@ func TestHeavyWrappersAreCollectedAtOnce(t *testing.T) {
 		}
 		return objects.Own(handle) != nil
 	})
-	runtimetest.RunCleanups()
+	machinetest.RunCleanups()
 	if objects.Collected.Load() == collected {
 		t.Error("the first collection did not find the array")
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // symbol finds a C function that the runtime does not use.
@@ -192,8 +191,7 @@ func TestResolveUnderTheRegistry(t *testing.T) {
 	}
 }
 
-// TestOpenFile_again loads a library and a module that the process has. Neither lists all
-// functions again.
+// TestOpenFile_again loads a library that the process has, and does not list all functions again.
 func TestOpenFile_again(t *testing.T) {
 	load(t)
 	calls := nativetest.Build(t, "calls")
@@ -203,15 +201,5 @@ func TestOpenFile_again(t *testing.T) {
 		}
 	}); allocations > 40 {
 		t.Errorf("loading a library again makes %.0f allocations, want 40 at most", allocations)
-	}
-	module := nativetest.Build(t, "shed")
-	if allocations := testing.AllocsPerRun(5, func() {
-		m, err := tvmffi.LoadModule(module)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Release()
-	}); allocations > 40 {
-		t.Errorf("loading a module again makes %.0f allocations, want 40 at most", allocations)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // TestResults takes results of each type by each method: those of the wrong type are a
@@ -78,7 +78,7 @@ func TestResults(t *testing.T) {
 			err := m.do(&c.Call)
 			fn.Release()
 			good := slices.Contains(m.ok, name)
-			if (err == nil) != good || err != nil && (!errors.Is(err, tvmffi.ErrType) || !strings.Contains(err.Error(), "the called function: result: expected "+m.want+", got ")) {
+			if (err == nil) != good || err != nil && (failure.FailureOf(err).Kind != failure.KindType || !strings.Contains(err.Error(), "the called function: result: expected "+m.want+", got ")) {
 				t.Errorf("%s as %s: %v, want an error: %t", name, m.what, err, !good)
 			}
 			if n := live(t) - before; n != 0 {

@@ -9,9 +9,11 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
+	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/machinetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 var loadOnce nativetest.Once
@@ -20,10 +22,10 @@ func load(t testing.TB) {
 	t.Helper()
 	loadOnce.Do(t, func() {
 		library, calls := nativetest.Library(t), nativetest.Build(t, "calls")
-		if err := tvmffi.Load(tvmffi.WithLibrary(library)); err != nil {
+		if err := libraries.OpenCore(&find.Options{Core: library}); err != nil {
 			t.Fatal(err)
 		}
-		if err := tvmffi.LoadLibrary(calls); err != nil {
+		if err := libraries.OpenFile(calls); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -101,6 +103,13 @@ func newBox(n int64) (*objects.Object, error) {
 	c.Begin(fnBox, 1)
 	c.Int(0, n)
 	return c.DoObject(&typeBox)
+}
+
+// dropGarbage waits until the collector has ended the errors and functions that nobody
+// uses; nothing else ends them.
+func dropGarbage(t testing.TB) {
+	t.Helper()
+	machinetest.Settle(func() int64 { return live(t) })
 }
 
 func fail(kind, message string) error {
