@@ -8,7 +8,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
-	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
 // TestBlockClass: the blocks of a class are of one size, which wastes at most a quarter.
@@ -39,7 +38,9 @@ func ints(n int, x uint64) *objects.Object {
 	for i := range all {
 		all[i] = abi.Any{TypeIndex: abi.TypeInt, Bits: x}
 	}
-	return values.OwnArray(values.AnyView{Value: abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(handle)}, Scalars: true})
+	o := objects.Own(handle)
+	o.SetScalars()
+	return o
 }
 
 // TestSpareBlocks: the memory of an array serves the next one of its class, until the

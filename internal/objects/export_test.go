@@ -8,13 +8,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
-// Nodes is how many nodes there are, free ones among them.
-func Nodes() int {
-	slots.mu.Lock()
-	defer slots.mu.Unlock()
-	return slots.nodes
-}
-
 // BlockClass is blockClass.
 func BlockClass(size uintptr) (class int, rounded uintptr) { return blockClass(size) }
 

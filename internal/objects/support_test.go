@@ -5,8 +5,8 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 var loadOnce nativetest.Once
@@ -14,8 +14,12 @@ var loadOnce nativetest.Once
 func load(t testing.TB) {
 	t.Helper()
 	loadOnce.Do(t, func() {
-		if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		library, err := dynlib.Open(nativetest.Library(t))
+		if err != nil {
 			t.Fatal(err)
+		}
+		if missing := capi.Attach(library, func() {}); missing != nil {
+			t.Fatal("the library lacks", missing)
 		}
 	})
 	if !capi.Attached() {
