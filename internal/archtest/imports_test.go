@@ -147,7 +147,7 @@ const (
 )
 
 // testsMay is what test files may import in addition, in every room.
-var testsMay = machine("cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
+var testsMay = machine("internal/ccall", "cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

@@ -6,38 +6,13 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
-	"github.com/tvmffi-go/tvmffi/internal/registry"
-	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
-	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // frame is a call with the largest block.
 type frame struct {
 	head  ccall.Head
 	block [2 * ccall.MaxBlock]uint64
-}
-
-var loadOnce nativetest.Once
-
-func function(t testing.TB, name string) uintptr {
-	t.Helper()
-	loadOnce.Do(t, func() {
-		library, calls := nativetest.Library(t), nativetest.Build(t, "calls")
-		if err := tvmffi.Load(tvmffi.WithLibrary(library)); err != nil {
-			t.Fatal(err)
-		}
-		if err := tvmffi.LoadLibrary(calls); err != nil {
-			t.Fatal(err)
-		}
-	})
-	handle, err := registry.GlobalFunction(name)
-	if err != nil || handle == 0 {
-		t.Fatal(name, err)
-	}
-	return handle
 }
 
 // pack puts a raw string behind the arguments and returns the number of units.
@@ -63,14 +38,14 @@ func TestCall(t *testing.T) {
 		for n := 8; n <= 495; n++ {
 			s := strings.Repeat("abcdefghijklmnopqrstuvwxyz", 20)[:n]
 			run := func(f *frame) {
-				f.head.Fn, f.head.Handle = capi.API.FunctionCall, length
+				f.head.Fn, f.head.Handle = core.functionCall, length
 				f.pack(1, s)
 				ccall.Call(&f.head)
 				if f.head.RC != 0 || f.head.Res != (abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)}) {
 					t.Errorf("length of %d bytes: %+v", n, f.head)
 				}
 				for _, room := range []int{n - 1, n, n + 1} {
-					*f = frame{head: ccall.Head{Fn: capi.API.FunctionCall, Handle: echo, Text: uint16(room)}}
+					*f = frame{head: ccall.Head{Fn: core.functionCall, Handle: echo, Text: uint16(room)}}
 					f.pack(1, s)
 					ccall.Call(&f.head)
 					switch {
@@ -82,10 +57,10 @@ func TestCall(t *testing.T) {
 						if f.head.Text != 0 {
 							t.Errorf("%d bytes do not fit %d", n, room)
 						}
-						if got := capi.GoString(*capi.PointerTo[abi.ByteArray](uintptr(f.head.Res.Bits) + abi.ObjectSize)); got != s {
+						if got := goString(*cell[abi.ByteArray](f.head.Res.Bits)); got != s {
 							t.Errorf("%q", got)
 						}
-						objects.DecRef(uintptr(f.head.Res.Bits))
+						drop(f.head.Res.Bits)
 					}
 				}
 			}
@@ -105,16 +80,16 @@ func TestCallErrors(t *testing.T) {
 	fail := function(t, "calls.add_one")
 	for range 3 {
 		var f frame
-		f.head.Fn, f.head.Handle = capi.API.FunctionCall, fail
+		f.head.Fn, f.head.Handle = core.functionCall, fail
 		f.pack(1, "not an int")
 		ccall.Call(&f.head)
 		if f.head.RC != -1 || f.head.Res.Bits == 0 || f.head.Text != 0 {
 			t.Fatalf("%+v", f.head)
 		}
-		if kind := capi.GoString(capi.PointerTo[abi.ErrorCell](uintptr(f.head.Res.Bits) + abi.ObjectSize).Kind); kind != "TypeError" {
+		if kind := goString(cell[abi.ErrorCell](f.head.Res.Bits).Kind); kind != "TypeError" {
 			t.Errorf("kind %q", kind)
 		}
-		objects.DecRef(uintptr(f.head.Res.Bits))
+		drop(f.head.Res.Bits)
 	}
 }
 
@@ -123,7 +98,7 @@ func TestLargestBlock(t *testing.T) {
 	sum := function(t, "calls.sum")
 	for _, n := range []int{1, 2, 31, 32, 33, 127, ccall.MaxBlock} {
 		var f frame
-		f.head = ccall.Head{Fn: capi.API.FunctionCall, Handle: sum, N: uint16(n), Units: uint8(n)}
+		f.head = ccall.Head{Fn: core.functionCall, Handle: sum, N: uint16(n), Units: uint8(n)}
 		for i := range n {
 			f.block[2*i], f.block[2*i+1] = uint64(abi.TypeInt), uint64(i+1)
 		}

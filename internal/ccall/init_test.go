@@ -15,7 +15,7 @@ import (
 
 // TestCatchThrown_withoutMemory: the unwinder gets nothing if C has no memory.
 func TestCatchThrown_withoutMemory(t *testing.T) {
-	function(t, "calls.nop") // loads
+	load(t)
 	h, err := dynlib.Open(nativetest.Library(t))
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestCatchThrown_withoutMemory(t *testing.T) {
 // TestThreadsAreBound: the threads of C++ keep what Go gave them until they end. Without
 // it each callback costs a microsecond more.
 func TestThreadsAreBound(t *testing.T) {
-	function(t, "calls.nop") // loads
+	load(t)
 	if got, want := ccall.Bound(), ccall.Binds; got != want {
 		t.Errorf("threads are bound: %t, want %t", got, want)
 	}

@@ -5,9 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
 
 // vector has room for three calls.
@@ -28,7 +26,7 @@ func TestCallAll(t *testing.T) {
 	keptVector = v
 	integer := abi.Any{TypeIndex: abi.TypeInt, Bits: 41}
 	v.head.Records = uintptr(unsafe.Pointer(&v.records))
-	v.records[0] = ccall.Record{Fn: capi.API.FunctionCall, Handle: addOne, Args: uintptr(unsafe.Pointer(&v.args)), N: 1, Calls: 2}
+	v.records[0] = ccall.Record{Fn: core.functionCall, Handle: addOne, Args: uintptr(unsafe.Pointer(&v.args)), N: 1, Calls: 2}
 	v.records[1] = v.records[0]
 	v.records[1].Args, v.records[1].Calls = uintptr(unsafe.Pointer(&v.args[2])), 1
 	for _, bad := range []int{0, 1, 2, 3, 0, 3} { // 3: none
@@ -51,17 +49,35 @@ func TestCallAll(t *testing.T) {
 			t.Errorf("call %d is wrong: the return code is %d, the error at %#x", bad, v.head.RC, v.head.Err)
 		}
 		if v.head.Err != 0 {
-			objects.DecRef(v.head.Err)
+			drop(uint64(v.head.Err))
 		}
 	}
 }
 
+var keptNodes *[3]ccall.Released // on the heap
+
 // TestTakeReleased: each node comes once, and none is left.
 func TestTakeReleased(t *testing.T) {
-	function(t, "calls.nop")
-	objects.Drain()
-	if ccall.HasReleased() {
-		t.Fatal("nodes wait")
+	load(t)
+	keptNodes = new([3]ccall.Released)
+	want := map[uintptr]bool{}
+	for i := range keptNodes {
+		node := unsafe.Pointer(&keptNodes[i])
+		*(*abi.Object)(node) = abi.Object{RefCounts: 1<<32 | 1, TypeIndex: abi.TypeFunction, Deleter: ccall.ReleaseObject()}
+		want[uintptr(node)] = true
+		drop(uint64(uintptr(node)))
 	}
-	ccall.TakeReleased(func(node uintptr) { t.Errorf("node %#x was not released", node) })
+	if !ccall.HasReleased() {
+		t.Fatal("no nodes wait")
+	}
+	ccall.TakeReleased(func(node uintptr) {
+		if !want[node] {
+			t.Errorf("node %#x was not released, or came before", node)
+		}
+		delete(want, node)
+	})
+	if len(want) != 0 || ccall.HasReleased() {
+		t.Errorf("%d nodes did not come, some wait: %t", len(want), ccall.HasReleased())
+	}
+	ccall.TakeReleased(func(node uintptr) { t.Errorf("node %#x came again", node) })
 }

@@ -1,4 +1,4 @@
-package ccall_test
+package tvmffi_test
 
 import (
 	"errors"
@@ -13,14 +13,21 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
 
+// modeCall is a call by package ccall with the largest block, in one of its modes.
+type modeCall struct {
+	head  ccall.Head
+	block [2 * ccall.MaxBlock]uint64
+}
+
 // describe puts the description of a tensor into the block, with shape and strides
 // behind it, and returns the number of units.
-func (f *frame) describe(t abi.DLTensor, shape, strides []int64) {
+func (f *modeCall) describe(t abi.DLTensor, shape, strides []int64) {
 	const words = unsafe.Sizeof(t) / 8
 	n := uintptr(len(shape))
 	t.NDim, t.Shape, t.Strides = int32(n), 8*words, 8*(words+n)
@@ -32,22 +39,8 @@ func (f *frame) describe(t abi.DLTensor, shape, strides []int64) {
 	f.head.Units = uint8(words+2*n+1) / 2
 }
 
-// deep uses about 300 bytes of stack for each level.
-//
-//go:noinline
-func deep(n int) int {
-	var b [256]byte
-	for i := range b {
-		b[i] = byte(n + i)
-	}
-	if n == 0 {
-		return int(b[7])
-	}
-	return deep(n-1) + int(b[3])
-}
-
 // handle returns what C wrote for a pointer, where it would write the tag of a value.
-func (f *frame) handle() uintptr { return *(*uintptr)(unsafe.Pointer(&f.head.Res)) }
+func (f *modeCall) handle() uintptr { return *(*uintptr)(unsafe.Pointer(&f.head.Res)) }
 
 // onNewStack runs f on a goroutine with a small stack.
 func onNewStack(f func() error) error {
@@ -92,11 +85,11 @@ func wantTensor(handle uintptr, shape, strides []int64) error {
 
 // The mode First, int fn(&block, &Res): the result arrives where the frame is, after
 // the allocator in Go has moved the stack.
-func TestFirst(t *testing.T) {
-	function(t, "calls.nop")
+func TestModeFirst(t *testing.T) {
+	runtimetest.Load(t)
 	float := abi.DLDataType{Code: 2, Bits: 32, Lanes: 1}
 	moves := func(spec env.TensorSpec) (*tvmffi.Tensor, error) {
-		deep(3000)
+		runtimetest.UseStack(2000)
 		runtime.GC()
 		if len(spec.Shape) == 6 {
 			return nil, errors.New("refused")
@@ -117,7 +110,7 @@ func TestFirst(t *testing.T) {
 		objects.RowMajor(shape, strides[i]) // a result of another layout would be refused
 		err := onNewStack(func() error {
 			return env.WithAllocator(moves, func() error {
-				var f frame
+				var f modeCall
 				f.head.Fn, f.head.Mode = capi.API.EnvTensorAlloc, ccall.First
 				f.describe(abi.DLTensor{DType: float, Device: abi.DLDevice{Type: 1}}, shape, strides[i])
 				ccall.Call(&f.head)
@@ -142,8 +135,8 @@ func TestFirst(t *testing.T) {
 }
 
 // The mode Middle, int fn(Handle, &block, &Res).
-func TestMiddle(t *testing.T) {
-	function(t, "calls.nop")
+func TestModeMiddle(t *testing.T) {
+	runtimetest.Load(t)
 	data := make([]float32, 64)
 	x, err := tvmffi.FromSlice(data)
 	if err != nil {
@@ -154,7 +147,7 @@ func TestMiddle(t *testing.T) {
 	shapes, strides := dims()
 	for i, shape := range shapes {
 		err := onNewStack(func() error {
-			var f frame
+			var f modeCall
 			f.head.Fn, f.head.Handle, f.head.Mode = capi.API.TensorCreateUnsafeView, source, ccall.Middle
 			view := *capi.PointerTo[abi.DLTensor](source + abi.ObjectSize)
 			f.describe(view, shape, strides[i])
