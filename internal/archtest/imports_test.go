@@ -146,7 +146,8 @@ const (
 	jennifer = "github.com/dave/jennifer/jen"
 )
 
-// testsMay is what test files may import in addition, in every room.
+// testsMay is what test files may import in addition, in every room: as far as it is on their
+// floor or below, see TestTestsStayOnTheirFloor.
 var testsMay = machine("internal/ccall", "cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
 
 // testsUse are the modules that exist for tests.

@@ -1,4 +1,4 @@
-// Package runtimetest has what the tests of runtime and of the packages below it
+// Package runtimetest has what the tests of runtime and of the packages above it
 // share: real libraries that are loaded once, calls, checks of errors and panics,
 // counts of live objects, child processes, and the Go types of the objects in these
 // libraries. Only tests import it.
