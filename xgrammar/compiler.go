@@ -71,7 +71,7 @@ func (c *Compiler) Compile(ctx context.Context, s Source) (*Grammar, error) {
 		return nil, failed("a source", errors.New("it is nil, want a JSONSchema, JSON, Regex, EBNF, Lark or StructuralTag"))
 	}
 	s = v.Interface().(Source)
-	err := whole(s)
+	err := cmp.Or(whole(s), exact(s))
 	if err == nil {
 		err = context.Cause(ctx)
 	}

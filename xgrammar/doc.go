@@ -34,7 +34,7 @@
 // and this process nothing. Every source that XGrammar compiles within the limits is accepted.
 //
 // XGrammar does not check everything that a schema says: it ignores keywords such as not and uniqueItems, reads oneOf as
-// anyOf, and allows control characters in strings with a length. Validate what must be right.
+// anyOf, and allows control characters in strings with a length. [JSONSchema.Check] says where, and Exact refuses such schemas.
 //
 // # Errors
 //

@@ -20,6 +20,8 @@ type JSONSchema struct {
 	Text string
 	// Loose allows properties and elements that the schema does not mention.
 	Loose bool
+	// Exact makes Compile refuse a schema by which XGrammar would allow what the schema forbids: see [JSONSchema.Check].
+	Exact bool
 	// AnyOrder allows properties in any order, and then does not check that the required ones are there.
 	AnyOrder bool
 	// MaxWhitespace is how many characters of white space may stand in one place; 0 is any number.
