@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -192,4 +193,113 @@ func TestCheck_followed(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
+}
+
+// TestCheck_large: a check ends soon, and without much memory.
+func TestCheck_large(t *testing.T) {
+	many := `{"type": "integer", "anyOf": [{"$ref": "#/$defs/0"}], "$defs": {"12": {"type": "integer"}`
+	for i := range 12 {
+		next := fmt.Sprintf(`{"$ref": "#/$defs/%d"}`, i+1)
+		many += fmt.Sprintf(`, "%d": {"anyOf": [%s]}`, i, strings.Join(slices.Repeat([]string{next}, 8), ", "))
+	}
+	many += "}}"
+	for name, text := range map[string]string{
+		"many":   many,
+		"deep":   strings.Repeat(`{"items": `, 9000) + "{}" + strings.Repeat("}", 9000),
+		"oneOf":  `{"oneOf": [` + strings.TrimSuffix(strings.Repeat(`{"type": "object", "properties": {"k": {"const": 3}}, "required": ["k"]},`, 4000), ",") + `]}`,
+		"itself": `{"$ref": "#"}`,
+		"ring":   `{"$ref": "#/$defs/a", "minimum": 3, "oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}], "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}`,
+	} {
+		all := must((xgrammar.JSONSchema{Text: text}).Check())(t)
+		if large := len(all) == 1 && all[0].Text == "it is too large or too deep to be checked"; large != (name == "many" || name == "deep") {
+			t.Errorf("%s: %v", name, all)
+		}
+	}
+}
+
+// FuzzCheck: no schema stops a check.
+func FuzzCheck(f *testing.F) {
+	for _, x := range differences {
+		f.Add(x.schema)
+	}
+	for _, text := range followed {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		all, err := xgrammar.JSONSchema{Text: text}.Check()
+		if again, _ := (xgrammar.JSONSchema{Text: text}).Check(); err == nil && !json.Valid([]byte(text)) || !slices.Equal(all, again) {
+			t.Errorf("%q: %v, %v, and then %v", text, all, err, again)
+		}
+	})
+}
+
+// TestCheck_random: where a grammar allows a document against a random schema, Check has said so.
+func TestCheck_random(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	r := rand.New(rand.NewPCG(1, 2))
+	documents := []string{"1", "4", "7.5", `"a"`, `"ab"`, `"b"`, "null", "true", "[]", "[1]", "[1, 1]", `[1, "a"]`, `["a", "a", 4]`, "{}", `{"a": 1}`, `{"a": 4, "b": "a"}`, `{"b": "ab"}`, `{"a": "a"}`, `{"x": 1}`, `{"a": 1, "x": 4}`}
+	shown := 0
+	for range 1000 {
+		text := string(must(json.Marshal(randomSchema(r, 2)))(t))
+		s := xgrammar.JSONSchema{Text: text, Loose: r.IntN(2) == 0}
+		g, err := c.Compile(t.Context(), s)
+		if err != nil {
+			continue // XGrammar refuses it
+		}
+		all := must(s.Check())(t)
+		looser := len(all) > 0 && all[0].Effect == xgrammar.Looser
+		for _, d := range documents {
+			m := must(g.NewMatcher(xgrammar.MatcherOptions{}))(t)
+			allowed := must(m.AcceptText(d))(t) && must(m.Complete())(t)
+			m.Release()
+			follows, _ := valid(t, text, d)
+			if allowed && !follows && !looser {
+				t.Errorf("%s, loose %v: %s is allowed, and the differences are %v", text, s.Loose, d, all)
+			}
+			if allowed && !follows {
+				shown++
+			}
+		}
+		g.Release()
+	}
+	if shown < 100 {
+		t.Errorf("only %d documents show a difference", shown)
+	}
+}
+
+// randomSchema returns a schema of a few keywords.
+func randomSchema(r *rand.Rand, depth int) any {
+	sub := func() any {
+		if depth == 0 {
+			return map[string]any{"type": []string{"integer", "string"}[r.IntN(2)]}
+		}
+		return randomSchema(r, depth-1)
+	}
+	subs := func() []any { return []any{sub(), sub()}[:1+r.IntN(2)] }
+	keywords := map[string]func() any{
+		"type": func() any {
+			return []any{"integer", "number", "string", "array", "object", []string{"null", "integer"}, "boolean"}[r.IntN(7)]
+		},
+		"enum":  func() any { return []any{1, "a", nil}[:1+r.IntN(3)] },
+		"const": func() any { return []any{4, "ab", true}[r.IntN(3)] },
+		"anyOf": func() any { return subs() }, "oneOf": func() any { return subs() }, "allOf": func() any { return subs() }, "not": sub,
+		"minimum": func() any { return 3 }, "multipleOf": func() any { return 2 }, "maxLength": func() any { return 1 }, "pattern": func() any { return "^a" },
+		"items": sub, "prefixItems": func() any { return subs() }, "minItems": func() any { return 1 }, "uniqueItems": func() any { return true }, "contains": sub,
+		"properties": func() any { return map[string]any{"a": sub(), "b": sub()} }, "required": func() any { return []string{"a", "x"}[:1+r.IntN(2)] },
+		"additionalProperties": sub, "minProperties": func() any { return 1 }, "propertyNames": func() any { return map[string]any{"maxLength": 1} },
+		"patternProperties": func() any { return map[string]any{"^x": sub()} }, "dependentRequired": func() any { return map[string]any{"a": []string{"b"}} },
+		"format": func() any { return "color" },
+	}
+	names := make([]string, 0, len(keywords))
+	for name := range keywords {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	s := map[string]any{}
+	for range 1 + r.IntN(4) {
+		if name := names[r.IntN(len(names))]; s[name] == nil {
+			s[name] = keywords[name]()
+		}
+	}
+	return s
 }
