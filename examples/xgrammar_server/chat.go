@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/xgrammar"
@@ -246,6 +248,35 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 		return nil, "", invalid("response_format", "its type is %q, want text, json_object or json_schema", format.Type)
 	}
 	return nil, "", nil
+}
+
+// loosely returns which parts of the schemas of a request XGrammar does not follow, for a header. It is an error if the
+// request says that a schema is strict. Control characters are not among them: the server masks them.
+func (r *request) loosely() (string, error) {
+	var parts []string
+	check := func(param string, text json.RawMessage, strict *bool) error {
+		all, err := xgrammar.JSONSchema{Text: string(text)}.Check()
+		if err != nil || strict != nil && !*strict {
+			return nil // the compiler says more, or nobody asked for it
+		}
+		for _, d := range all {
+			if d.Effect == xgrammar.Narrower || strings.HasSuffix(d.Pointer, "Length") && d.Effect == xgrammar.NotJSON {
+				continue
+			}
+			if strict != nil {
+				return invalid(param, "the schema is strict, and cannot be followed at %s", d)
+			}
+			if parts = append(parts, param+" "+strconv.QuoteToASCII(d.Pointer)); len(parts) == 20 {
+				return nil
+			}
+		}
+		return nil
+	}
+	errs := []error{check("response_format", r.ResponseFormat.JSONSchema.Schema, r.ResponseFormat.JSONSchema.Strict)}
+	for i, tool := range r.Tools {
+		errs = append(errs, check(fmt.Sprintf("tools[%d]", i), tool.Function.Parameters, tool.Function.Strict))
+	}
+	return strings.Join(parts, ", "), cmp.Or(errs...)
 }
 
 // prompt is the chat as a text that the model continues, with the calls of tools in it.

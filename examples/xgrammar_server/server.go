@@ -129,9 +129,17 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.set.time, errTime)
 	defer cancel()
 	var q request
-	if err := s.read(w, r, &q); err != nil {
+	err := s.read(w, r, &q)
+	loosely := ""
+	if err == nil {
+		loosely, err = q.loosely()
+	}
+	if err != nil {
 		s.fail(w, err)
 		return
+	}
+	if loosely != "" {
+		w.Header().Set("Schema-Not-Followed", loosely)
 	}
 	matcher, err := s.matcher(ctx, &q)
 	if err != nil {

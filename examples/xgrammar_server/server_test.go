@@ -241,6 +241,10 @@ func TestErrors(t *testing.T) {
 		{`"response_format": {"type": "xml"}`, 400, `response_format: its type is \"xml\", want text`},
 		{`"response_format": {"type": "json_schema"}`, 400, `response_format.json_schema.schema: it is not there`},
 		{schema(`{"type": "wrong"}`), 400, `response_format: Unsupported type \"wrong\"`},
+		{`"response_format": {"type": "json_schema", "json_schema": {"strict": true, "schema": {"type": "array", "items": {"type": "integer"}, "uniqueItems": true}}}`, 400,
+			`response_format: the schema is strict, and cannot be followed at \"/uniqueItems\": XGrammar does not look at uniqueItems (looser)`},
+		{`"tools": [{"type": "function", "function": {"name": "f", "strict": true, "parameters": {"type": "object", "required": ["a"]}}}]`, 400,
+			`"message":"tools[0]: the schema is strict, and cannot be followed at \"/required/0\"`},
 		{tools + `, ` + schema(`{}`), 400, `response_format: this server does not support it together with tools`},
 		{tools + `, "tool_choice": {"type": "function", "function": {"name": "f"}}`, 400, `tool_choice: no tool has the name \"f\"","type":"invalid_request_error","param":"tool_choice"`},
 		{`"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "wrong"}}}]`, 400, `tools: `},
@@ -373,6 +377,31 @@ func TestStops(t *testing.T) {
 			if got.String() != c.want {
 				t.Errorf("%q with the stops %q by %d: %q, want %q", c.text, c.stops, size, &got, c.want)
 			}
+		}
+	}
+}
+
+// TestLoosely: a header names what is not followed of schemas that are not strict.
+func TestLoosely(t *testing.T) {
+	_, url := start(t, nil)
+	for members, want := range map[string]string{
+		`"max_tokens": 1`: "",
+		`"max_tokens": 1, "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "string", "maxLength": 3}}}`:                                    "",
+		`"max_tokens": 1, "response_format": {"type": "json_schema", "json_schema": {"schema": {"properties": {"é": {"not": {}}}, "allOf": [{}, {}]}}}`:                 `response_format "/allOf", response_format "/properties"`,
+		`"max_tokens": 1, "response_format": {"type": "json_schema", "json_schema": {"strict": false, "schema": {"not": {"type": "null"}}}}`:                            "",
+		`"max_tokens": 1, "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"é": {"not": {"type": "null"}}}}}}]`: `tools[0] "/properties/\u00e9/not"`,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/chat/completions", strings.NewReader(`{"model": "toy", "messages": [{"role": "user", "content": "a"}], `+members+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if got := response.Header.Get("Schema-Not-Followed"); got != want || response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d and the header %s, want %s", members, response.StatusCode, got, want)
 		}
 	}
 }
