@@ -326,7 +326,7 @@ func (c *checker) sameType(s map[string]any, lead string) bool {
 		if lead == "$ref" {
 			b = map[string]any{"$ref": s["$ref"]}
 		}
-		types := c.types(b, 0)
+		types := c.types(b, 0, true)
 		for _, t := range types {
 			if !slices.Contains(own, t) && !(t == "integer" && slices.Contains(own, "number")) {
 				return false
@@ -339,15 +339,15 @@ func (c *checker) sameType(s map[string]any, lead string) bool {
 	return true
 }
 
-// types returns the types of documents that XGrammar writes for a schema, nil for all.
-func (c *checker) types(v any, depth int) []string {
+// types returns the types of the documents that follow a schema, or that XGrammar writes for it; nil for all.
+func (c *checker) types(v any, depth int, written bool) []string {
 	s, ok := v.(map[string]any)
 	if !ok || depth > 32 || !c.spend(1) {
 		return nil
 	}
 	if ref, ok := s["$ref"].(string); ok {
 		_, target, _ := c.target(ref)
-		return c.types(target, depth+1)
+		return c.types(target, depth+1, written)
 	}
 	if value, ok := s["const"]; ok {
 		return []string{typeOf(value)}
@@ -363,7 +363,7 @@ func (c *checker) types(v any, depth int) []string {
 		if branches, ok := s[name].([]any); ok {
 			var all []string
 			for _, b := range branches {
-				types := c.types(b, depth+1)
+				types := c.types(b, depth+1, written)
 				if types == nil {
 					return nil
 				}
@@ -383,7 +383,7 @@ func (c *checker) types(v any, depth int) []string {
 		return types
 	}
 	for _, name := range []string{"properties", "additionalProperties", "unevaluatedProperties"} {
-		if s[name] != nil {
+		if written && s[name] != nil {
 			return []string{"object"}
 		}
 	}
@@ -508,7 +508,7 @@ func (c *checker) apart(a, b any, depth int) bool {
 	if x == nil || y == nil || depth > 32 || !c.spend(1) {
 		return false
 	}
-	xTypes, yTypes := c.types(x, 0), c.types(y, 0)
+	xTypes, yTypes := c.types(x, 0, false), c.types(y, 0, false)
 	if xTypes != nil && yTypes != nil && !slices.ContainsFunc(xTypes, func(t string) bool {
 		return slices.ContainsFunc(yTypes, func(u string) bool {
 			return t == u || t == "integer" && u == "number" || t == "number" && u == "integer"

@@ -40,6 +40,7 @@ var differences = []struct {
 	{`{"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}`, "/anyOf/0/required", xgrammar.Looser, `3`},
 	{`{"oneOf": [{"type": "integer"}, {"type": "integer", "minimum": 5}]}`, "/oneOf", xgrammar.Looser, `7`},
 	{`{"oneOf": [{"type": "object", "properties": {"k": {"const": 1}}}, {"type": "object", "properties": {"k": {"const": 2}}}]}`, "/oneOf", xgrammar.Looser, `{}`},
+	{`{"oneOf": [{"const": "a"}, {"additionalProperties": {}}]}`, "/oneOf", xgrammar.Looser, `"a"`},
 	{`{"$ref": "#/$defs/n", "minimum": 5, "$defs": {"n": {"type": "integer"}}}`, "/minimum", xgrammar.Looser, `3`},
 	{`{"$ref": "#n", "$defs": {"n": {"$anchor": "n", "type": "integer"}}}`, "/$ref", xgrammar.Looser, `"a"`},
 	{`{"$ref": "#/$defs/n", "$defs": {"n": {"type": "array", "items": {"type": "integer"}, "uniqueItems": true}}}`, "/$defs/n/uniqueItems", xgrammar.Looser, `[1, 1]`},
