@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -135,14 +136,15 @@ func nothingListed(s schema.Schema, pattern string, all, named bool) error {
 	if pattern == "" {
 		return console.Refuse("%s has no TVM-FFI functions or types: name another library, or use --all to include libtvm_ffi", report.BoundNames(s))
 	}
-	among, more := s, ""
+	among, more, packages := s, "", ""
 	if !named && !strings.ContainsAny(pattern, "*?[.") {
 		more = fmt.Sprintf(", or a Python package as %s==VERSION", pattern)
+		packages = nearest.WordQuestion(pattern, project.KnownNames())
 	}
 	if !all && len(s.Libraries) > 1 {
 		among, more = report.Own(s), ", or use --all to include libtvm_ffi"
 	}
-	return console.Refuse("nothing in %s matches %q: name another library%s%s", report.BoundNames(s), pattern, more, resembling(pattern, report.ItemNames(among)))
+	return console.Refuse("nothing in %s matches %q: name another library%s%s", report.BoundNames(s), pattern, more, cmp.Or(resembling(pattern, report.ItemNames(among)), packages))
 }
 
 // resembling asks for names like pattern, which may lack the namespace.
