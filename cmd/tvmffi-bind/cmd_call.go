@@ -54,7 +54,7 @@ configuration or its names files say, is refused: C++ would cut it.`,
 			if err := checkArray(values); err != nil {
 				return err
 			}
-			if err := checkWidths(cmd.Context(), p, c, args[0], values); err != nil {
+			if err := checkWidths(cmd.Context(), con, p, c, args[0], values); err != nil {
 				return err
 			}
 			libs, err := p.Locate(cmd.Context(), c)
@@ -83,7 +83,7 @@ configuration or its names files say, is refused: C++ would cut it.`,
 }
 
 // checkWidths returns an error if an argument does not fit the width that the hints of c say.
-func checkWidths(ctx context.Context, p *probe.Prober, c *project.Config, name, values string) error {
+func checkWidths(ctx context.Context, con *console.Console, p *probe.Prober, c *project.Config, name, values string) error {
 	if len(c.Functions)+len(c.Names) == 0 {
 		return nil
 	}
@@ -93,7 +93,8 @@ func checkWidths(ctx context.Context, p *probe.Prober, c *project.Config, name, 
 	}
 	all, err := bindings.Hinted(s, c)
 	if err != nil {
-		return err
+		con.Notef("the widths of ints are not checked, because gen refuses the configuration or a names file: %s\n", console.FirstLines(err.Error()))
+		return nil
 	}
 	types := all["function:"+name].Types
 	d := json.NewDecoder(strings.NewReader(values))
