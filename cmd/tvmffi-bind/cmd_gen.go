@@ -141,6 +141,7 @@ func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 		return checkFiles(con, b.Root, b.Output, append(b.Changes(), b.Notes...))
 	case o.diff:
 		con.Printf("%s", b.Output.Diff())
+		report.Changes(con, b)
 	case o.dryRun:
 		if o.report == "-" {
 			con.Notef("%s", b.Output.List()) // standard output belongs to the report
