@@ -611,7 +611,7 @@ func TestGoexitInCallback(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 {
 		t.Errorf("ended with %v, want exit code 2", err)
 	}
-	for _, part := range []string{"a Go callback ended by runtime.Goexit", "return an error or panic instead", "callback_test.go"} {
+	for _, part := range []string{"tvmffi: the Go function runtime_test.init.", " ended by runtime.Goexit", "return an error or panic instead", "callback_test.go"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("printed %q, want %q in it", out, part)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
@@ -237,7 +238,7 @@ func funcOf(f any, typed bool) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.Wrap[*Function](objects.Own(callbacks.NewOf(call, v.Pointer()))), nil
+	return codec.Wrap[*Function](objects.Own(environment.NewCallback(call, v.Pointer()))), nil
 }
 
 // callerOf returns a callback that calls a Go func. typed is set if its callers take typed values.

@@ -134,10 +134,27 @@ func (a *Args) Recovered(p any) error { return failure.Recovered(p, a.GoName()) 
 // GoName names the Go func of an exported function, such as stats.Add, for the text of a
 // panic. It names no others: their text says that a callback failed.
 func (a *Args) GoName() string {
-	if name, _, _ := failure.OriginOf(a.origin()); name != "" && a.about() != nil {
-		return name[strings.LastIndexByte(name, '/')+1:]
+	if name := a.ShortName(); name != "" && a.about() != nil {
+		return name
 	}
 	return "a Go callback"
+}
+
+// ShortName names the Go func that was called, such as stats.Add; "" if it is not known.
+func (a *Args) ShortName() string {
+	name, _, _ := failure.OriginOf(a.origin())
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+// Exited returns an error for runtime.Goexit in the Go func that was called. It must be called
+// by a deferred func of its goroutine.
+func (a *Args) Exited() error { return failure.Goexit(a.ShortName()) }
+
+// Waits returns the error of a call that would be one of too many, of which n wait for another
+// goroutine.
+func (a *Args) Waits(n int64) error {
+	return failure.Errorf(failure.KindRecursion, "%s: %d calls wait, each on a thread of its own: "+
+		"end the recursion between Go and native code earlier", a.function(), n)
 }
 
 // goexit stops the program. It does not panic: a function between here and main
@@ -147,7 +164,7 @@ func (a *Args) goexit() {
 	if a.Exported() {
 		remedy += ", or let the exported func take a context.Context first: it runs on another goroutine then"
 	}
-	os.Stderr.WriteString("tvmffi: " + a.GoName() + " ended by runtime.Goexit (testing.T.FailNow and Fatal do that), " +
+	os.Stderr.WriteString("tvmffi: " + failure.GoexitText(a.ShortName()) + " (testing.T.FailNow and Fatal do that), " +
 		"which cannot unwind the C++ frames that called it: " + remedy + "\n\n" + string(debug.Stack()))
 	os.Exit(2)
 }

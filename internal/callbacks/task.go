@@ -96,6 +96,9 @@ func (t *Task) End(err error) (abi.Any, error) {
 // Recovered returns an error for a panic of the Go func.
 func (t *Task) Recovered(p any) error { return t.args.Recovered(p) }
 
+// Exited returns an error for runtime.Goexit in the Go func.
+func (t *Task) Exited() error { return t.args.Exited() }
+
 // Drop ends the arguments of a Task that does not run.
 func (t *Task) Drop() {
 	if t.args.frame.Side != 0 {

@@ -315,6 +315,21 @@ func Recovered(p any, in string) error {
 	return e.public()
 }
 
+// Goexit returns an error for a func that ended its goroutine, with the Go stack as its
+// backtrace. It must be called by a deferred func.
+func Goexit(name string) error {
+	return (&Failure{Kind: KindRuntime, Message: GoexitText(name), Backtrace: goStack()}).public()
+}
+
+// GoexitText says that a func ended its goroutine. The name may be empty.
+func GoexitText(name string) string {
+	who := "a Go callback"
+	if name != "" {
+		who = "the Go function " + name
+	}
+	return who + " ended by runtime.Goexit"
+}
+
 // panicText returns the text of what a func panicked with. A composite value without a text of
 // its own is its type alone, as in the output of the Go runtime: package fmt does not end in one
 // that contains itself, and the overflow of its stack ends the process.

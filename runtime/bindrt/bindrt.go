@@ -26,6 +26,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/find"
@@ -268,7 +269,7 @@ func Callback[F any](c *Call, i int, f F, call func(*Args) error) {
 		c.Object(i, fn)
 		return
 	}
-	handle := callbacks.NewOf(call, *(*uintptr)(closure)) // a closure begins with its code
+	handle := environment.NewCallback(call, *(*uintptr)(closure)) // a closure begins with its code
 	c.Give(i, abi.TypeFunction, handle)
 }
 

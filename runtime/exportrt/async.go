@@ -116,18 +116,10 @@ func (f *Function) start(a *bindrt.Args) error {
 	objects.IncRef(handle)
 	done := (*tvmffi.Function)(unsafe.Pointer(objects.Own(handle)))
 	ctx, cancel := context.WithCancel(context.Background())
-	here := environment.SettingsHere()
-	go func() {
+	environment.Elsewhere(task, func() error { return task.Run(ctx) }, func(err error) {
 		defer cancel()
-		err := errGoexit
-		defer func() {
-			if p := recover(); p != nil {
-				err = task.Recovered(p)
-			}
-			deliver(done, task, err)
-		}()
-		err = here.Apply(func() error { return task.Run(ctx) })
-	}()
+		deliver(done, task, err)
+	})
 	a.Return(functionOf(func(*bindrt.Args) error {
 		cancel()
 		return nil

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/environment"
-	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 )
@@ -26,33 +25,25 @@ func Interruptible(a *bindrt.Args, f func(context.Context) error) error {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	done := make(chan error, 1)
-	here := environment.SettingsHere()
-	go func() {
-		err := errGoexit
-		defer func() {
-			if p := recover(); p != nil {
-				err = a.Recovered(p)
-			}
-			done <- err
-		}()
-		err = here.Apply(func() error { return f(ctx) })
-	}()
-	clock := time.NewTicker(interval)
-	defer clock.Stop()
-	for {
-		select {
-		case err := <-done:
-			return err
-		case <-clock.C:
-			if err := env.CheckSignals(); err != nil {
-				cancel(err)
-				<-done
-				return err // the host has set its own error and must raise it
+	return environment.Wait(a, func() error { return f(ctx) }, func(done <-chan error) error {
+		clock := time.NewTicker(interval)
+		defer clock.Stop()
+		for {
+			select {
+			case err := <-done:
+				return err
+			case <-clock.C:
+				if err := env.CheckSignals(); err != nil {
+					cancel(err)
+					<-done
+					return err // the host has set its own error and must raise it
+				}
 			}
 		}
-	}
+	})
 }
 
-// errGoexit is the error of a func that ends its goroutine.
-var errGoexit = failure.Errorf(failure.KindRuntime, "the Go function ended by runtime.Goexit")
+// Contained runs f, which uses the arguments a and sets the result, so that runtime.Goexit in f
+// is an error of the call. As in Interruptible, f runs on another goroutine, for which
+// Contained waits. The generator writes it for the funcs that may call runtime.Goexit.
+func Contained(a *bindrt.Args, f func() error) error { return environment.Contained(a, f) }

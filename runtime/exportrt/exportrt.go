@@ -78,6 +78,10 @@ type Exports struct {
 	Errors []ErrorType
 	// Enums are its types with exported constants.
 	Enums []Enum
+	// Goexit is set if the package or one that it imports uses runtime.Goexit. In a shared
+	// library, Go funcs that become functions of other languages at run time are contained
+	// then, like the funcs with Contained.
+	Goexit bool
 	// Includes are packages whose functions and types this package offers too, under
 	// the names that they have in the registry.
 	Includes []*Exports

@@ -89,6 +89,9 @@ func Ready(l *Exports, table, end uintptr, names []string, typed ...func(key str
 	}
 	// A libtvm_ffi that was loaded after this library has replaced the handler.
 	reclaim()
+	if l.Goexit {
+		environment.ContainCallbacks()
+	}
 	err := l.register()
 	handles := unsafe.Slice(&s.handles[0], s.count)
 	var call uintptr

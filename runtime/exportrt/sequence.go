@@ -46,6 +46,7 @@ type sequence[T any] struct {
 	ended  bool
 	run    func(yield func(T) bool)
 	in     string // the Go func, for panics
+	name   string // the same for runtime.Goexit
 	typed  bool   // the caller of the func takes typed values
 	want   chan struct{}
 	values chan T
@@ -57,7 +58,7 @@ type sequence[T any] struct {
 }
 
 func newSequence[T any](a *bindrt.Args, run func(yield func(T) bool)) tvmffi.Moved {
-	s := &sequence[T]{run: run, in: a.GoName(), typed: a.Typed(), want: make(chan struct{}), values: make(chan T), released: make(chan struct{}), owners: a.Owners()}
+	s := &sequence[T]{run: run, in: a.GoName(), name: a.ShortName(), typed: a.Typed(), want: make(chan struct{}), values: make(chan T), released: make(chan struct{}), owners: a.Owners()}
 	about := &callbacks.About{Name: "next", Ended: sync.OnceFunc(func() { close(s.released) })}
 	handle := callbacks.NewDescribed(s.next, 0, about)
 	return tvmffi.Move(codec.Wrap[*tvmffi.Function](objects.Own(handle)))
@@ -93,16 +94,18 @@ func (s *sequence[T]) next(a *bindrt.Args) error {
 
 // goroutine runs the sequence.
 func (s *sequence[T]) goroutine() {
-	s.err = failure.Errorf(failure.KindRuntime, "the sequence ended by runtime.Goexit")
+	returned := false
 	defer func() {
 		if p := recover(); p != nil {
 			s.err = failure.Recovered(p, s.in)
+		} else if !returned {
+			s.err = failure.Goexit(s.name)
 		}
 		watch(-1)
 		close(s.values)
 	}()
 	s.run(s.yield)
-	s.err = nil
+	returned = true
 }
 
 // yield hands a value to next, and waits for the next call.

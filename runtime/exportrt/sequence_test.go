@@ -83,7 +83,7 @@ func TestSequence(t *testing.T) {
 	}
 	current = func(func(string) bool) { runtime.Goexit() }
 	next = nextOf(t, f)
-	if got := read(next); !strings.Contains(got, "the sequence ended by runtime.Goexit") || read(next) != "None" {
+	if got := read(next); !strings.Contains(got, "the Go function exportrt_test.TestSequence.func2 ended by runtime.Goexit") || read(next) != "None" {
 		t.Error(got)
 	}
 	next.Release()
