@@ -316,6 +316,9 @@ func (e *exporter) library() jen.Code {
 		}
 		fields = append(fields, field("Enums", jen.Index().Add(exportrt("Enum")).Values(spread(all)...)))
 	}
+	if e.Exits {
+		fields = append(fields, field("Goexit", jen.True()))
+	}
 	if len(e.Included) > 0 {
 		var all []jen.Code
 		for _, in := range e.Included {

@@ -166,8 +166,11 @@ func (e *exporter) call(f *source.Function, t *source.Type) []jen.Code {
 	} else {
 		body = e.finish(f, called)
 	}
-	if f.Context {
+	switch {
+	case f.Context:
 		body = []jen.Code{e.interruptible(body)}
+	case f.Exits:
+		body = []jen.Code{e.contained(body)}
 	}
 	return append(code, body...)
 }

@@ -17,7 +17,11 @@ func (e *exporter) body(f *source.Function, t *source.Type) []jen.Code {
 		function = jen.Func().Params(jen.Add(self).Op("*").Id(t.GoName)).Error().Block(
 			jen.Add(self).Dot(f.GoName).Call(), jen.Return(jen.Nil()))
 	}
-	return []jen.Code{jen.Return(exportrt("Close").Call(jen.Id(e.a), jen.Lit(t.GoName), jen.Lit(f.Name), function))}
+	body := []jen.Code{jen.Return(exportrt("Close").Call(jen.Id(e.a), jen.Lit(t.GoName), jen.Lit(f.Name), function))}
+	if f.Exits {
+		body = []jen.Code{e.contained(body)}
+	}
+	return body
 }
 
 // receiver reads the receiver of a method of an opaque type, which must be there and open.

@@ -11,6 +11,11 @@ func (e *exporter) interruptible(body []jen.Code) jen.Code {
 	return jen.Return(exportrt("Interruptible").Call(jen.Id(e.a), jen.Func().Params(jen.Id(e.ctx).Qual("context", "Context")).Error().Block(body...)))
 }
 
+// contained returns the statement that runs body, which may call runtime.Goexit.
+func (e *exporter) contained(body []jen.Code) jen.Code {
+	return jen.Return(exportrt("Contained").Call(jen.Id(e.a), jen.Func().Params().Error().Block(body...)))
+}
+
 // method returns the exportrt.Function of a method without its type, which a context needs.
 func (e *exporter) method(t *source.Type, m *source.Function) *jen.Statement {
 	var global []jen.Code

@@ -62,6 +62,8 @@ type Package struct {
 	Included []*Included
 	// Kernels are the functions of a package of kernels, which contains nothing else.
 	Kernels []Kernel
+	// Exits is set if the package, or one that it imports from outside the standard library, uses runtime.Goexit.
+	Exits bool
 	// Declared holds the names that its own files declare or import.
 	Declared map[string]bool
 }
@@ -88,6 +90,8 @@ type Function struct {
 	// Lend is set by the option lend: slices of numbers are not copied. Param.Lent says
 	// which ones.
 	Lend bool
+	// Exits is set if the func may end its goroutine by runtime.Goexit.
+	Exits bool
 	// Pointer is set for a method whose receiver is a pointer.
 	Pointer bool
 	// Hook is the option of define.Object that the method is for, "" for a method.
@@ -212,6 +216,11 @@ func Read(dir, pattern string, generated func([]byte) bool) (*Package, error) {
 	r.read()
 	if len(r.errs) == 0 && len(r.Functions)+len(r.Types)+len(r.Errors)+len(r.Included)+len(r.Kernels) == 0 {
 		return nil, fmt.Errorf("%s has no directive: write //tvmffi:export above a func or an import, or //tvmffi:object above a struct", p.PkgPath)
+	}
+	if len(r.errs) == 0 {
+		if err := r.exits(dir, pattern); err != nil {
+			return nil, err
+		}
 	}
 	return r.Package, errors.Join(r.errs...)
 }

@@ -401,6 +401,7 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 	},
+	Goexit: true,
 }
 
 // Register registers the functions and types of this package for all languages in this
