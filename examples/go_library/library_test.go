@@ -174,7 +174,7 @@ func TestGo(t *testing.T) {
 
 // TestGenerated checks that the generated files match the directives.
 func TestGenerated(t *testing.T) {
-	for _, name := range []string{"golib", "words", "testdata/classes", "testdata/paint", "testdata/columns"} {
+	for _, name := range []string{"golib", "words", "testdata/classes", "testdata/paint", "testdata/columns", "testdata/exits"} {
 		upToDate(t, "./"+name)
 	}
 }

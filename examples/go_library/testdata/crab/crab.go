@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -47,6 +48,16 @@ const (
 //
 //tvmffi:export
 func Firm(g Grip) Grip { return g | Whole }
+
+// Leave ends its goroutine if now is set.
+//
+//tvmffi:export
+func Leave(now bool) bool {
+	if now {
+		runtime.Goexit()
+	}
+	return now
+}
 
 // MissingError says that something is not there.
 //

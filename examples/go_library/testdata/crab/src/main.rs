@@ -23,6 +23,10 @@ fn main() {
     dict.set(crab::tvm_ffi::String::from("b"), 2i64).unwrap();
     assert_eq!((crab::keys(&dict).unwrap(), dict.len().unwrap()), (2, 2));
 
+    let error = crab::leave(true).unwrap_err();
+    assert_eq!((error.kind(), error.message()), (crab::tvm_ffi::error::RUNTIME_ERROR, "the Go function crab.Leave ended by runtime.Goexit"));
+    assert!(!crab::leave(false).unwrap());
+
     iterators();
     values();
     errors();
