@@ -139,8 +139,9 @@
 // errors.Is compares the kind: errors.Is(err, tvmffi.ErrValue). If a Go callback returns an
 // error, the error of the outer call wraps it, so errors.Is and errors.As find it. A panic in
 // a callback becomes an error whose backtrace has the Go stack. A callback must not call
-// runtime.Goexit, as testing.T.FailNow does: that stops the program, because the C++ frames in
-// between cannot be unwound.
+// runtime.Goexit, as testing.T.FailNow does: that stops the program with a text that names the
+// func, because the C++ frames in between cannot be unwound. In a library for other languages it
+// is an error; see docs/EXPORT.md.
 //
 // A fault in native code, such as SIGSEGV or abort, ends the program. On linux/amd64 and
 // linux/arm64 a line before Go's report names the library, the place in it, and the function

@@ -68,7 +68,7 @@ var contain atomic.Bool
 func ContainCallbacks() { contain.Store(true) }
 
 // NewCallback is callbacks.NewOf for a call that runs a func of the user. It is contained after
-// ContainCallbacks.
+// ContainCallbacks. The origin is 0 if the code of the func is not known.
 func NewCallback(call func(*callbacks.Args) error, origin uintptr) uintptr {
 	if !contain.Load() {
 		return callbacks.NewOf(call, origin)

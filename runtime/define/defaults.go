@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -129,7 +130,7 @@ func (f *recordField) prepareConverter() error {
 	if v := capi.Version(); v.Major == 0 && (v.Minor < setterFunctions.Minor || v.Minor == setterFunctions.Minor && v.Patch < setterFunctions.Patch) {
 		return failure.Errorf(failure.KindRuntime, "needs version 0.1.11 of libtvm_ffi or newer, and version %d.%d.%d is loaded", v.Major, v.Minor, v.Patch)
 	}
-	handle := callbacks.NewOf(func(a *callbacks.Args) error {
+	handle := environment.NewCallback(func(a *callbacks.Args) error {
 		if err := a.Check(2); err != nil {
 			return err
 		}

@@ -15,11 +15,13 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
 	"github.com/tvmffi-go/tvmffi/runtime/env"
 	"github.com/tvmffi-go/tvmffi/runtime/exportrt"
+	"github.com/tvmffi-go/tvmffi/runtime/structural"
 )
 
 func init() {
 	runtimetest.Children["goexit in an export"] = goexitChild
 	runtimetest.Children["goexit in a callback"] = callbackChild
+	runtimetest.Children["goexit in a rule"] = ruleChild
 }
 
 func endsGoroutine() { runtime.Goexit() }
@@ -193,6 +195,27 @@ func TestContainCallbacks(t *testing.T) {
 	want := "RuntimeError: the Go function exportrt_test.callbackChild.func1 ended by runtime.Goexit\n" +
 		"RuntimeError: the Go function exportrt_test.endsGoroutine ended by runtime.Goexit\n"
 	if err != nil || out != want {
+		t.Errorf("%v: printed %q, want %q", err, out, want)
+	}
+}
+
+func ruleChild() error {
+	if err := runtimetest.LoadInChild(); err != nil {
+		return err
+	}
+	environment.ContainCallbacks()
+	fmt.Println(structural.Walk([]string{"a"}, structural.PreOrder, structural.On(func(string) error { endsGoroutine(); return nil })))
+	return nil
+}
+
+// TestContainCallbacks_walk: rules of a walk are contained.
+func TestContainCallbacks_walk(t *testing.T) {
+	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
+		t.Fatal(err)
+	}
+	runtimetest.NeedFunctions(t, "ffi.StructuralWalk")
+	out, err := runtimetest.Child(t, "goexit in a rule", "CORE="+nativetest.Library(t))
+	if want := "RuntimeError: a Go callback ended by runtime.Goexit\n"; err != nil || out != want {
 		t.Errorf("%v: printed %q, want %q", err, out, want)
 	}
 }

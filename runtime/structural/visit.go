@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -135,10 +136,10 @@ func inRegion(method *codec.LibraryFunc, visitor *objects.Object, r DefRegion, f
 	// An error goes through the library, which leaves the region; the caller gets the same
 	// one.
 	var failed error
-	fn := callbacks.New(func(*callbacks.Args) error {
+	fn := environment.NewCallback(func(*callbacks.Args) error {
 		failed = f()
 		return failed
-	})
+	}, 0)
 	defer objects.DecRef(fn)
 	out, err := method.Call(self.Value, codec.IntValue(int64(r)), abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn)})
 	if failed != nil {

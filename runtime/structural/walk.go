@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -199,7 +200,7 @@ func (w *traversal) table(rules []rule, more []abi.Any) (abi.Any, error) {
 	all = withoutTexts(all)
 	rows := make([]abi.Any, len(all))
 	for i, r := range all {
-		fn := callbacks.New(func(a *callbacks.Args) error { return w.run(r.rule, a) })
+		fn := environment.NewCallback(func(a *callbacks.Args) error { return w.run(r.rule, a) }, 0)
 		w.owned = append(w.owned, fn)
 		row := append([]abi.Any{codec.IntValue(int64(r.of)), {TypeIndex: abi.TypeFunction, Bits: uint64(fn)}}, more...)
 		var err error
