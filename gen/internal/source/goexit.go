@@ -27,7 +27,7 @@ var testTypes = []string{"T", "B", "F", "TB"}
 // exits sets Exits of what may call runtime.Goexit. Most packages import none that mentions it, and need no more than a
 // look at their imports. For the others, exits reads the bodies of the funcs of this package.
 func (r *reader) exits(dir, pattern string) error {
-	e := exits{pkg: r.pkg, isGenerated: r.generated, users: map[string]bool{}}
+	e := exits{pkg: r.pkg, users: map[string]bool{}}
 	if err := e.findUsers(); err != nil {
 		return err
 	}
@@ -43,7 +43,8 @@ func (r *reader) exits(dir, pattern string) error {
 		return fmt.Errorf("read %s: %w", pattern, err)
 	}
 	e.pkg = loaded[0]
-	e.read()
+	again := &reader{pkg: e.pkg, isGenerated: r.isGenerated} // the files of this load have other positions
+	e.read(slices.DeleteFunc(slices.Clone(e.pkg.Syntax), again.generated))
 	e.solve()
 	mark := func(f *Function, owner string) { f.Exits = e.reaches[owner+f.GoName] }
 	for _, f := range r.Functions {
@@ -62,8 +63,7 @@ func (r *reader) exits(dir, pattern string) error {
 
 // exits looks for funcs that may call runtime.Goexit.
 type exits struct {
-	pkg         *packages.Package
-	isGenerated func(*ast.File) bool
+	pkg *packages.Package
 	// users has the import paths of the packages that use it, and of those that import one of them.
 	users map[string]bool
 	// testing is set if one of them uses package testing, and others if this is not only the package itself.
@@ -163,12 +163,9 @@ func usesGoexit(name string) (exit, tests bool, err error) {
 }
 
 // read reads the bodies of the package's own funcs.
-func (e *exits) read() {
+func (e *exits) read(files []*ast.File) {
 	e.funcs, e.reaches = map[string]*exitsFunc{}, map[string]bool{}
-	for _, file := range e.pkg.Syntax {
-		if e.isGenerated(file) {
-			continue
-		}
+	for _, file := range files {
 		for _, decl := range file.Decls {
 			decl, ok := decl.(*ast.FuncDecl)
 			if !ok || decl.Body == nil {
