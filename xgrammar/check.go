@@ -1,15 +1,15 @@
 package xgrammar
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/big"
 	"net/url"
-	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +38,7 @@ type Difference struct {
 	Pointer string // the place in the schema, as a JSON pointer (RFC 6901); "" is the whole schema
 	Effect  Effect
 	Text    string // why, in words for the author of the schema
+	Control bool   // the texts that are not JSON have control characters in strings, which a mask may forbid
 }
 
 // String returns the difference in one line.
@@ -57,7 +58,7 @@ func (d Difference) String() string {
 func (s JSONSchema) Check() ([]Difference, error) {
 	d := json.NewDecoder(strings.NewReader(s.Text))
 	d.UseNumber()
-	c := checker{loose: s.Loose, seen: map[string]bool{}, left: most}
+	c := checker{loose: s.Loose, anyOrder: s.AnyOrder, seen: map[string]bool{}, left: most}
 	err := d.Decode(&c.root)
 	if err == nil {
 		if _, rest := d.Token(); !errors.Is(rest, io.EOF) {
@@ -76,7 +77,7 @@ func (s JSONSchema) Check() ([]Difference, error) {
 	}
 	c.schema("", c.root)
 	if c.left < 0 {
-		return []Difference{{"", Looser, "it is too large or too deep to be checked"}}, nil
+		return []Difference{{Effect: Looser, Text: "it is too large or too deep to be checked"}}, nil
 	}
 	slices.SortStableFunc(c.found, func(a, b Difference) int {
 		if a.Effect != b.Effect {
@@ -137,9 +138,16 @@ var formats = []string{
 	"uri", "uri-reference", "uri-template", "uuid",
 }
 
+// The types that XGrammar takes for a schema without one, by its keywords.
+var implied = []struct {
+	kind string
+	by   []string
+}{{"object", []string{"properties", "additionalProperties", "unevaluatedProperties"}}, {"array", []string{"items", "prefixItems", "unevaluatedItems"}}}
+
 type checker struct {
-	root  any
-	loose bool
+	root            any
+	loose, anyOrder bool
+
 	seen  map[string]bool // pointers
 	left  int             // of most
 	found []Difference
@@ -155,7 +163,7 @@ func (c *checker) spend(n int) bool {
 }
 
 func (c *checker) add(at string, e Effect, format string, args ...any) {
-	c.found = append(c.found, Difference{at, e, fmt.Sprintf(format, args...)})
+	c.found = append(c.found, Difference{Pointer: at, Effect: e, Text: fmt.Sprintf(format, args...)})
 }
 
 // below returns the pointer of a member.
@@ -179,8 +187,11 @@ func (c *checker) schema(at string, v any) {
 		return
 	}
 	c.seen[at] = true
+	if _, ok := s["$id"]; ok && at != "" && c.refers(s) {
+		c.add(below(at, "$id"), Looser, "XGrammar follows references from the root alone, also below an $id")
+	}
 	for _, lead := range leading {
-		if s[lead] != nil {
+		if _, ok := s[lead]; ok {
 			c.beside(at, lead, s)
 			c.lead(at, lead, s)
 			return
@@ -188,10 +199,7 @@ func (c *checker) schema(at string, v any) {
 	}
 	types := typesOf(s)
 	if s["type"] == nil {
-		for _, implied := range []struct {
-			kind string
-			by   []string
-		}{{"object", []string{"properties", "additionalProperties", "unevaluatedProperties"}}, {"array", []string{"items", "prefixItems", "unevaluatedItems"}}} {
+		for _, implied := range implied {
 			for _, name := range implied.by {
 				if s[name] != nil && types == nil {
 					types = []string{implied.kind}
@@ -201,7 +209,10 @@ func (c *checker) schema(at string, v any) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
-		if about, ok := never[name]; ok && (about == "" || types == nil || slices.Contains(types, about)) && says(s, name) {
+		if !says(s, name) {
+			continue
+		}
+		if about, ok := never[name]; ok && (about == "" || types == nil || slices.Contains(types, about)) {
 			c.add(below(at, name), Looser, "XGrammar does not look at %s", name)
 		} else if types == nil && asserts(name) {
 			c.add(below(at, name), Looser, "XGrammar does not look at %s in a schema without a type: any JSON is allowed", name)
@@ -248,16 +259,34 @@ func asserts(name string) bool {
 	return name == "type"
 }
 
-// says reports whether a keyword of never forbids anything.
+// says reports whether a keyword can forbid anything, with the value that it has.
 func says(s map[string]any, name string) bool {
-	switch v := s[name].(type) {
+	v := s[name]
+	switch name {
+	case "if":
+		return s["then"] != nil || s["else"] != nil
+	case "contains":
+		return s["minContains"] != json.Number("0") || s["maxContains"] != nil
+	case "uniqueItems":
+		return v == true && s["maxItems"] != json.Number("1") && s["maxItems"] != json.Number("0")
+	case "minLength", "minItems", "minProperties":
+		return v != json.Number("0")
+	case "format":
+		format, _ := v.(string)
+		return slices.Contains(formats, format)
+	case "pattern":
+		return v != ""
+	case "required":
+		names, ok := v.([]any)
+		return !ok || len(names) > 0
+	case "not":
+		return v != false
+	}
+	switch v := v.(type) {
 	case bool:
-		return v && name != "contains"
+		return !v
 	case map[string]any:
-		if name == "if" {
-			return s["then"] != nil || s["else"] != nil
-		}
-		return len(v) > 0 || name == "not" || name == "contains"
+		return len(v) > 0
 	}
 	return true
 }
@@ -272,26 +301,30 @@ func (c *checker) beside(at, lead string, s map[string]any) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		_, unread := never[name]
-		if name == lead || !asserts(name) && !slices.Contains(leading, name) && !(unread && says(s, name)) {
+		if name == lead || !asserts(name) && !slices.Contains(leading, name) && !unread || !slices.Contains(leading, name) && !says(s, name) {
 			continue
 		}
-		if known && c.all(s, name, values) || !known && name == "type" && c.sameType(s, lead) {
+		if known && c.all(s, name, values) || !known && (name == "type" && c.sameType(s, lead) || name == "required" && c.allRequire(s, lead)) {
 			continue
 		}
 		c.add(below(at, name), Looser, "XGrammar does not look at %s beside %s", name, lead)
 	}
 }
 
-// all reports whether each value follows one keyword of a schema.
+// flat are keywords without schemas in them, which a validator may try on constants.
+var flat = []string{
+	"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
+	"minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required",
+}
+
+// all reports whether each value follows one keyword of a schema, if that is cheap to say.
 func (c *checker) all(s map[string]any, name string, values []any) bool {
-	part := map[string]any{name: s[name]}
-	if name == "if" {
-		part["then"], part["else"] = s["then"], s["else"]
-		maps.DeleteFunc(part, func(_ string, v any) bool { return v == nil })
+	if !slices.Contains(flat, name) || rounded(s[name]) || rounded(values) || !c.spend(len(values)) {
+		return false
 	}
-	text, err := json.Marshal(part)
+	text, err := json.Marshal(map[string]any{name: s[name]})
 	var schema jsonschema.Schema
-	if err != nil || bytes.Contains(text, []byte(`"$ref"`)) || json.Unmarshal(text, &schema) != nil {
+	if err != nil || len(text) > 1000 || json.Unmarshal(text, &schema) != nil {
 		return false
 	}
 	resolved, err := schema.Resolve(nil)
@@ -304,6 +337,51 @@ func (c *checker) all(s map[string]any, name string, values []any) bool {
 		}
 	}
 	return true
+}
+
+// rounded reports whether a value has a number that a float64 may not hold, or is a long text.
+func rounded(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		return len(v) > 15
+	case string:
+		return len(v) > 1000
+	case []any:
+		return slices.ContainsFunc(v, rounded)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), rounded)
+	}
+	return false
+}
+
+// refers reports whether a value has a reference in it.
+func (c *checker) refers(v any) bool {
+	if !c.spend(1) {
+		return true
+	}
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, c.refers)
+	case map[string]any:
+		return v["$ref"] != nil || slices.ContainsFunc(slices.Collect(maps.Values(v)), c.refers)
+	}
+	return false
+}
+
+// allRequire reports whether each branch requires, of its own properties, what stands beside them.
+func (c *checker) allRequire(s map[string]any, lead string) bool {
+	names, _ := s["required"].([]any)
+	branches, _ := s[lead].([]any)
+	for _, b := range branches {
+		branch := c.follow(b)
+		properties, _ := branch["properties"].(map[string]any)
+		for _, name := range names {
+			if name, ok := name.(string); !ok || properties[name] == nil || !required(branch, name) || !c.spend(1) {
+				return false
+			}
+		}
+	}
+	return len(branches) > 0 && (lead == "anyOf" || lead == "oneOf" || len(branches) == 1)
 }
 
 // plain returns a value with float64 for the numbers.
@@ -321,6 +399,9 @@ func (c *checker) sameType(s map[string]any, lead string) bool {
 	branches, own := []any{s}, typesOf(s)
 	if lead != "$ref" {
 		branches, _ = s[lead].([]any)
+	}
+	if len(branches) == 0 {
+		return false
 	}
 	for _, b := range branches {
 		if lead == "$ref" {
@@ -353,9 +434,12 @@ func (c *checker) types(v any, depth int, written bool) []string {
 		return []string{typeOf(value)}
 	}
 	if values, ok := s["enum"].([]any); ok {
+		c.spend(len(values))
 		var all []string
 		for _, v := range values {
-			all = append(all, typeOf(v))
+			if t := typeOf(v); !slices.Contains(all, t) {
+				all = append(all, t)
+			}
 		}
 		return all
 	}
@@ -376,15 +460,20 @@ func (c *checker) types(v any, depth int, written bool) []string {
 			return all
 		}
 	}
+	if branches, ok := s["allOf"].([]any); ok && len(branches) == 1 {
+		return c.types(branches[0], depth+1, written)
+	}
 	if s["allOf"] != nil {
 		return nil
 	}
 	if types := typesOf(s); types != nil {
 		return types
 	}
-	for _, name := range []string{"properties", "additionalProperties", "unevaluatedProperties"} {
-		if written && s[name] != nil {
-			return []string{"object"}
+	for _, implied := range implied {
+		for _, name := range implied.by {
+			if written && s[name] != nil {
+				return []string{implied.kind}
+			}
 		}
 	}
 	return nil
@@ -403,7 +492,7 @@ func typeOf(v any) string {
 	case map[string]any:
 		return "object"
 	case json.Number:
-		if r, ok := new(big.Rat).SetString(string(v)); ok && r.IsInt() {
+		if f, _ := v.Float64(); f == math.Trunc(f) {
 			return "integer"
 		}
 	}
@@ -430,8 +519,8 @@ func (c *checker) lead(at, lead string, s map[string]any) {
 		}
 		return
 	case "allOf":
-		if len(branches) > 1 {
-			c.add(here, Looser, "XGrammar does not look at several schemas of allOf: any JSON is allowed")
+		if len(branches) != 1 {
+			c.add(here, Looser, "XGrammar does not look at several schemas of allOf, or at none: any JSON is allowed")
 			return
 		}
 	case "oneOf":
@@ -503,14 +592,20 @@ func (c *checker) disjoint(all []any) bool {
 	return true
 }
 
+// apart reports whether no document that XGrammar writes for one of two schemas follows the other.
 func (c *checker) apart(a, b any, depth int) bool {
+	return c.misses(a, b, depth) && c.misses(b, a, depth)
+}
+
+// misses reports whether no document that XGrammar writes for a follows b.
+func (c *checker) misses(a, b any, depth int) bool {
 	x, y := c.follow(a), c.follow(b)
 	if x == nil || y == nil || depth > 32 || !c.spend(1) {
 		return false
 	}
-	xTypes, yTypes := c.types(x, 0, false), c.types(y, 0, false)
-	if xTypes != nil && yTypes != nil && !slices.ContainsFunc(xTypes, func(t string) bool {
-		return slices.ContainsFunc(yTypes, func(u string) bool {
+	written, types := c.types(x, 0, true), c.types(y, 0, false)
+	if written != nil && types != nil && !slices.ContainsFunc(written, func(t string) bool {
+		return slices.ContainsFunc(types, func(u string) bool {
 			return t == u || t == "integer" && u == "number" || t == "number" && u == "integer"
 		})
 	}) {
@@ -518,33 +613,51 @@ func (c *checker) apart(a, b any, depth int) bool {
 	}
 	if xs, ok := constants(x); ok {
 		if ys, ok := constants(y); ok {
-			return !slices.ContainsFunc(xs, func(v any) bool {
-				return slices.ContainsFunc(ys, func(w any) bool { return reflect.DeepEqual(plain(v), plain(w)) })
-			})
+			return c.noneOf(xs, ys)
 		}
 	}
-	if !slices.Equal(xTypes, []string{"object"}) || !slices.Equal(yTypes, []string{"object"}) {
+	if !slices.Equal(written, []string{"object"}) {
 		return false
 	}
 	xs, _ := x["properties"].(map[string]any)
 	ys, _ := y["properties"].(map[string]any)
+	patterns, _ := y["patternProperties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(xs)) {
-		if ys[name] != nil && required(x, name) && required(y, name) && c.apart(xs[name], ys[name], depth+1) {
+		if _, known := ys[name]; required(x, name) && (known && c.misses(xs[name], ys[name], depth+1) || !known && len(patterns) == 0 && y["additionalProperties"] == false) {
 			return true
 		}
 	}
 	return false
 }
 
+// noneOf reports whether two lists have no value in common. Numbers are compared as float64.
+func (c *checker) noneOf(xs, ys []any) bool {
+	texts := map[string]bool{}
+	for i, v := range slices.Concat(xs, ys) {
+		text, err := json.Marshal(plain(v))
+		if err != nil || !c.spend(1+len(text)/16) || i >= len(xs) && texts[string(text)] {
+			return false
+		}
+		if i < len(xs) {
+			texts[string(text)] = true
+		}
+	}
+	return true
+}
+
 // follow returns the object of a schema, behind its references.
 func (c *checker) follow(v any) map[string]any {
 	for range 32 {
 		s, _ := v.(map[string]any)
-		ref, ok := s["$ref"].(string)
-		if !ok {
+		all, _ := s["allOf"].([]any)
+		switch ref, ok := s["$ref"].(string); {
+		case ok:
+			_, v, _ = c.target(ref)
+		case len(all) == 1:
+			v = all[0]
+		default:
 			return s
 		}
-		_, v, _ = c.target(ref)
 	}
 	return nil
 }
@@ -567,6 +680,9 @@ func (c *checker) object(at string, s map[string]any) {
 	properties, _ := s["properties"].(map[string]any)
 	patterns, _ := s["patternProperties"].(map[string]any)
 	names, _ := s["required"].([]any)
+	if c.anyOrder && len(names) > 0 {
+		c.add(below(at, "required"), Looser, "with AnyOrder, XGrammar does not look at required")
+	}
 	for i, name := range names {
 		if name, ok := name.(string); ok && properties[name] == nil {
 			c.add(below(at, "required", strconv.Itoa(i)), Looser, "XGrammar does not look at a required property that properties does not have: add %q there", name)
@@ -575,11 +691,21 @@ func (c *checker) object(at string, s map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		c.schema(below(at, "properties", name), properties[name])
 	}
-	others := c.others(s)
+	others, propertyNames := c.others(s), s["propertyNames"] != nil && says(s, "propertyNames")
+	if n, ok := s["minProperties"].(json.Number); ok && n != "0" && n != "1" && (c.anyOrder || others || propertyNames || len(patterns) > 0) {
+		c.add(below(at, "minProperties"), Looser, "XGrammar may write one name twice, and counts it twice")
+	}
 	here := below(at, "patternProperties")
 	for _, p := range slices.Sorted(maps.Keys(patterns)) {
 		c.pattern(below(here, p), p)
 		c.schema(below(here, p), patterns[p])
+		expression, err := regexp.Compile(p)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			if !c.spend(1+len(p)*(1+len(name))/16) || err != nil || expression.MatchString(name) {
+				c.add(below(here, p), Looser, "XGrammar looks at the pattern or at properties, not at both, and %q may fit both", name)
+				break
+			}
+		}
 	}
 	if len(patterns) > 1 {
 		c.add(here, Looser, "XGrammar looks at one of several patterns that fit a property")
@@ -601,6 +727,11 @@ func (c *checker) object(at string, s map[string]any) {
 			names := maps.Clone(v)
 			names["type"] = "string" // as XGrammar has it
 			c.schema(here, names)
+			for _, name := range []string{"additionalProperties", "unevaluatedProperties"} {
+				if s[name] == false {
+					c.add(below(at, name), Looser, "XGrammar does not look at %s beside propertyNames", name)
+				}
+			}
 		}
 	}
 	for _, name := range []string{"additionalProperties", "unevaluatedProperties"} {
@@ -653,7 +784,11 @@ func (c *checker) text(at string, s map[string]any) {
 		c.pattern(below(at, "pattern"), pattern)
 	default:
 		for _, name := range lengths {
+			if s["maxLength"] == json.Number("0") {
+				continue
+			}
 			c.add(below(at, name), NotJSON, "a string with a length may have control characters, which JSON forbids")
+			c.found[len(c.found)-1].Control = true
 			c.add(below(at, name), Narrower, "a string with a length has no escapes, so neither a quote nor a new line")
 		}
 		return
@@ -663,13 +798,41 @@ func (c *checker) text(at string, s map[string]any) {
 	}
 }
 
+// What of multipleOf XGrammar follows for integers.
+const (
+	mostMultiple = 1024
+	mostRange    = 10000 // values between two limits
+)
+
 // number checks what a schema says of numbers.
 func (c *checker) number(at string, s map[string]any, kind string) {
-	multiple, _ := s["multipleOf"].(json.Number)
-	if r, ok := new(big.Rat).SetString(string(multiple)); ok && kind == "number" {
-		c.add(below(at, "multipleOf"), Looser, "XGrammar does not look at multipleOf of numbers: use it with integers")
-	} else if ok && !r.IsInt() && !(r.Num().IsInt64() && r.Num().Int64() == 1) {
-		c.add(below(at, "multipleOf"), Looser, "XGrammar does not look at a multipleOf with a fraction")
+	limit := func(name string) (float64, bool) {
+		n, ok := s[name].(json.Number)
+		f, err := n.Float64()
+		return f, ok && err == nil
+	}
+	multiple, ok := limit("multipleOf")
+	minimum, low := limit("minimum")
+	maximum, high := limit("maximum")
+	if v, ok := limit("exclusiveMinimum"); ok {
+		minimum, low = max(v, minimum), true
+	}
+	if v, ok := limit("exclusiveMaximum"); ok {
+		if maximum, high = v, true; s["maximum"] != nil {
+			maximum, _ = limit("maximum")
+			maximum = min(v, maximum)
+		}
+	}
+	switch here := below(at, "multipleOf"); {
+	case !ok || multiple == 1 && kind == "integer":
+	case kind == "number":
+		c.add(here, Looser, "XGrammar does not look at multipleOf of numbers: use it with integers")
+	case multiple != math.Trunc(multiple):
+		c.add(here, Looser, "XGrammar does not look at a multipleOf with a fraction")
+	case multiple > mostMultiple:
+		c.add(here, Looser, "XGrammar does not look at a multipleOf above %d", mostMultiple)
+	case low != high || low && maximum-minimum >= mostRange:
+		c.add(here, Looser, "XGrammar looks at multipleOf beside limits only if both are there, with less than %d between them", mostRange)
 	}
 	for _, name := range ofType["number"][:4] {
 		if s[name] != nil && kind == "number" {
@@ -683,6 +846,9 @@ func (c *checker) pattern(at, text string) {
 	p := scan(text)
 	if p.lookahead {
 		c.add(at, Looser, "XGrammar does not look at lookaheads")
+	}
+	if p.letters {
+		c.add(at, Looser, "XGrammar does not know \\p in a class, and reads its letters")
 	}
 	if p.inner {
 		c.add(at, Looser, "XGrammar does not look at ^ and $ inside of a pattern")
@@ -699,57 +865,118 @@ func (c *checker) pattern(at, text string) {
 type regex struct {
 	lookahead bool
 	inner     bool // an anchor that is neither at the beginning nor at the end
+	letters   bool // \p in a class
 	raw       bool // a character that JSON escapes
 	whole     bool // it is anchored at both ends
 }
 
-// scan looks at the characters of a regular expression.
+// scan looks at a regular expression.
 func scan(text string) (p regex) {
-	depth, class, from := 0, -1, 0 // class is where one begins, from where an alternative does
-	anchored := func(end int, last bool) bool { return last && strings.HasPrefix(text[from:end], "^") }
+	parts := p.split(text)
+	starts, start, from := []bool{}, true, 0 // of groups; whether nothing stands before; the alternative
+	anchored := func(to int) bool { return to > from+1 && parts[from] == '^' && parts[to-1] == '$' }
 	p.whole = true
-	last := false // the last character is an anchor at the end
+	for i, part := range parts {
+		switch part {
+		case '^':
+			p.inner = p.inner || !start
+			continue
+		case '$':
+			p.inner = p.inner || !atEnd(parts[i+1:])
+			continue
+		case '(':
+			starts = append(starts, start)
+			continue
+		case ')':
+			starts = starts[:max(0, len(starts)-1)]
+		case '|':
+			if start = true; len(starts) > 0 {
+				start = starts[len(starts)-1]
+				continue
+			}
+			p.whole = p.whole && anchored(i)
+			from = i + 1
+			continue
+		}
+		start = false
+	}
+	p.whole = p.whole && anchored(len(parts))
+	return p
+}
+
+// atEnd reports whether nothing can stand before the end of the text, where the rest of an expression begins.
+func atEnd(rest []byte) bool {
+	for i := 0; i < len(rest); i++ {
+		if rest[i] == ')' {
+			continue
+		}
+		if rest[i] != '|' {
+			return false
+		}
+		depth := 0 // to the end of this group, or of the expression
+		for i++; i < len(rest) && (rest[i] != ')' || depth > 0); i++ {
+			switch rest[i] {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+		}
+	}
+	return true
+}
+
+// split returns a character for each part of an expression: ^ $ ( ) | are themselves, all others are dots.
+func (p *regex) split(text string) (parts []byte) {
+	class := -1 // where one begins
 	for i := 0; i < len(text); i++ {
-		ch, begins := text[i], i == 0 || strings.IndexByte("(|:", text[i-1]) >= 0
-		wasLast := last
-		last = false
+		ch, part := text[i], byte('.')
 		negated := class >= 0 && strings.HasPrefix(text[class:], "[^")
 		switch {
 		case ch == '\\' && i+1 < len(text):
 			i++
-			p.raw = p.raw || !negated && escaped(text[i:])
+			p.raw = p.raw || !negated && escaped(text[i:], class >= 0)
+			p.letters = p.letters || class >= 0 && (text[i] == 'p' || text[i] == 'P')
 		case ch == '"' || ch < ' ':
 			p.raw = p.raw || !negated
 		case class >= 0:
 			if ch == ']' {
 				class = -1
 			}
+			continue
 		case ch == '[':
 			class = i
-		case ch == '^':
-			p.inner = p.inner || !begins
-		case ch == '$':
-			last = i+1 == len(text) || strings.IndexByte("|)", text[i+1]) >= 0
-			p.inner = p.inner || !last
 		case ch == '(':
-			depth++
+			part = ch
 			p.lookahead = p.lookahead || strings.HasPrefix(text[i:], "(?=") || strings.HasPrefix(text[i:], "(?!")
-		case ch == ')':
-			depth--
-		case ch == '|' && depth == 0:
-			p.whole = p.whole && anchored(i, wasLast)
-			from = i + 1
+			if strings.HasPrefix(text[i:], "(?:") {
+				i += len("?:")
+			}
+		case strings.IndexByte("^$)|", ch) >= 0:
+			part = ch
 		}
+		parts = append(parts, part)
 	}
-	p.whole = p.whole && anchored(len(text), last)
-	return p
+	return parts
 }
 
 // escaped reports whether the escape that begins behind a backslash stands for a character that JSON escapes.
-func escaped(text string) bool {
-	if digits := map[byte]int{'x': 2, 'u': 4}[text[0]]; digits > 0 {
-		n, err := strconv.ParseUint(text[1:min(len(text), 1+digits)], 16, 32)
-		return err == nil && (n < ' ' || n == '"' || n == '\\')
+func escaped(text string, class bool) bool {
+	digits := ""
+	switch text[0] {
+	case 'x':
+		digits = text[1:min(len(text), 3)]
+	case 'u':
+		if digits = text[1:min(len(text), 5)]; strings.HasPrefix(digits, "{") {
+			digits, _, _ = strings.Cut(text[2:], "}")
+		}
+	case 'c':
+		return true
+	case 'b':
+		return class
+	default:
+		return strings.IndexByte(`\"nrtfv0ae`, text[0]) >= 0
 	}
-	return strings.IndexByte(`\"nrtfv0`, text[0]) >= 0
+	n, err := strconv.ParseUint(digits, 16, 32)
+	return err == nil && (n < ' ' || n == '"' || n == '\\')
 }

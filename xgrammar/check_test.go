@@ -72,6 +72,19 @@ var differences = []struct {
 	{`{"type": "string", "minLength": 1}`, "/minLength", xgrammar.Narrower, `"\""`},
 	{`{"type": "number", "multipleOf": 0.5}`, "/multipleOf", xgrammar.Looser, `0.3`},
 	{`{"type": "integer", "multipleOf": 2.5}`, "/multipleOf", xgrammar.Looser, `3`},
+	{`{"type": "integer", "minimum": 0, "multipleOf": 5}`, "/multipleOf", xgrammar.Looser, `6`},
+	{`{"type": "integer", "minimum": 0, "maximum": 10000, "multipleOf": 5}`, "/multipleOf", xgrammar.Looser, `6`},
+	{`{"type": "integer", "multipleOf": 1025}`, "/multipleOf", xgrammar.Looser, `1`},
+	{`{"type": "string", "const": null}`, "/type", xgrammar.Looser, `null`},
+	{`{"type": "object", "allOf": []}`, "/type", xgrammar.Looser, `1`},
+	{`{"type": "object", "properties": {"xa": {"type": "integer"}}, "patternProperties": {"^x.*$": {"type": "string"}}, "additionalProperties": false}`, "/patternProperties/^x.*$", xgrammar.Looser, `{"xa": 1}`},
+	{`{"type": "object", "propertyNames": {"pattern": "^a$"}, "additionalProperties": false}`, "/additionalProperties", xgrammar.Looser, `{"a": 1}`},
+	{`{"type": "object", "minProperties": 2, "additionalProperties": {"type": "integer"}}`, "/minProperties", xgrammar.Looser, `{"a": 1, "a": 1}`},
+	{`{"type": "object", "properties": {"a": {"$id": "https://example.com/x", "$ref": "#/$defs/n", "$defs": {"n": {"type": "string"}}}}, "$defs": {"n": {"type": "integer"}}}`, "/properties/a/$id", xgrammar.Looser, `{"a": 1}`},
+	{`{"type": "string", "pattern": "^(a$)b$"}`, "/pattern", xgrammar.Looser, `"ab"`},
+	{`{"type": "string", "pattern": "^a:^b$"}`, "/pattern", xgrammar.Looser, `"a:b"`},
+	{`{"type": "string", "pattern": "^[\\p{L}]$"}`, "/pattern", xgrammar.Looser, `"{"`},
+	{`{"type": "string", "pattern": "^\\x22$"}`, "/pattern", xgrammar.NotJSON, `"""`},
 	{`{"type": "number", "minimum": 0}`, "/minimum", xgrammar.Narrower, `1e3`},
 	{`{"type": "number", "exclusiveMaximum": 1}`, "/exclusiveMaximum", xgrammar.Narrower, `0.1234567`},
 	{`{"type": "array", "items": {"type": ["string", "null"], "maxLength": 2}}`, "/items/maxLength", xgrammar.Narrower, `["\""]`},
@@ -90,6 +103,12 @@ var followed = []string{
 	`{"type": "object", "anyOf": [{"type": "object", "properties": {"a": {}}}, {"$ref": "#/$defs/o"}], "$defs": {"o": {"type": "object", "properties": {}}}}`,
 	`{"oneOf": [{"type": "integer"}, {"type": ["string", "null"]}, {"enum": [[1], {}]}]}`,
 	`{"oneOf": [{"type": "object", "properties": {"k": {"const": 1}}, "required": ["k"]}, {"type": "object", "properties": {"k": {"enum": [2, 3]}}, "required": ["k"]}]}`,
+	`{"minLength": 0, "required": [], "format": "color", "propertyNames": {}, "pattern": ""}`, `{"type": "string", "maxLength": 0}`,
+	`{"type": "integer", "multipleOf": 1024}`, `{"type": "integer", "minimum": -5000, "maximum": 4999, "multipleOf": 5}`, `{"type": "array", "items": {}, "uniqueItems": true, "maxItems": 1}`,
+	`{"required": ["k"], "oneOf": [{"type": "object", "properties": {"k": {"const": 1}}, "required": ["k"]}, {"type": "object", "properties": {"k": {"const": 2}}, "required": ["k"]}]}`,
+	`{"oneOf": [{"allOf": [{"$ref": "#/$defs/a"}]}, {"type": "string"}], "$defs": {"a": {"type": "object", "properties": {"k": {}}, "required": ["k"]}}}`,
+	`{"oneOf": [{"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": false}, {"type": "object", "properties": {"b": {}}, "required": ["b"], "additionalProperties": false}]}`,
+	`{"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}}}`, `{"type": "string", "pattern": "^(a|(b|c))$"}`,
 	`{"allOf": [{"type": "integer"}]}`, `{"type": "array", "items": {"type": "integer"}, "uniqueItems": false}`, `{"if": {}, "type": "null"}`,
 	`{"type": "object", "patternProperties": {"^x.*$": {}}}`, `{"type": "object", "propertyNames": {"enum": ["a"]}, "additionalProperties": {"type": "integer"}}`,
 	`{"type": "object", "properties": {"x": {"$ref": "#"}}, "additionalProperties": false}`,
@@ -196,7 +215,21 @@ func TestCheck_followed(t *testing.T) {
 	}
 }
 
-// TestCheck_large: a check ends soon, and without much memory.
+// TestCheck_anyOrder: with AnyOrder a grammar counts properties, and does not know them.
+func TestCheck_anyOrder(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	s := xgrammar.JSONSchema{Text: `{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"], "minProperties": 2}`, AnyOrder: true}
+	if all := must(s.Check())(t); len(all) != 2 || all[0].Pointer != "/minProperties" || all[1].Pointer != "/required" || !allows(t, c, s, `{"a":1,"a":1}`) {
+		t.Errorf("the differences are %v", all)
+	}
+	s.AnyOrder = false
+	if all := must(s.Check())(t); len(all) != 0 {
+		t.Errorf("in order, the differences are %v", all)
+	}
+}
+
+// TestCheck_large: the steps of a check have a limit, and no keyword is followed in circles. Without these, each of the texts
+// takes minutes, all memory, or the stack.
 func TestCheck_large(t *testing.T) {
 	many := `{"type": "integer", "anyOf": [{"$ref": "#/$defs/0"}], "$defs": {"12": {"type": "integer"}`
 	for i := range 12 {
@@ -209,13 +242,26 @@ func TestCheck_large(t *testing.T) {
 		"deep":   strings.Repeat(`{"items": `, 9000) + "{}" + strings.Repeat("}", 9000),
 		"oneOf":  `{"oneOf": [` + strings.TrimSuffix(strings.Repeat(`{"type": "object", "properties": {"k": {"const": 3}}, "required": ["k"]},`, 4000), ",") + `]}`,
 		"itself": `{"$ref": "#"}`,
+		"circle": `{"const": 1, "not": {"$dynamicAnchor": "a", "not": {"$dynamicRef": "#a"}}}`,
+		"pairs":  `{"oneOf": [{"enum": [` + numbers(0, 100000) + `]}, {"enum": [` + numbers(100000, 200000) + `]}]}`,
+		"shared": `{"type": ["integer"], "anyOf": [` + strings.TrimSuffix(strings.Repeat(`{"$ref": "#/$defs/a"},`, 20000), ",") + `], "$defs": {"a": {"enum": [` + numbers(0, 20000) + `]}}}`,
+		"wide":   `{"oneOf": [{"enum": [1e1000000, 1e-1000000]}, {"type": "integer", "multipleOf": 1e-1000000}]}`,
 		"ring":   `{"$ref": "#/$defs/a", "minimum": 3, "oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}], "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}`,
 	} {
 		all := must((xgrammar.JSONSchema{Text: text}).Check())(t)
-		if large := len(all) == 1 && all[0].Text == "it is too large or too deep to be checked"; large != (name == "many" || name == "deep") {
+		if large := len(all) == 1 && all[0].Text == "it is too large or too deep to be checked"; large != (name == "many" || name == "deep" || name == "shared") {
 			t.Errorf("%s: %v", name, all)
 		}
 	}
+}
+
+// numbers are the numbers from low to high, with commas.
+func numbers(low, high int) string {
+	var b strings.Builder
+	for i := low; i < high; i++ {
+		fmt.Fprintf(&b, "%d,", i)
+	}
+	return strings.TrimSuffix(b.String(), ",")
 }
 
 // FuzzCheck: no schema stops a check.
@@ -238,11 +284,11 @@ func FuzzCheck(f *testing.F) {
 func TestCheck_random(t *testing.T) {
 	_, c := compilerOf(t, xgrammar.CompilerOptions{})
 	r := rand.New(rand.NewPCG(1, 2))
-	documents := []string{"1", "4", "7.5", `"a"`, `"ab"`, `"b"`, "null", "true", "[]", "[1]", "[1, 1]", `[1, "a"]`, `["a", "a", 4]`, "{}", `{"a": 1}`, `{"a": 4, "b": "a"}`, `{"b": "ab"}`, `{"a": "a"}`, `{"x": 1}`, `{"a": 1, "x": 4}`}
+	documents := []string{"1", "4", "7.5", `"a"`, `"ab"`, `"b"`, "null", "true", "[]", "[1]", "[1, 1]", `[1, "a"]`, `["a", "a", 4]`, "{}", `{"a": 1}`, `{"a": 4, "b": "a"}`, `{"b": "ab"}`, `{"a": "a"}`, "7", `{"x1": "a", "a": 1}`, `{"a": 1, "a": 1}`, `{"x": 1}`, `{"a": 1, "x": 4}`}
 	shown := 0
 	for range 1000 {
 		text := string(must(json.Marshal(randomSchema(r, 2)))(t))
-		s := xgrammar.JSONSchema{Text: text, Loose: r.IntN(2) == 0}
+		s := xgrammar.JSONSchema{Text: text, Loose: r.IntN(2) == 0, AnyOrder: r.IntN(4) == 0}
 		g, err := c.Compile(t.Context(), s)
 		if err != nil {
 			continue // XGrammar refuses it
@@ -282,12 +328,12 @@ func randomSchema(r *rand.Rand, depth int) any {
 			return []any{"integer", "number", "string", "array", "object", []string{"null", "integer"}, "boolean"}[r.IntN(7)]
 		},
 		"enum":  func() any { return []any{1, "a", nil}[:1+r.IntN(3)] },
-		"const": func() any { return []any{4, "ab", true}[r.IntN(3)] },
+		"const": func() any { return []any{4, "ab", true, nil}[r.IntN(4)] },
 		"anyOf": func() any { return subs() }, "oneOf": func() any { return subs() }, "allOf": func() any { return subs() }, "not": sub,
-		"minimum": func() any { return 3 }, "multipleOf": func() any { return 2 }, "maxLength": func() any { return 1 }, "pattern": func() any { return "^a" },
+		"minimum": func() any { return 3 }, "maximum": func() any { return []any{8, 20000}[r.IntN(2)] }, "multipleOf": func() any { return 2 }, "maxLength": func() any { return 1 }, "pattern": func() any { return "^a" },
 		"items": sub, "prefixItems": func() any { return subs() }, "minItems": func() any { return 1 }, "uniqueItems": func() any { return true }, "contains": sub,
-		"properties": func() any { return map[string]any{"a": sub(), "b": sub()} }, "required": func() any { return []string{"a", "x"}[:1+r.IntN(2)] },
-		"additionalProperties": sub, "minProperties": func() any { return 1 }, "propertyNames": func() any { return map[string]any{"maxLength": 1} },
+		"properties": func() any { return map[string]any{"a": sub(), []string{"b", "x1"}[r.IntN(2)]: sub()} }, "required": func() any { return []string{"a", "x"}[:1+r.IntN(2)] },
+		"additionalProperties": func() any { return []any{false, sub()}[r.IntN(2)] }, "minProperties": func() any { return 1 + r.IntN(2) }, "propertyNames": func() any { return map[string]any{"maxLength": 1} },
 		"patternProperties": func() any { return map[string]any{"^x": sub()} }, "dependentRequired": func() any { return map[string]any{"a": []string{"b"}} },
 		"format": func() any { return "color" },
 	}
@@ -298,9 +344,8 @@ func randomSchema(r *rand.Rand, depth int) any {
 	slices.Sort(names)
 	s := map[string]any{}
 	for range 1 + r.IntN(4) {
-		if name := names[r.IntN(len(names))]; s[name] == nil {
-			s[name] = keywords[name]()
-		}
+		name := names[r.IntN(len(names))]
+		s[name] = keywords[name]()
 	}
 	return s
 }
