@@ -492,7 +492,10 @@ func typeOf(v any) string {
 	case map[string]any:
 		return "object"
 	case json.Number:
-		if f, _ := v.Float64(); f == math.Trunc(f) {
+		f, _ := v.Float64()
+		return typeOf(f)
+	case float64:
+		if v == math.Trunc(v) {
 			return "integer"
 		}
 	}

@@ -125,7 +125,7 @@ func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Fo
 			return f, failed(fmt.Sprintf("tools[%d]", i), err)
 		}
 		if strict != nil && !*strict {
-			parameters = json.RawMessage(`{"type":"object","additionalProperties":true}`)
+			parameters = anyObject
 		}
 		if choice.Names == nil || slices.Contains(choice.Names, name) {
 			f.Tags = append(f.Tags, Format{Type: "tag", Begin: new(s.Begin + name + s.Middle), Content: &Format{Type: "json_schema", Schema: parameters}, End: []string{s.End}})
@@ -147,9 +147,13 @@ func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Fo
 	return f, nil
 }
 
-// objectSchema returns the schema of the parameters of a function. What says nothing is the schema of {}.
+// anyObject is the schema of all objects.
+var anyObject = json.RawMessage(`{"type":"object","additionalProperties":true}`)
+
+// objectSchema returns a schema for the parameters of a function by which XGrammar writes objects alone. What says nothing is
+// the schema of {}.
 func objectSchema(parameters json.RawMessage) (json.RawMessage, error) {
-	var schema map[string]json.RawMessage
+	var schema map[string]any
 	switch text := string(parameters); {
 	case text == "", text == "null", text == "true":
 	case json.Unmarshal(parameters, &schema) != nil:
@@ -158,14 +162,24 @@ func objectSchema(parameters json.RawMessage) (json.RawMessage, error) {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object","additionalProperties":false}`), nil
 	}
-	var kind string
-	if t := schema["type"]; json.Unmarshal(t, &kind) == nil && slices.Contains(jsonTypes, kind) && kind != "object" {
-		return nil, fmt.Errorf("its parameters have the type %s, want object", t)
+	c := checker{root: schema, left: most}
+	types := c.types(schema, 0, true)
+	switch {
+	case slices.Equal(types, []string{"object"}):
+		return parameters, nil
+	case types != nil && slices.Contains(jsonTypes, types[0]): // XGrammar names others itself
+		return nil, fmt.Errorf("its parameters have the type %s, want object", strings.Join(types, " or "))
+	case types != nil:
+		return parameters, nil
+	case slices.ContainsFunc(leading, func(name string) bool { return schema[name] != nil }):
+		return anyObject, nil // XGrammar would write any JSON
 	}
-	return parameters, nil
+	// Only the type is missing. The order of the properties stays.
+	_, rest, _ := strings.Cut(string(parameters), "{")
+	return json.RawMessage(`{"type":"object",` + rest), nil
 }
 
-// jsonTypes are the types of JSON schemas. XGrammar refuses others itself.
+// jsonTypes are the types of JSON schemas.
 var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // ToolCall is a call that a model has written. Its arguments are JSON.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,8 +42,8 @@ type request struct {
 	TopLogProbs int      `json:"top_logprobs"`
 }
 
-// Members that do not change what the model writes.
-var without = []string{"metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "user"}
+// Members that do not change what the model writes: this one has no effort.
+var without = []string{"metadata", "reasoning_effort", "verbosity", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "user"}
 
 // members are the names that a request may have.
 var members = func() []string {
@@ -122,15 +121,19 @@ func (c *content) UnmarshalJSON(text []byte) error {
 	if json.Unmarshal(text, (*string)(c)) == nil {
 		return nil
 	}
-	var parts []struct{ Type, Text string }
+	var parts []struct{ Type, Text, Refusal string }
 	if json.Unmarshal(text, &parts) != nil {
 		return invalid("messages", "content is neither a string nor an array of parts with a type and a text")
 	}
 	for _, p := range parts {
-		if p.Type != "text" {
+		switch p.Type {
+		case "text":
+			*c += content(p.Text)
+		case "refusal":
+			*c += content(p.Refusal)
+		default:
 			return invalid("messages", "content has a part of the type %q, want text", p.Type)
 		}
-		*c += content(p.Text)
 	}
 	return nil
 }
@@ -185,7 +188,7 @@ var (
 )
 
 // check fills in defaults and returns the first mistake.
-func (r *request) check(most int) error {
+func (r *request) check(most, vocabulary int) error {
 	limit, name := min(256, most), "max_tokens"
 	if r.MaxTokens != nil {
 		limit = *r.MaxTokens
@@ -221,7 +224,7 @@ func (r *request) check(most int) error {
 			return invalid(fmt.Sprintf("messages[%d].role", i), "it is %.64q, want one of %s", m.Role, strings.Join(roles, ", "))
 		}
 	}
-	return r.sampling.check()
+	return r.sampling.check(vocabulary)
 }
 
 // source is what the answer must follow, nil for any text.
@@ -251,32 +254,45 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 }
 
 // loosely returns which parts of the schemas of a request XGrammar does not follow, for a header. It is an error if the
-// request says that a schema is strict. Control characters are not among them: the server masks them.
+// request says that a schema is strict. Control characters in an answer are not among them: the server masks them.
 func (r *request) loosely() (string, error) {
-	var parts []string
+	var parts strings.Builder
 	check := func(param string, text json.RawMessage, strict *bool) error {
 		all, err := xgrammar.JSONSchema{Text: string(text)}.Check()
 		if err != nil || strict != nil && !*strict {
 			return nil // the compiler says more, or nobody asked for it
 		}
 		for _, d := range all {
-			if d.Effect == xgrammar.Narrower || strings.HasSuffix(d.Pointer, "Length") && d.Effect == xgrammar.NotJSON {
+			if d.Effect == xgrammar.Narrower || d.Control && len(r.Tools) == 0 {
 				continue
 			}
 			if strict != nil {
 				return invalid(param, "the schema is strict, and cannot be followed at %s", d)
 			}
-			if parts = append(parts, param+" "+strconv.QuoteToASCII(d.Pointer)); len(parts) == 20 {
+			if parts.Len() > 2000 {
+				parts.WriteString(", ...")
 				return nil
 			}
+			if parts.Len() > 0 {
+				parts.WriteString(", ")
+			}
+			parts.WriteString(param + " " + strconv.QuoteToASCII(fmt.Sprintf("%.200s", d.Pointer)))
 		}
 		return nil
 	}
-	errs := []error{check("response_format", r.ResponseFormat.JSONSchema.Schema, r.ResponseFormat.JSONSchema.Strict)}
-	for i, tool := range r.Tools {
-		errs = append(errs, check(fmt.Sprintf("tools[%d]", i), tool.Function.Parameters, tool.Function.Strict))
+	if err := check("response_format", r.ResponseFormat.JSONSchema.Schema, r.ResponseFormat.JSONSchema.Strict); err != nil {
+		return "", err
 	}
-	return strings.Join(parts, ", "), cmp.Or(errs...)
+	for i, tool := range r.Tools {
+		f := tool.Function
+		if r.ToolChoice.Mode == "none" || r.ToolChoice.Names != nil && !slices.Contains(r.ToolChoice.Names, f.Name) || parts.Len() > 2000 {
+			continue
+		}
+		if err := check(fmt.Sprintf("tools[%d]", i), f.Parameters, f.Strict); err != nil {
+			return "", err
+		}
+	}
+	return parts.String(), nil
 }
 
 // prompt is the chat as a text that the model continues, with the calls of tools in it.

@@ -18,8 +18,8 @@ type sampling struct {
 	Bias        map[string]float64 `json:"logit_bias"`
 }
 
-// check returns the first mistake, and fills in defaults.
-func (s *sampling) check() error {
+// check returns the first mistake, and fills in defaults. The vocabulary is the number of tokens.
+func (s *sampling) check(vocabulary int) error {
 	for _, x := range []struct {
 		name            string
 		value           **float64
@@ -39,8 +39,8 @@ func (s *sampling) check() error {
 		return invalid("frequency_penalty", "it is %v, want -2 to 2", s.Frequency)
 	}
 	for token, v := range s.Bias {
-		if n, err := strconv.ParseUint(token, 10, 31); err != nil || strconv.FormatUint(n, 10) != token || !(math.Abs(v) <= 100) {
-			return invalid("logit_bias", "token %.20q has %v, want the number of a token, and -100 to 100", token, v)
+		if n, err := strconv.Atoi(token); err != nil || strconv.Itoa(n) != token || n < 0 || n >= vocabulary || !(math.Abs(v) <= 100) {
+			return invalid("logit_bias", "token %.20q has %v, want a token from 0 to %d, and -100 to 100", token, v, vocabulary-1)
 		}
 	}
 	return nil
@@ -77,9 +77,7 @@ func (s *sampling) sampler() *sampler {
 // adjust changes the scores by the bias, and by the penalties for the tokens of the answer, which only grows.
 func (c *sampler) adjust(scores []float32, answer []int32) {
 	for token, v := range c.bias {
-		if int(token) < len(scores) {
-			scores[token] += v
-		}
+		scores[token] += v
 	}
 	if c.Presence == 0 && c.Frequency == 0 {
 		return

@@ -91,6 +91,10 @@ func (s *server) handler() http.Handler {
 		}
 		reply(w, http.StatusOK, theModel)
 	})
+	mux.HandleFunc("/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", http.MethodPost)
+		s.fail(w, &problem{http.StatusMethodNotAllowed, fmt.Sprintf("it takes POST, not %.20s", r.Method), "invalid_request_error", nil, "method_not_supported"})
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &problem{http.StatusNotFound, fmt.Sprintf("this server has no %s %.200s", r.Method, r.URL.Path), "invalid_request_error", nil, "unknown_url"})
 	})
@@ -175,7 +179,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, q *request) error 
 	err := d.Decode(q)
 	if err == nil {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return q.check(s.set.tokens)
+			return q.check(s.set.tokens, s.vocabulary.Size())
 		}
 		return invalid("body", "it has text after the JSON object")
 	}
@@ -186,7 +190,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, q *request) error 
 		return invalid("body", "it is empty, want a JSON object")
 	}
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return invalid(cmp.Or(wrong.Field, "body"), "its type is %s, want %s", wrong.Value, cmp.Or(jsonTypes[wrong.Type.Kind()], "another one"))
+		return invalid(cmp.Or(strings.TrimPrefix(wrong.Field, "sampling."), "body"), "its type is %s, want %s", wrong.Value, cmp.Or(jsonTypes[wrong.Type.Kind()], "another one"))
 	}
 	if p := (*problem)(nil); errors.As(err, &p) {
 		return p

@@ -13,7 +13,7 @@ import (
 )
 
 // write continues the prompt and calls emit with whole characters. finish is "stop" if the text follows the whole
-// format, or "length" if it is the beginning of one that does.
+// format or one of the stops of the request came, or "length" if it is the beginning of a text that follows the format.
 func (s *server) write(ctx context.Context, q *request, matcher *xgrammar.Matcher, emit func(text string) error) (finish string, used usage, err error) {
 	mask, err := s.vocabulary.NewMask()
 	if err != nil {
@@ -109,4 +109,9 @@ func (t *tail) add(text string) (stopped bool, err error) {
 }
 
 // end emits what is left.
-func (t *tail) end() error { return t.emit(t.text) }
+func (t *tail) end() error {
+	if t.text == "" {
+		return nil
+	}
+	return t.emit(t.text)
+}
