@@ -21,6 +21,9 @@ func errorCodec[T error]() *codec.Codec {
 			if e, ok := any(err).(*Error); any(err) == nil || ok && e == nil {
 				return values.AnyView{}, nil
 			}
+			if err := codec.NeedLibrary(); err != nil {
+				return values.AnyView{}, err
+			}
 			handle, failed := failure.NativeError(err)
 			return values.AnyView{Value: abi.Any{TypeIndex: abi.TypeError, Bits: uint64(handle)}, Owned: true}, failed
 		},

@@ -26,6 +26,9 @@ func bigIntCodec() *Codec {
 			case x.IsInt64():
 				return Encode(x.Int64())
 			}
+			if err := NeedLibrary(); err != nil {
+				return values.AnyView{}, err
+			}
 			v, err := values.NewBigInt(twosComplement(x))
 			return values.AnyView{Value: v, Owned: true}, err
 		},

@@ -196,6 +196,9 @@ func stringCodec(name string, small, heap, raw abi.TypeIndex) *Codec {
 	return &Codec{
 		Name: name,
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
+			if err := NeedLibrary(); err != nil {
+				return values.AnyView{}, err
+			}
 			v, err := values.NewString(*(*string)(p))
 			return values.AnyView{Value: v, Owned: true}, err
 		},
@@ -214,6 +217,9 @@ var bytesCodec = &Codec{
 	Name:   "ffi.Bytes",
 	Direct: directBytes,
 	Encode: func(p unsafe.Pointer) (values.AnyView, error) {
+		if err := NeedLibrary(); err != nil {
+			return values.AnyView{}, err
+		}
 		v, err := values.NewBytes(*(*[]byte)(p))
 		return values.AnyView{Value: v, Owned: true}, err
 	},
@@ -500,6 +506,9 @@ func uintCodec(t reflect.Type) *Codec {
 		Encode: func(p unsafe.Pointer) (values.AnyView, error) {
 			x := valueAt(t, p).Uint()
 			if x > math.MaxInt64 {
+				if err := NeedLibrary(); err != nil {
+					return values.AnyView{}, err
+				}
 				v, err := values.NewBigInt(binary.LittleEndian.AppendUint64(make([]byte, 0, 16), x)[:16])
 				return values.AnyView{Value: v, Owned: true}, err
 			}

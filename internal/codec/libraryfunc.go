@@ -12,6 +12,15 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
+// NeedLibrary loads libtvm_ffi if that has not happened. The converters that call it call it: a value may be made before
+// anything is called.
+func NeedLibrary() error {
+	if capi.Attached() {
+		return nil
+	}
+	return NewArray.Resolve()
+}
+
 // LibraryFunc is a function that not every version of libtvm_ffi has.
 type LibraryFunc struct {
 	calls.Func
