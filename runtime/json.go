@@ -123,7 +123,7 @@ func StringifyJSON(x any, indent int) ([]byte, error) {
 // or Dict with keys that are strings, ints or bools as an object, bytes in base64, a
 // DataType and a Device by their names, an object by its fields. Functions, tensors,
 // objects without fields, and NaN have no such form: the error is of kind ErrType. For
-// a value that contains itself, is nested deeper than 1000 levels, or has more than 2^27
+// text that is not UTF-8, a value that contains itself, is nested deeper than 1000 levels, or has more than 2^27
 // parts because it shares them, the error is of kind ErrValue. [jsongraph.Marshal] keeps
 // types and sharing.
 func (a Any) MarshalJSON() ([]byte, error) {
@@ -363,6 +363,9 @@ func appendJSONFloat(b []byte, f float64) ([]byte, error) {
 func appendJSONString(b, text []byte) ([]byte, error) {
 	for _, c := range text {
 		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			if !utf8.Valid(text) { // json.Marshal would write U+FFFD, and make one key of two
+				return nil, failure.Errorf(failure.KindValue, "the text %.60q is not UTF-8, so it has no form in JSON: a []byte has one, in base64", text)
+			}
 			quoted, err := json.Marshal(string(text))
 			return append(b, quoted...), err
 		}

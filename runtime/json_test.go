@@ -114,6 +114,25 @@ func TestMarshalJSON(t *testing.T) {
 		runtimetest.WantError(t, err, tvmffi.ErrType, c.want)
 		v.Release()
 	}
+	// encoding/json would write U+FFFD for what is not UTF-8, and make one key of two.
+	for _, c := range []struct {
+		x    any
+		want string
+	}{
+		{"a\xffb", `the text "a\xffb" is not UTF-8`}, {[]string{"a long text \xed\xa0\x80"}, "element 0: the text"},
+		{map[string]int{"a\xff": 1}, `"a\xff" is not UTF-8, so it has no form in JSON: a []byte has one, in base64`},
+		{map[string]string{"k": "\xff"}, `value of key "k": the text`},
+	} {
+		v := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(c.x))
+		for _, x := range []any{v, tvmffi.VariantOf(c.x)} {
+			_, err := json.Marshal(x)
+			runtimetest.WantError(t, err, tvmffi.ErrValue, c.want)
+		}
+		v.Release()
+	}
+	if b, err := json.Marshal(runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf("\ufffd"))); string(b) != `"`+"\ufffd"+`"` || err != nil {
+		t.Errorf("json.Marshal of U+FFFD gives %s, %v", b, err)
+	}
 	ring := runtimetest.NewLoop(t)
 	_, err = json.Marshal(ring)
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "contains itself")
