@@ -64,3 +64,33 @@ func TestMarshal_text(t *testing.T) {
 		t.Errorf("a shape is written as %s, %v", text, err)
 	}
 }
+
+// TestMarshal_dataTypes writes all data types of some widths: each is read as it was, or refused.
+func TestMarshal_dataTypes(t *testing.T) {
+	runtimetest.Load(t)
+	written := 0
+	for code := range 256 {
+		for _, bits := range []uint8{0, 1, 4, 6, 8, 16, 32, 64, 128, 255} {
+			for _, lanes := range []uint16{0, 1, 2, 4, 256, 32768, 65535} {
+				x := tvmffi.DataType{Code: uint8(code), Bits: bits, Lanes: lanes}
+				text, err := jsongraph.Marshal([]any{x}, nil)
+				if err != nil {
+					runtimetest.WantError(t, err, tvmffi.ErrValue, "the data type "+x.String()+" has no name that every reader of JSON graphs takes")
+					continue
+				}
+				written++
+				if back, err := jsongraph.Unmarshal[[]tvmffi.DataType](text); err != nil || back[0] != x {
+					t.Fatalf("%v was written as %s and read as %v, %v", x, text, back, err)
+				}
+			}
+		}
+	}
+	if written < 200 {
+		t.Errorf("only %d data types were written", written)
+	}
+	for _, x := range []tvmffi.DataType{tvmffi.Complex64, {Code: 0, Lanes: 1}, {Code: 2, Bits: 32}, {Code: 77, Bits: 8, Lanes: 1}} {
+		if text, err := jsongraph.Marshal(x, nil); err == nil {
+			t.Errorf("%v was written as %s", x, text)
+		}
+	}
+}

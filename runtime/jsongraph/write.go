@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -160,11 +161,22 @@ func (w *graphWriter) inline(v abi.Any) bool {
 	case abi.TypeFloat:
 		w.b = appendGraphFloat(w.b, math.Float64frombits(v.Bits))
 	case abi.TypeDataType:
-		w.b = appendGraphString(w.b, (*(*tvmffi.DataType)(unsafe.Pointer(&v.Bits))).String())
+		w.b = appendGraphString(w.b, graphNameOf(*(*tvmffi.DataType)(unsafe.Pointer(&v.Bits))))
 	default:
 		return false
 	}
 	return true
+}
+
+// graphNameOf returns the name of a data type. It panics with an error if a reader would not make the same type of it: no
+// version of the library reads complex64, and int0 is int32 to it.
+func graphNameOf(t tvmffi.DataType) string {
+	name := t.String()
+	back, err := tvmffi.ParseDataType(name)
+	if err != nil || back != t || t.Code == abi.DLComplex {
+		panic(failure.Errorf(failure.KindValue, "the data type %s has no name that every reader of JSON graphs takes", name))
+	}
+	return name
 }
 
 // list takes a slice for the references of a node.

@@ -112,6 +112,7 @@ var Groups = []Group{
 		{"int32x4", tvmffi.Int32.WithLanes(4)},
 		{"int32x65535", tvmffi.Int32.WithLanes(65535)},
 		{"int1", tvmffi.DataType{Code: 0, Bits: 1, Lanes: 1}},
+		{"int0", tvmffi.DataType{Code: 0, Bits: 0, Lanes: 1}},
 		{"complex64", tvmffi.Complex64},
 		{"complex128", tvmffi.Complex128},
 		{"handle", tvmffi.OpaqueHandle},
