@@ -53,7 +53,7 @@ var rooms = []room{
 	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/find"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/testkit/machinetest", own: []string{"internal/failure", "internal/objects", "internal/testkit/nativetest"}},
 	{dir: "internal/testkit/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
-	{dir: "internal/testkit/crosstest", own: []string{"internal/testkit/nativetest", "runtime"}},
+	{dir: "internal/testkit/crosstest", own: []string{"internal/testkit/nativetest", "runtime", "runtime/jsongraph"}},
 	{dir: "internal/testkit/consumer", own: []string{"internal/testkit/nativetest", "internal/wheel", "internal/find"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
 	{dir: "internal/testkit/scripttest", own: []string{"internal/find", "internal/testkit/consumer", "internal/testkit/nativetest"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
 	{dir: "internal/english"},

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/crosstest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -134,6 +135,9 @@ func register() error {
 		"disco.test.pid":    os.Getpid,
 		"disco.test.add":    func(x, y int64) int64 { return x + y },
 		"disco.test.double": func(x string) string { return x + x },
+		"disco.test.echo":   func(x any) any { return x },
+		"disco.test.make":   crosstest.MakeResult,
+		"disco.test.raise":  func(kind, message []byte) error { return tvmffi.NewError(string(kind), string(message)) },
 		"disco.test.bytes":  func(b []byte) []byte { return b },
 		"disco.test.len":    func(b []byte) int { return len(b) },
 		"disco.test.list":   func() []any { return []any{1, "two", []any{3.5}} },

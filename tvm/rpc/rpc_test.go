@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/crosstest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -23,7 +24,9 @@ import (
 
 func TestMain(m *testing.M) {
 	rpc.Main(func() error {
-		return tvmffi.Register("rpc.test.process", os.Getpid)
+		return errors.Join(tvmffi.Register("rpc.test.process", os.Getpid), tvmffi.Register("rpc.test.echo", func(x any) any { return x }),
+			tvmffi.Register("rpc.test.make", crosstest.MakeResult),
+			tvmffi.Register("rpc.test.fail", func(kind, message []byte) error { return tvmffi.NewError(string(kind), string(message)) }))
 	})
 	if role := roles[os.Getenv(roleVariable)]; role != nil {
 		role()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 )
 
 var update = flag.Bool("update", false, "write the columns of docs/CROSSES.md")
@@ -65,14 +66,14 @@ func Cell(given string, back tvmffi.Any, err error) string {
 	return text
 }
 
-// Trips gives the value of each row that is not a loop to trip, and returns the cells of what came back.
+// Trips gives the value of each row to trip, and returns the cells of what came back.
 func Trips(t testing.TB, trip func(x any) (tvmffi.Any, error)) map[string]string {
 	t.Helper()
 	cells := map[string]string{}
 	for _, g := range Groups {
 		for _, r := range g.Rows {
 			switch r.Value.(type) {
-			case nil, Typed, Raised:
+			case Typed, Raised, Result:
 				continue
 			}
 			x, release := r.make(t)
@@ -97,6 +98,32 @@ func Narrow(t testing.TB, cells map[string]string, echo map[string]func(x any) (
 		}
 	}
 }
+
+// Results lets call make a value of a JSON graph and return it, and adds the cells of what came. Other values are refused as
+// arguments, so a result has to be made where it comes from.
+func Results(t testing.TB, cells map[string]string, call func(graph []byte) (tvmffi.Any, error)) {
+	t.Helper()
+	for _, g := range Groups {
+		for _, r := range g.Rows {
+			v, ok := r.Value.(Result)
+			if !ok {
+				continue
+			}
+			inner := Row{r.Name, v.Value}
+			x, release := inner.make(t)
+			graph, err := jsongraph.Marshal(x, nil)
+			release()
+			if err != nil {
+				t.Fatalf("%s: %v", r.Name, err)
+			}
+			back, err := call(graph)
+			cells[r.Name] = Cell(inner.Text(t), back, err)
+		}
+	}
+}
+
+// MakeResult is the function that [Results] calls.
+func MakeResult(graph []byte) (tvmffi.Any, error) { return jsongraph.Unmarshal[tvmffi.Any](graph) }
 
 // Raise lets raise end a function with the error of each row, and adds the cells of the errors that it returns.
 func Raise(t testing.TB, cells map[string]string, raise func(kind, message string) error) {

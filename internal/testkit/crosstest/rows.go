@@ -20,17 +20,20 @@ type Group struct {
 // Row is a value of the page.
 type Row struct {
 	Name  string
-	Value any // the value itself, or what makes it; nil for what tests make
+	Value any // the value itself, or what makes it
 }
 
 // none is the value nil.
 type none struct{}
 
+// loop is a List that holds 1 and itself.
+type loop struct{}
+
 // made makes a value.
 type made func() (tvmffi.ObjectRef, error)
 
 // everyone has what takes a value of any type and gives it back.
-var everyone = []string{"Go", "C++", "JSON graph", "ffi.json", "encoding/json"}
+var everyone = []string{"Go", "C++", "RPC", "Disco", "JSON graph", "ffi.json", "encoding/json"}
 
 // Groups are the tables in the order of the page.
 var Groups = []Group{
@@ -100,7 +103,7 @@ var Groups = []Group{
 		{"two keys that are not UTF-8", pairs("a\xff", 1, "a\xfe", 2)},
 		{"key with a zero byte", pairs("a\x00b", 1)},
 		{"key NaN", pairs(math.NaN(), 1)},
-		{"list within itself", nil},
+		{"list within itself", loop{}},
 	}},
 	{"Data types and devices", everyone, []Row{
 		{"float32", tvmffi.Float32},
@@ -155,7 +158,26 @@ var Groups = []Group{
 		{"text for a data type", Typed{"float32", "dtype"}},
 		{"text for a device", Typed{"cuda:1", "device"}},
 	}},
-	{"Errors", []string{"Go", "C++"}, []Row{
+	{"Results of other processes", []string{"RPC", "Disco"}, []Row{
+		{"result: nil", Result{none{}}},
+		{"result: long text", Result{strings.Repeat("long ", 200)}},
+		{"result: a zero byte", Result{"a\x00b"}},
+		{"result: a zero byte in long text", Result{"a long text \x00 with a zero byte"}},
+		{"result: not UTF-8", Result{"a\xffb"}},
+		{"result: empty bytes", Result{[]byte{}}},
+		{"result: bytes", Result{[]byte("a\x00\xff")}},
+		{"result: NaN", Result{math.NaN()}},
+		{"result: -0.0", Result{math.Copysign(0, -1)}},
+		{"result: 2^63", Result{uint64(1 << 63)}},
+		{"result: true, 1 and 1.0", Result{[]any{true, 1, 1.0}}},
+		{"result: empty list", Result{[]any{}}},
+		{`result: keys 1 and "1"`, Result{pairs(1, "a", "1", "b")}},
+		{"result: text that is not UTF-8 in a list", Result{[]any{"a\xffb"}}},
+		{"result: int32x65535", Result{tvmffi.Int32.WithLanes(65535)}},
+		{"result: float32 in a list", Result{[]any{tvmffi.Float32}}},
+		{"result: cpu:0", Result{tvmffi.CPU}},
+	}},
+	{"Errors", []string{"Go", "C++", "RPC", "Disco"}, []Row{
 		{"ValueError", Raised{"ValueError", "a message"}},
 		{"KeyError", Raised{"KeyError", "a message"}},
 		{"FileNotFoundError", Raised{"FileNotFoundError", "a message"}},
@@ -178,6 +200,9 @@ type Typed struct {
 	Value any
 	For   string
 }
+
+// Result is a value that a function of another process makes of a JSON graph.
+type Result struct{ Value any }
 
 // Raised is an error that a function ends with.
 type Raised struct{ Kind, Message string }
@@ -207,6 +232,20 @@ func (r Row) make(t testing.TB) (any, func()) {
 	switch x := r.Value.(type) {
 	case none:
 		return nil, func() {}
+	case loop:
+		l, err := tvmffi.NewList[any](1)
+		if err == nil {
+			err = l.Append(l)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", r.Name, err)
+		}
+		return l, func() {
+			if err := l.Clear(); err != nil {
+				t.Error(err)
+			}
+			l.Release()
+		}
 	case made:
 		o, err := x()
 		if err != nil {

@@ -10,14 +10,17 @@ import (
 )
 
 // Text describes a value with its type, so that two values that differ have two texts.
-func Text(a tvmffi.Any) string { return text(a.Value()) }
+func Text(a tvmffi.Any) string { return text(a.Value(), 0) }
 
-func text(v any) string {
+func text(v any, depth int) string {
+	if depth > 3 {
+		return "..." // a list within itself
+	}
 	switch x := v.(type) {
 	case nil:
 		return "nil"
 	case tvmffi.Any:
-		return Text(x)
+		return text(x.Value(), depth)
 	case float64:
 		return number(x)
 	case string:
@@ -30,22 +33,22 @@ func text(v any) string {
 		return "device " + x.String()
 	case *tvmffi.Array[tvmffi.Any]:
 		all, err := x.Slice()
-		return "[" + orError(list(all), err) + "]"
+		return "[" + orError(list(all, depth+1), err) + "]"
 	case *tvmffi.List[tvmffi.Any]:
 		all, err := x.Slice()
-		return "List[" + orError(list(all), err) + "]"
+		return "List[" + orError(list(all, depth+1), err) + "]"
 	case *tvmffi.Map[tvmffi.Any, tvmffi.Any]:
 		var pairs []tvmffi.Pair[tvmffi.Any, tvmffi.Any]
 		for k, v := range x.All() {
 			pairs = append(pairs, tvmffi.Pair[tvmffi.Any, tvmffi.Any]{Key: k, Value: v})
 		}
-		return "{" + entries(pairs) + "}"
+		return "{" + entries(pairs, depth+1) + "}"
 	case *tvmffi.Dict[tvmffi.Any, tvmffi.Any]:
 		var pairs []tvmffi.Pair[tvmffi.Any, tvmffi.Any]
 		for k, v := range x.All() {
 			pairs = append(pairs, tvmffi.Pair[tvmffi.Any, tvmffi.Any]{Key: k, Value: v})
 		}
-		return "Dict{" + entries(pairs) + "}"
+		return "Dict{" + entries(pairs, depth+1) + "}"
 	case *tvmffi.Shape:
 		return fmt.Sprint("Shape", x.Slice())
 	case *tvmffi.Error:
@@ -84,18 +87,18 @@ func quote(s string) string {
 	return strconv.QuoteToASCII(s[:8]) + "..." + strconv.QuoteToASCII(s[len(s)-8:]) + fmt.Sprintf(" (%d bytes)", len(s))
 }
 
-func list(all []tvmffi.Any) string {
+func list(all []tvmffi.Any, depth int) string {
 	parts := make([]string, len(all))
 	for i, x := range all {
-		parts[i] = Text(x)
+		parts[i] = text(x, depth)
 	}
 	return strings.Join(parts, ", ")
 }
 
-func entries(pairs []tvmffi.Pair[tvmffi.Any, tvmffi.Any]) string {
+func entries(pairs []tvmffi.Pair[tvmffi.Any, tvmffi.Any], depth int) string {
 	parts := make([]string, len(pairs))
 	for i, p := range pairs {
-		parts[i] = Text(p.Key) + ": " + Text(p.Value)
+		parts[i] = text(p.Key, depth) + ": " + text(p.Value, depth)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -129,6 +129,16 @@ func Pinned(t testing.TB, pkg string) wheel.Dir {
 	return Get(t, s)
 }
 
+// PinnedVersion returns the version of the wheel that [Pinned] returns.
+func PinnedVersion(t testing.TB, pkg string) string {
+	t.Helper()
+	s, ok := pinnedWheel(pkg)
+	if !ok {
+		Unavailable(t, fmt.Errorf("no wheel of %s has a known hash for %s/%s", pkg, runtime.GOOS, runtime.GOARCH))
+	}
+	return s.Version
+}
+
 func pinnedWheel(pkg string) (wheel.Spec, bool) {
 	for _, s := range slices.Backward(wheel.Pinned()) {
 		if s.Package == pkg && s.GOOS == runtime.GOOS && s.GOARCH == runtime.GOARCH {
