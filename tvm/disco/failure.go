@@ -12,6 +12,19 @@ import (
 // failure is a failed call on its way from a worker to the controller.
 type failure struct{ Function, Kind, Message, Backtrace string }
 
+// MarshalJSON writes the texts as bytes, because JSON has no form for those that are not UTF-8.
+func (f failure) MarshalJSON() ([]byte, error) {
+	return json.Marshal([4][]byte{[]byte(f.Function), []byte(f.Kind), []byte(f.Message), []byte(f.Backtrace)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (f *failure) UnmarshalJSON(text []byte) error {
+	var parts [4][]byte
+	err := json.Unmarshal(text, &parts)
+	*f = failure{string(parts[0]), string(parts[1]), string(parts[2]), string(parts[3])}
+	return err
+}
+
 // failureKind is the kind of the errors that stand for failures in the registers of workers. The
 // text of a failure is JSON.
 const failureKind = "tvmffi.disco.failure"
@@ -19,6 +32,9 @@ const failureKind = "tvmffi.disco.failure"
 func failed(function string, err error) failure {
 	function = strings.TrimPrefix(function, commandPrefix)
 	if e, ok := errors.AsType[*tvmffi.Error](err); ok {
+		if e.Kind == "" {
+			return failure{function, "", err.Error(), e.Backtrace}
+		}
 		// A text around the error has the kind inside, where it would be said twice.
 		return failure{function, e.Kind, strings.Replace(err.Error(), e.Kind+": ", "", 1), e.Backtrace}
 	}

@@ -187,6 +187,7 @@ var Groups = []Group{
 		{"kind of two words", Raised{"two words", "a message"}},
 		{"kind with a dot", Raised{"garden.Thorns", "a message"}},
 		{"no kind", Raised{"", "a message"}},
+		{"no kind, and a colon", Raised{"", "one: two"}},
 		{"no message", Raised{"ValueError", ""}},
 		{"message of two lines", Raised{"ValueError", "one\ntwo"}},
 		{"message with a colon", Raised{"ValueError", "TypeError: a message"}},
