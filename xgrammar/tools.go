@@ -3,9 +3,11 @@ package xgrammar
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Format is a part of a structural tag. It has one of these types, with these fields.
@@ -50,7 +52,34 @@ type Format struct {
 // Tag returns the structural tag of texts that have the format.
 func (f Format) Tag() (StructuralTag, error) {
 	text, err := json.Marshal(map[string]any{"type": "structural_tag", "format": f})
-	return StructuralTag(text), failed(fmt.Sprintf("the format %.80s", f.Type), err)
+	if bad, found := notUTF8(reflect.ValueOf(f)); err == nil && found { // JSON has U+FFFD in its place
+		err = fmt.Errorf("the text %.60q is not UTF-8, so a structural tag, which is JSON, cannot have it", bad)
+	}
+	if err != nil {
+		return "", failed(fmt.Sprintf("the format %.80s", f.Type), err)
+	}
+	return StructuralTag(text), nil
+}
+
+// notUTF8 finds a text in a value without cycles that is not UTF-8.
+func notUTF8(v reflect.Value) (text string, found bool) {
+	switch v.Kind() {
+	case reflect.String:
+		return v.String(), !utf8.ValidString(v.String())
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return notUTF8(v.Elem())
+		}
+	case reflect.Struct:
+		for i := 0; i < v.NumField() && !found; i++ {
+			text, found = notUTF8(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := 0; i < v.Len() && !found; i++ {
+			text, found = notUTF8(v.Index(i))
+		}
+	}
+	return text, found
 }
 
 // Tool is an element of tools in OpenAI's chat completions.

@@ -141,4 +141,12 @@ func TestTools_errors(t *testing.T) {
 	if _, err := (xgrammar.Format{Type: "json_schema", Schema: []byte("{")}).Tag(); err == nil || !strings.Contains(err.Error(), "xgrammar: the format json_schema: ") {
 		t.Errorf("got %v", err)
 	}
+	for _, f := range []xgrammar.Format{
+		{Type: "const_string", Value: new("a\xff")}, {Type: "tag", Begin: new(""), Content: &xgrammar.Format{Type: "regex", Pattern: "a\xff"}},
+		{Type: "or", Elements: []xgrammar.Format{{Type: "any_text"}, {Type: "any_text", Excludes: []string{"b", "a\xff"}}}},
+	} {
+		if tag, err := f.Tag(); err == nil || !strings.Contains(err.Error(), `xgrammar: the format `+f.Type+`: the text "a\xff" is not UTF-8`) {
+			t.Errorf("%s: %s, %v", f.Type, tag, err)
+		}
+	}
 }
