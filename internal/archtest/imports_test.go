@@ -125,6 +125,7 @@ var rooms = []room{
 	// Packages by hand above the bindings of an engine.
 	{dir: "tvm/...", own: []string{"generated/tvm/...", "internal/child", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
 	{dir: "xgrammar", own: []string{"generated/xgrammar/...", "internal/child", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
+	{dir: "examples/go_library/testdata/crosses", own: []string{"internal/testkit/crosstest", "runtime/..."}}, // is for tests only
 	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "xgrammar", "native", "reflection", "schema", "runtime/..."}, other: []string{"github.com/prometheus/client_golang/..."}},
 	{dir: "bench/...", own: []string{"..."}},
 }

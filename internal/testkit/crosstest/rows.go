@@ -33,7 +33,7 @@ type loop struct{}
 type made func() (tvmffi.ObjectRef, error)
 
 // everyone has what takes a value of any type and gives it back.
-var everyone = []string{"Go", "C++", "RPC", "Disco", "JSON graph", "ffi.json", "encoding/json"}
+var everyone = []string{"Go", "C++", "Python", "RPC", "Disco", "JSON graph", "ffi.json", "encoding/json"}
 
 // Groups are the tables in the order of the page.
 var Groups = []Group{
@@ -177,7 +177,7 @@ var Groups = []Group{
 		{"result: float32 in a list", Result{[]any{tvmffi.Float32}}},
 		{"result: cpu:0", Result{tvmffi.CPU}},
 	}},
-	{"Errors", []string{"Go", "C++", "RPC", "Disco"}, []Row{
+	{"Errors", []string{"Go", "C++", "Python", "RPC", "Disco"}, []Row{
 		{"ValueError", Raised{"ValueError", "a message"}},
 		{"KeyError", Raised{"KeyError", "a message"}},
 		{"FileNotFoundError", Raised{"FileNotFoundError", "a message"}},
@@ -227,40 +227,48 @@ func (g Group) has(row, peer string) bool {
 	return slices.Contains(g.Peers, peer) && slices.ContainsFunc(g.Rows, func(r Row) bool { return r.Name == row })
 }
 
-// make returns the value of the row and what releases it.
-func (r Row) make(t testing.TB) (any, func()) {
-	t.Helper()
+// Make returns the value of the row and what releases it.
+func (r Row) Make() (x any, release func(), err error) {
+	nothing := func() {}
 	switch x := r.Value.(type) {
 	case none:
-		return nil, func() {}
+		return nil, nothing, nil
 	case loop:
 		l, err := tvmffi.NewList[any](1)
 		if err == nil {
 			err = l.Append(l)
 		}
-		if err != nil {
-			t.Fatalf("%s: %v", r.Name, err)
-		}
 		return l, func() {
-			if err := l.Clear(); err != nil {
-				t.Error(err)
+			if err := l.Clear(); err == nil {
+				l.Release()
 			}
-			l.Release()
-		}
+		}, err
 	case made:
 		o, err := x()
 		if err != nil {
-			t.Fatalf("%s: %v", r.Name, err)
+			return nil, nothing, err
 		}
-		return o, func() { o.(interface{ Release() }).Release() }
+		return o, func() { o.(interface{ Release() }).Release() }, nil
 	}
-	return r.Value, func() {}
+	return r.Value, nothing, nil
+}
+
+// make is Make for tests.
+func (r Row) make(t testing.TB) (any, func()) {
+	t.Helper()
+	x, release, err := r.Make()
+	if err != nil {
+		t.Fatalf("%s: %v", r.Name, err)
+	}
+	return x, release
 }
 
 // Text describes the value of the row.
-func (r Row) Text(t testing.TB) string {
-	t.Helper()
-	x, release := r.make(t)
+func (r Row) Text() string {
+	x, release, err := r.Make()
+	if err != nil {
+		return err.Error()
+	}
 	defer release()
 	a, err := tvmffi.AnyOf(x)
 	if err != nil {
@@ -268,4 +276,25 @@ func (r Row) Text(t testing.TB) string {
 	}
 	defer a.Release()
 	return Text(a)
+}
+
+// IsValue reports whether the value of the row goes somewhere by itself.
+func (r Row) IsValue() bool {
+	switch r.Value.(type) {
+	case Typed, Raised, Result:
+		return false
+	}
+	return true
+}
+
+// Find returns the row of this name.
+func Find(name string) (Row, bool) {
+	for _, g := range Groups {
+		for _, r := range g.Rows {
+			if r.Name == name {
+				return r, true
+			}
+		}
+	}
+	return Row{}, false
 }

@@ -1,0 +1,42 @@
+package golibrary
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/crosstest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+)
+
+// peer is what a host in another language says of a row: the value in its own words and the cell of what came back, or the kind
+// and the message of an error.
+type peer struct{ Shown, Back, Kind, Message string }
+
+// cell returns the cell of a row: what the host has, and behind an arrow what came back if it differs.
+func (p peer) cell() string {
+	switch {
+	case p.Kind != "":
+		return crosstest.Refused(p.Kind, p.Message)
+	case p.Back != crosstest.Same:
+		return p.Shown + " -> " + p.Back
+	}
+	return p.Shown
+}
+
+// TestCrosses_python returns each value to Python, which returns it.
+func TestCrosses_python(t *testing.T) {
+	upToDate(t, "./testdata/crosses")
+	library := consumer.Shared(t, "examples/go_library/testdata/crosses/libcrosses")
+	out := run(t, nil, nativetest.Python(t), filepath.Join("testdata", "crosses.py"), library)
+	var rows map[string]peer
+	if err := json.Unmarshal([]byte(out), &rows); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cells := map[string]string{}
+	for name, p := range rows {
+		cells[name] = p.cell()
+	}
+	crosstest.Check(t, "Python", nativetest.Version(), cells)
+}
