@@ -3,6 +3,7 @@ package golibrary
 import (
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/consumer"
@@ -39,4 +40,19 @@ func TestCrosses_python(t *testing.T) {
 		cells[name] = p.cell()
 	}
 	crosstest.Check(t, "Python", nativetest.Version(), cells)
+}
+
+// TestCrosses_rust returns each value to a Rust program, which returns it.
+func TestCrosses_rust(t *testing.T) {
+	r := newRust(t, "crossing")
+	upToDate(t, "./testdata/crosses")
+	run(t, nil, consumer.Tool(t), "export", "./testdata/crosses", "--rust", filepath.Join(r.dir, "crosses"))
+	out := run(t, r.env, r.build("crossing"))
+	cells := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		shown, back, _ := strings.Cut(rest, "\t")
+		cells[name] = peer{Shown: shown, Back: back}.cell()
+	}
+	crosstest.Check(t, "Rust", nativetest.Version(), cells)
 }

@@ -69,6 +69,9 @@ type rust struct {
 	env []string
 }
 
+// otherCrates are the program and the crate of a folder that has the lock of testdata/rust.
+var otherCrates = map[string][2]string{"crab": {"crabs", "crab"}, "crossing": {"crossing", "crosses"}}
+
 // newRust copies testdata/name, without the crates that the test makes. It skips the
 // test if cargo does not run.
 func newRust(t *testing.T, name string) *rust {
@@ -93,8 +96,8 @@ func newRust(t *testing.T, name string) *rust {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file == "Cargo.lock" && name == "crab" {
-			data = []byte(strings.NewReplacer("golibrary", "crabs", "golib", "crab").Replace(string(data)))
+		if other, ok := otherCrates[name]; ok && file == "Cargo.lock" {
+			data = []byte(strings.NewReplacer("golibrary", other[0], "golib", other[1]).Replace(string(data)))
 		}
 		if err := os.MkdirAll(filepath.Join(r.dir, filepath.Dir(file)), 0o700); err != nil {
 			t.Fatal(err)
