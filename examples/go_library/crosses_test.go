@@ -29,8 +29,18 @@ func (p peer) cell() string {
 // TestCrosses_python returns each value to Python, which returns it.
 func TestCrosses_python(t *testing.T) {
 	upToDate(t, "./testdata/crosses")
-	library := consumer.Shared(t, "examples/go_library/testdata/crosses/libcrosses")
-	out := run(t, nil, nativetest.Python(t), filepath.Join("testdata", "crosses.py"), library)
+	python(t, "Python", consumer.Shared(t, "examples/go_library/testdata/crosses/libcrosses"))
+}
+
+// TestCrosses_package does it with the Python package of the library, which makes types of Python of the values.
+func TestCrosses_package(t *testing.T) {
+	python(t, "Python package", pythonPackage(t, "testdata/crosses"))
+}
+
+// python runs the program with the library at a place, and checks a column.
+func python(t *testing.T, column, place string) {
+	t.Helper()
+	out := run(t, nil, nativetest.Python(t), filepath.Join("testdata", "crosses.py"), place)
 	var rows map[string]peer
 	if err := json.Unmarshal([]byte(out), &rows); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -39,7 +49,7 @@ func TestCrosses_python(t *testing.T) {
 	for name, p := range rows {
 		cells[name] = p.cell()
 	}
-	crosstest.Check(t, "Python", nativetest.Version(), cells)
+	crosstest.Check(t, column, nativetest.Version(), cells)
 }
 
 // TestCrosses_rust returns each value to a Rust program, which returns it.

@@ -1,11 +1,16 @@
-"""Prints what Python has for the values and errors of the library crosses, and what it gave back. Usage: crosses.py LIBRARY"""
+"""Prints what Python has for the values and errors of the library crosses, and what it gave back. Usage: crosses.py LIBRARY, or
+crosses.py FOLDER with the Python package of the library"""
 
 import json
 import sys
 
-import tvm_ffi
+if sys.argv[1].endswith(".so"):
+    import tvm_ffi
 
-library = tvm_ffi.load_module(sys.argv[1])
+    library = tvm_ffi.load_module(sys.argv[1])
+else:
+    sys.path.insert(0, sys.argv[1])
+    import crosses as library
 
 
 def short(text):

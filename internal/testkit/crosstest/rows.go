@@ -33,7 +33,7 @@ type loop struct{}
 type made func() (tvmffi.ObjectRef, error)
 
 // everyone has what takes a value of any type and gives it back.
-var everyone = []string{"Go", "C++", "Python", "Rust", "RPC", "Disco", "JSON graph", "ffi.json", "encoding/json"}
+var everyone = []string{"Go", "C++", "Python", "Python package", "Rust", "RPC", "Disco", "JSON graph", "ffi.json", "encoding/json"}
 
 // Groups are the tables in the order of the page.
 var Groups = []Group{
@@ -183,7 +183,7 @@ var Groups = []Group{
 		{"result: float32 in a list", Result{[]any{tvmffi.Float32}}},
 		{"result: cpu:0", Result{tvmffi.CPU}},
 	}},
-	{"Errors", []string{"Go", "C++", "Python", "Rust", "RPC", "Disco"}, []Row{
+	{"Errors", []string{"Go", "C++", "Python", "Python package", "Rust", "RPC", "Disco"}, []Row{
 		{"ValueError", Raised{"ValueError", "a message"}},
 		{"KeyError", Raised{"KeyError", "a message"}},
 		{"FileNotFoundError", Raised{"FileNotFoundError", "a message"}},
