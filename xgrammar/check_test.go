@@ -228,6 +228,22 @@ func TestCheck_anyOrder(t *testing.T) {
 	}
 }
 
+// TestSeparators: one separator of two leaves the other as it is.
+func TestSeparators(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	const schema = `{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}`
+	for _, x := range []struct {
+		separators [2]string
+		indent     int
+		text       string
+	}{{[2]string{",", ""}, 0, `{"a": 1,"b": 2}`}, {[2]string{"", ":"}, 0, `{"a":1, "b":2}`}, {[2]string{"", ":"}, 1, "{\n \"a\":1,\n \"b\":2\n}"}} {
+		s := xgrammar.JSONSchema{Text: schema, Compact: true, Separators: x.separators, Indent: x.indent}
+		if !allows(t, c, s, x.text) {
+			t.Errorf("%q and the indent %d do not allow %s", x.separators, x.indent, x.text)
+		}
+	}
+}
+
 // TestCheck_large: the steps of a check have a limit, and no keyword is followed in circles. Without these, each of the texts
 // takes minutes, all memory, or the stack.
 func TestCheck_large(t *testing.T) {

@@ -125,7 +125,11 @@ func (s JSONSchema) compile(c *bind.GrammarCompiler) (*compiled, error) {
 		options = append(options, bind.Indent(int64(s.Indent)))
 	}
 	if s.Separators != [2]string{} {
-		options = append(options, bind.Separators(tvmffi.Tuple2[string, string]{A: s.Separators[0], B: s.Separators[1]}))
+		item := ", "
+		if s.Indent > 0 {
+			item = ","
+		}
+		options = append(options, bind.Separators(tvmffi.Tuple2[string, string]{A: cmp.Or(s.Separators[0], item), B: cmp.Or(s.Separators[1], ": ")}))
 	}
 	return c.CompileJSONSchema(s.Text, options...)
 }

@@ -97,6 +97,9 @@ func (s *Session) CopyToWorker0(host *tvmffi.Tensor, to *DRef) error {
 	if s.options.Plain {
 		return s.use(context.Background(), func() error { return generated.SessionCopyToWorker0(s.handle, host, to.handle) })
 	}
+	if err := dense(host); err != nil {
+		return err
+	}
 	number := lend(s.id, host)
 	d, err := s.command("put", number, to)
 	d.Release()
@@ -117,6 +120,9 @@ func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from
 			return generated.SessionSyncWorker(s.handle, 0)
 		})
 	}
+	if err := dense(host); err != nil {
+		return err
+	}
 	number := lend(s.id, host)
 	d, err := s.command("take", number, from)
 	if err != nil {
@@ -126,6 +132,14 @@ func (s *Session) CopyFromWorker0(ctx context.Context, host *tvmffi.Tensor, from
 	defer d.Release()
 	_, err = d.Get(ctx, 0)
 	return err
+}
+
+// dense returns an error for a tensor whose elements are not one after the other: workers copy no others.
+func dense(host *tvmffi.Tensor) error {
+	if host.Contiguous() {
+		return nil
+	}
+	return fmt.Errorf("the tensor %v has gaps between its elements: pass a Clone of it, or copy to one", host)
 }
 
 // The collective operations below work on tensors in CPU memory, on all workers at once: together if

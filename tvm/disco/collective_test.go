@@ -3,8 +3,10 @@
 package disco_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -98,6 +100,36 @@ func must[T any](t testing.TB) func(T, error) T {
 }
 
 // TestAllreduce combines numbers of every type by every operator.
+// TestHosted_other: a tensor of the controller is copied from and to one of the same type and shape, without gaps.
+func TestHosted_other(t *testing.T) {
+	need(t)
+	s := open(t, disco.Threads, 2, disco.Options{})
+	ints := must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]int32{1, 2, 3, 4, 5, 6, 7, 8}, 2, 4))
+	on := must[*disco.DRef](t)(s.Broadcast(ints))
+	for _, x := range []struct {
+		dtype tvmffi.DataType
+		shape []int64
+	}{{tvmffi.Float32, []int64{2, 4}}, {tvmffi.Int32, []int64{4, 2}}} {
+		other := must[*tvmffi.Tensor](t)(tvmffi.NewTensor(x.dtype, x.shape...))
+		const want = "the tensor of the controller is "
+		if err := s.CopyFromWorker0(t.Context(), other, on); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("from int32[2 4] to %v: %v", other, err)
+		}
+		if err := errors.Join(s.CopyToWorker0(other, on), s.Sync(t.Context())); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("from %v to int32[2 4]: %v", other, err)
+		}
+	}
+	gaps := must[*tvmffi.Tensor](t)(ints.Slice(1, 1, 3))
+	_, scattered := s.Scatter(gaps)
+	_, broadcast := s.Broadcast(gaps)
+	for _, err := range []error{scattered, broadcast, s.CopyToWorker0(gaps, on), s.CopyFromWorker0(t.Context(), gaps, on)} {
+		if err == nil || !strings.Contains(err.Error(), "has gaps between its elements: pass a Clone") {
+			t.Errorf("a tensor with gaps: %v", err)
+		}
+	}
+	wantTensor(t, "afterwards", on, 0, []int32{1, 2, 3, 4, 5, 6, 7, 8})
+}
+
 func TestAllreduce(t *testing.T) {
 	need(t)
 	s := open(t, disco.Processes, 3, disco.Options{})

@@ -3,6 +3,7 @@ package disco
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -77,6 +78,9 @@ func (w *worker) copyHosted(args []tvmffi.Any, move func(host, own *tvmffi.Tenso
 	}
 	if own == nil {
 		return nil, errors.New("worker 0 has no tensor there")
+	}
+	if host.DataType() != own.DataType() || !slices.Equal(host.Shape(), own.Shape()) { // TVM compares the bytes alone
+		return nil, fmt.Errorf("the tensor of the controller is %s%v, and the one on worker 0 is %s%v", host.DataType(), host.Shape(), own.DataType(), own.Shape())
 	}
 	return nil, move(host, own)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 
@@ -125,6 +126,9 @@ func argument(v any) (any, error) {
 		if n, err := v.Int64(); err == nil {
 			return n, nil
 		}
+		if n, ok := new(big.Int).SetString(v.String(), 10); ok {
+			return n, nil
+		}
 		return v.Float64()
 	case []any:
 		items := make([]any, len(v))
@@ -157,6 +161,8 @@ func jsonValue(a tvmffi.Any) (any, error) {
 	switch v := a.Value().(type) {
 	case nil, bool, int64, string:
 		return v, nil
+	case *big.Int:
+		return json.Number(v.String()), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return strconv.FormatFloat(v, 'g', -1, 64), nil
@@ -213,7 +219,11 @@ func jsonObject(m map[tvmffi.Any]tvmffi.Any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		object[key.String()] = v
+		name := key.String()
+		if _, twice := object[name]; twice {
+			return nil, fmt.Errorf("the result has two keys that JSON writes as %q: JSON has texts for keys alone", name)
+		}
+		object[name] = v
 	}
 	return object, nil
 }
