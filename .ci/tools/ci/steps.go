@@ -53,6 +53,8 @@ var (
 	apart   = words{"./runtime", "./runtime/define", "./runtime/jsongraph", "./cuda"} // TestLiveness needs none of their other tests
 	engines = words{"./generated/tvm/...", "./tvm/...", "./cuda/spec/check", "./examples/tvm_disco", "./examples/tvm_rpc", "./examples/tvm_vm"}
 	arm64   = needs{"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu libc6-arm64-cross libstdc++6-arm64-cross"}
+	windows = words{"./internal/abi", "./internal/codec", "./internal/environment", "./internal/fields", "./internal/maptable", "./internal/values"}
+	mingw   = needs{"wine": "wine wine64", "x86_64-w64-mingw32-gcc-posix": "gcc-mingw-w64-x86-64-posix"}
 	clang   = needs{"clang++": "clang"}
 	cpp     = needs{"clang++": "clang", "cmake": "cmake make", "pkg-config": "pkg-config"}
 )
@@ -92,6 +94,8 @@ var steps = []step{
 		"GLIBC_TUNABLES=glibc.malloc.perturb=165:glibc.malloc.tcache_count=0", "-tags=tvmffi_liveness", "-run=TestLiveness"}, do: liveness},
 	{name: "fuzz", group: "modes", about: "every fuzz target, for a short time", do: fuzz},
 
+	{name: "wine", group: "modes", about: "windows/amd64 under wine", night: true, on: windows, needs: mingw,
+		args: words{"CGO_ENABLED=0", "GOOS=windows", "TVMFFI_ALLOW_SKIP=1", "-short", "-exec=wine"}, do: wine},
 	{name: "shuffle", group: "modes", about: "the tests in another order", night: true, on: words{"./..."}, args: words{"-short", "-shuffle=on", "-count=1"}},
 	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", night: true, on: compiled, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
 	{name: "nobind-debug", group: "modes", about: "threads of C++ without a place in the scheduler; handles that remember who made them", night: true, on: calls,

@@ -1,0 +1,61 @@
+package main
+
+import (
+	_ "embed" // of wine/prng.c
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// wine runs the tests of a build mode for Windows. They see the files of this machine under the drive Z:, and share its cache,
+// into which a test of this platform has put the wheel for Windows: in a prefix there is no pip.
+func wine(j *job) {
+	windows := j.args
+	j.args = nil
+	j.sh("go", "test", "-count=1", "-run=^TestOtherKindsOfFile$", "./internal/symbols")
+	cache := os.Getenv("TVMFFI_CACHE")
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		j.must(err)
+		cache = filepath.Join(user, "tvmffi")
+	}
+	prefix := filepath.Join(j.scratch, "wine")
+	j.args = words{"WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml="} // no dialog asks for Mono or Gecko
+	j.quietly("wineboot", "--init")
+	defer func() { // what runs for the prefix, such as its registry, is in no process group of the step
+		end := exec.Command("wineserver", "--kill")
+		end.Env = append(os.Environ(), j.env()...)
+		_ = end.Run() // fails if it has ended
+	}()
+	source := filepath.Join(j.scratch, "prng.c")
+	j.must(os.WriteFile(source, []byte(prng), 0o600))
+	j.sh("x86_64-w64-mingw32-gcc-posix", "-shared", "-s", "-o", filepath.Join(prefix, "drive_c/windows/system32/bcryptprimitives.dll"), source, "-ladvapi32")
+	j.args = append(append(j.args, windows...), "TVMFFI_CACHE=Z:"+filepath.ToSlash(cache), "-overlay="+removal(j))
+	mode(j)
+}
+
+//go:embed wine/prng.c
+var prng string
+
+// removal returns an overlay in which os.RemoveAll removes files under wine 8. Go falls back to the older way of removing a
+// file where Windows says that it does not know the newer one, but not where wine says that it has not implemented it.
+func removal(j *job) string {
+	root := strings.Join(j.text("go", "env", "GOROOT"), "")
+	file := filepath.Join(root, "src/internal/syscall/windows/at_windows.go")
+	text, err := os.ReadFile(file)
+	j.must(err)
+	const falls = "case STATUS_INVALID_INFO_CLASS,"
+	changed := strings.Replace(string(text), falls, falls+" NTStatus(0xC0000002), // STATUS_NOT_IMPLEMENTED\n\t\t", 1)
+	if changed == string(text) {
+		j.must(errors.New(file + " has no line with " + falls))
+	}
+	copied, overlay := filepath.Join(j.scratch, "at_windows.go"), filepath.Join(j.scratch, "wine.json")
+	j.must(os.WriteFile(copied, []byte(changed), 0o600))
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{file: copied}})
+	j.must(err)
+	j.must(os.WriteFile(overlay, list, 0o600))
+	return overlay
+}
