@@ -1,6 +1,8 @@
 package dynlib
 
 import (
+	"fmt"
+
 	"golang.org/x/sys/windows"
 )
 
@@ -24,12 +26,19 @@ func loaded(name string) (Handle, error) {
 }
 
 func symbol(h Handle, name string) (uintptr, error) {
-	return windows.GetProcAddress(windows.Handle(h), name)
+	address, err := windows.GetProcAddress(windows.Handle(h), name)
+	if err != nil { // its text does not name the symbol
+		return 0, fmt.Errorf("symbol %s: %w", name, err)
+	}
+	return address, nil
 }
 
 func fileOf(address uintptr) string {
 	const fromAddress = 0x4 | 0x2 // FROM_ADDRESS, UNCHANGED_REFCOUNT
 	var h windows.Handle
+	if address == 0 { // Windows would take the executable
+		return ""
+	}
 	if err := windows.GetModuleHandleEx(fromAddress, (*uint16)(pointer(address)), &h); err != nil {
 		return ""
 	}
