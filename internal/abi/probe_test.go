@@ -406,7 +406,7 @@ func probe(t *testing.T, lines []string, version string) map[string]string {
 	}
 	answers := map[string]string{}
 	for line := range strings.Lines(string(out)) {
-		if key, answer, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+		if key, answer, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "\t"); ok {
 			answers[key] = answer
 		}
 	}

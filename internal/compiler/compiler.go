@@ -26,16 +26,22 @@ func Flags() []string {
 
 // Library returns the file name of a shared library.
 func Library(goos, name string) string {
-	if goos == "darwin" {
+	switch goos {
+	case "darwin":
 		return "lib" + name + ".dylib"
+	case "windows":
+		return name + ".dll"
 	}
 	return "lib" + name + ".so"
 }
 
 // Link returns the flags that make a shared library of that file name.
 func Link(goos, file string) []string {
-	if goos == "darwin" {
+	switch goos {
+	case "darwin":
 		return []string{"-dynamiclib", "-Wl,-install_name,@rpath/" + file}
+	case "windows": // with the libraries of the compiler, which another machine lacks
+		return []string{"-shared", "-static"}
 	}
 	return []string{"-shared", "-Wl,-soname," + file}
 }

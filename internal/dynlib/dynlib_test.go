@@ -50,7 +50,7 @@ func TestOpen(t *testing.T) {
 // The process knows the files of its libraries, also one in a folder with spaces whose file
 // has been removed.
 func TestImages(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err := filepath.EvalSymlinks(nativetest.Folder(t))
 	if err != nil {
 		t.Fatal(err)
 	}

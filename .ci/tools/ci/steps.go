@@ -53,10 +53,11 @@ var (
 	apart   = words{"./runtime", "./runtime/define", "./runtime/jsongraph", "./cuda"} // TestLiveness needs none of their other tests
 	engines = words{"./generated/tvm/...", "./tvm/...", "./cuda/spec/check", "./examples/tvm_disco", "./examples/tvm_rpc", "./examples/tvm_vm"}
 	arm64   = needs{"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu libc6-arm64-cross libstdc++6-arm64-cross"}
-	windows = words{"./internal/abi", "./internal/codec", "./internal/environment", "./internal/fields", "./internal/maptable", "./internal/values"}
-	mingw   = needs{"wine": "wine wine64", "x86_64-w64-mingw32-gcc-posix": "gcc-mingw-w64-x86-64-posix"}
-	clang   = needs{"clang++": "clang"}
-	cpp     = needs{"clang++": "clang", "cmake": "cmake make", "pkg-config": "pkg-config"}
+	windows = words{"./internal/abi", "./internal/calls", "./internal/ccall", "./internal/codec", "./internal/dynlib", "./internal/elfheader", "./internal/environment",
+		"./internal/fields", "./internal/libraries", "./internal/maptable", "./internal/objects", "./internal/values", "./runtime/bindrt", "./runtime/kind"}
+	mingw = needs{"wine": "wine wine64", "x86_64-w64-mingw32-g++-posix": "g++-mingw-w64-x86-64-posix"}
+	clang = needs{"clang++": "clang"}
+	cpp   = needs{"clang++": "clang", "cmake": "cmake make", "pkg-config": "pkg-config"}
 )
 
 // The steps start in this order. Long steps come before short ones, because two run at a time.
@@ -95,7 +96,7 @@ var steps = []step{
 	{name: "fuzz", group: "modes", about: "every fuzz target, for a short time", do: fuzz},
 
 	{name: "wine", group: "modes", about: "windows/amd64 under wine", night: true, on: windows, needs: mingw,
-		args: words{"CGO_ENABLED=0", "GOOS=windows", "TVMFFI_ALLOW_SKIP=1", "-short", "-exec=wine"}, do: wine},
+		args: words{"CGO_ENABLED=0", "GOOS=windows", "-short", search}, do: wine},
 	{name: "shuffle", group: "modes", about: "the tests in another order", night: true, on: words{"./..."}, args: words{"-short", "-shuffle=on", "-count=1"}},
 	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", night: true, on: compiled, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
 	{name: "nobind-debug", group: "modes", about: "threads of C++ without a place in the scheduler; handles that remember who made them", night: true, on: calls,

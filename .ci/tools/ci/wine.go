@@ -11,7 +11,8 @@ import (
 )
 
 // wine runs the tests of a build mode for Windows. They see the files of this machine under the drive Z:, and share its cache,
-// into which a test of this platform has put the wheel for Windows: in a prefix there is no pip.
+// into which a test of this platform has put the wheel for Windows: in a prefix there is no pip. Their compiler is that of mingw
+// on this machine.
 func wine(j *job) {
 	windows := j.args
 	j.args = nil
@@ -24,16 +25,22 @@ func wine(j *job) {
 	}
 	prefix := filepath.Join(j.scratch, "wine")
 	j.args = words{"WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml="} // no dialog asks for Mono or Gecko
-	j.quietly("wineboot", "--init")
-	defer func() { // what runs for the prefix, such as its registry, is in no process group of the step
+	j.must(os.Mkdir(prefix, 0o700))
+	defer func() { // what follows is in no process group of the step
 		end := exec.Command("wineserver", "--kill")
 		end.Env = append(os.Environ(), j.env()...)
 		_ = end.Run() // fails if it has ended
 	}()
+	// The server of the prefix stays, and what wineboot starts: a test that started them would wait for them at its end.
+	j.sh("setsid", "--wait", "sh", "-c", "(wineserver --persistent && wineboot --init) </dev/null >/dev/null 2>&1")
 	source := filepath.Join(j.scratch, "prng.c")
 	j.must(os.WriteFile(source, []byte(prng), 0o600))
 	j.sh("x86_64-w64-mingw32-gcc-posix", "-shared", "-s", "-o", filepath.Join(prefix, "drive_c/windows/system32/bcryptprimitives.dll"), source, "-ladvapi32")
-	j.args = append(append(j.args, windows...), "TVMFFI_CACHE=Z:"+filepath.ToSlash(cache), "-overlay="+removal(j))
+	compiler := filepath.Join(j.scratch, "g++.exe")
+	j.sh("env", "GOOS=windows", "CGO_ENABLED=0", "go", "-C", ".ci/tools", "build", "-o", compiler, "./hostcommand")
+	// The go command would take CXX for its own.
+	j.args = append(append(j.args, windows...), "TVMFFI_CACHE=Z:"+cache, "-overlay="+removal(j),
+		"TVMFFI_TEST_HOST="+offer(j, prefix, "x86_64-w64-mingw32-g++-posix"), "-exec=env CXX=Z:"+compiler+" wine")
 	mode(j)
 }
 

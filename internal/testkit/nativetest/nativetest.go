@@ -175,6 +175,20 @@ func Testing(t testing.TB) string {
 	return Wheel(t, Version()).TestingLibrary()
 }
 
+// Folder is t.TempDir for libraries that the test loads. Windows removes no file that is loaded, so there they stay behind.
+func Folder(t testing.TB) string {
+	t.Helper()
+	if runtime.GOOS != "windows" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("", "loaded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // Include returns the folders of the C and C++ headers.
 func Include(t testing.TB) []string {
 	t.Helper()
