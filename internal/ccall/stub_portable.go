@@ -161,9 +161,9 @@ func (d *Setter) setNumber(field uintptr, v *abi.Any) uintptr {
 	}
 	switch {
 	case d.Kind == Uint64 && v.TypeIndex == abi.TypeBigInt:
-		data, size, _ := purego.SyscallN(stubs.BigIntContent, uintptr(unsafe.Pointer(v)))
-		words := (*[2]uint64)(pointer(data))
-		if size != unsafe.Sizeof(*words) || words[1] != 0 {
+		content := ByteArray(stubs.BigIntContent, uintptr(unsafe.Pointer(v)))
+		words := (*[2]uint64)(pointer(content.Data))
+		if content.Size != unsafe.Sizeof(*words) || words[1] != 0 {
 			return raise(stubs.ValueError, d.Range)
 		}
 		storeBits(field, words[0], d.Size)

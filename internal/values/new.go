@@ -6,10 +6,9 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
-
-	"github.com/ebitengine/purego"
 )
 
 // NewString makes an owned string value.
@@ -39,8 +38,7 @@ func NewBigInt(words []byte) (abi.Any, error) {
 // BigIntContent copies the words of a BigInt object.
 func BigIntContent(v abi.Any) []byte {
 	p := &v
-	data, size, _ := purego.SyscallN(capi.API.BigIntContent, capi.Address(p))
-	content := []byte(capi.GoString(abi.ByteArray{Data: data, Size: size}))
+	content := []byte(capi.GoString(ccall.ByteArray(capi.API.BigIntContent, capi.Address(p))))
 	capi.KeepValue(p)
 	return content
 }
