@@ -442,10 +442,13 @@ func (a *Args) ReturnBool(v bool) error {
 // size. A stack that overflows would end the process.
 func (a *Args) overflow(size uintptr) {
 	err := failure.Errorf(failure.KindRecursion, "%s: callbacks are nested %d deep, and the C stack of this thread (%d kB) is almost full: "+
-		"end the recursion between Go and native code earlier, or give the thread a larger stack (ulimit -s does that for threads of Go)",
-		a.function(), nested(), size>>10)
+		"end the recursion between Go and native code earlier%s",
+		a.function(), nested(), size>>10, largerStack)
 	a.frame.RC = failure.Raise(failure.Passed(err, a.origin(), a.frame.Outermost()))
 }
+
+// largerStack is the other remedy. On Windows the linker of Go sets the size.
+var largerStack = map[bool]string{false: ", or give the thread a larger stack (ulimit -s does that for threads of Go)"}[runtime.GOOS == "windows"]
 
 // nested returns how many callbacks have not returned on this thread. They share the stack
 // of one goroutine, which has all their Go frames.

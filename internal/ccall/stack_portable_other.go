@@ -1,4 +1,4 @@
-//go:build !linux && (!(darwin && (amd64 || arm64)) || tvmffi_portable)
+//go:build !linux && !windows && (!(darwin && (amd64 || arm64)) || tvmffi_portable)
 
 package ccall
 

@@ -154,6 +154,7 @@ func (c *config) make(t testing.TB, version string, w wheel.Dir) (string, error)
 	if !c.executable {
 		if file = compiler.Library(c.goos, c.base()); c.goos == "windows" {
 			file = compiler.Library("linux", c.base()) // which tests name; the loader takes any name
+			link = append(link, "-s")                  // wine reads symbols for each error of C++, which takes a tenth of a second
 		}
 		link = append(link, compiler.Link(c.goos, file)...)
 	} else if c.goos == "windows" {
