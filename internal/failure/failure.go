@@ -467,6 +467,7 @@ const callbackEntryName = "github.com/tvmffi-go/tvmffi/internal/callbacks.callba
 // say nothing about the program. A test in internal/archtest checks that each exists.
 var machinery = []string{
 	"runtime.", "reflect.", "internal/runtime/", "github.com/ebitengine/purego.",
+	"syscall.syscalln", "syscall.SyscallN", // of calls on Windows
 	"github.com/tvmffi-go/tvmffi/internal/ccall.",
 	"github.com/tvmffi-go/tvmffi/internal/capi.",
 	"github.com/tvmffi-go/tvmffi/internal/objects.",
