@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "embed" // of wine/prng.c
+	"embed"
 	"encoding/json"
 	"errors"
 	"os"
@@ -24,7 +24,7 @@ func wine(j *job) {
 		cache = filepath.Join(user, "tvmffi")
 	}
 	prefix := filepath.Join(j.scratch, "wine")
-	j.args = words{"WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml="} // no dialog asks for Mono or Gecko
+	j.args = words{"WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=dbghelp=n;mscoree,mshtml="} // no dialog asks for Mono or Gecko
 	j.must(os.Mkdir(prefix, 0o700))
 	defer func() { // what follows is in no process group of the step
 		end := exec.Command("wineserver", "--kill")
@@ -33,9 +33,13 @@ func wine(j *job) {
 	}()
 	// The server of the prefix stays, and what wineboot starts: a test that started them would wait for them at its end.
 	j.sh("setsid", "--wait", "sh", "-c", "(wineserver --persistent && wineboot --init) </dev/null >/dev/null 2>&1")
-	source := filepath.Join(j.scratch, "prng.c")
-	j.must(os.WriteFile(source, []byte(prng), 0o600))
-	j.sh("x86_64-w64-mingw32-gcc-posix", "-shared", "-s", "-o", filepath.Join(prefix, "drive_c/windows/system32/bcryptprimitives.dll"), source, "-ladvapi32")
+	for _, name := range []string{"bcryptprimitives", "dbghelp"} {
+		text, err := parts.ReadFile("wine/" + name + ".c")
+		j.must(err)
+		source := filepath.Join(j.scratch, name+".c")
+		j.must(os.WriteFile(source, text, 0o600))
+		j.sh("x86_64-w64-mingw32-gcc-posix", "-shared", "-s", "-o", filepath.Join(prefix, "drive_c/windows/system32", name+".dll"), source, "-ladvapi32")
+	}
 	compiler := filepath.Join(j.scratch, "g++.exe")
 	j.sh("env", "GOOS=windows", "CGO_ENABLED=0", "go", "-C", ".ci/tools", "build", "-o", compiler, "./hostcommand")
 	// The go command would take CXX for its own.
@@ -44,8 +48,8 @@ func wine(j *job) {
 	mode(j)
 }
 
-//go:embed wine/prng.c
-var prng string
+//go:embed wine
+var parts embed.FS // of Windows, in place of those that wine lacks or has slowly
 
 // removal returns an overlay in which os.RemoveAll removes files under wine 8. Go falls back to the older way of removing a
 // file where Windows says that it does not know the newer one, but not where wine says that it has not implemented it.
