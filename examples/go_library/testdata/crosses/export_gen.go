@@ -33,7 +33,9 @@ var tvmffiExports = exportrt.Exports{
 				if err := a.Check(2); err != nil {
 					return err
 				}
-				return bindrt.Return(a, Caught(x0, x1))
+				return exportrt.Contained(a, func() error {
+					return bindrt.Return(a, Caught(x0, x1))
+				})
 			},
 		},
 		{
@@ -49,7 +51,9 @@ var tvmffiExports = exportrt.Exports{
 				if err := a.Check(1); err != nil {
 					return err
 				}
-				return bindrt.Return(a, Names(x0))
+				return exportrt.Contained(a, func() error {
+					return bindrt.Return(a, Names(x0))
+				})
 			},
 		},
 		{
@@ -62,7 +66,9 @@ var tvmffiExports = exportrt.Exports{
 				if err := a.Check(1); err != nil {
 					return err
 				}
-				return Raise(x0)
+				return exportrt.Contained(a, func() error {
+					return Raise(x0)
+				})
 			},
 		},
 		{
@@ -76,7 +82,9 @@ var tvmffiExports = exportrt.Exports{
 				if err := a.Check(2); err != nil {
 					return err
 				}
-				return bindrt.Return(a, Returned(x0, x1))
+				return exportrt.Contained(a, func() error {
+					return bindrt.Return(a, Returned(x0, x1))
+				})
 			},
 		},
 		{
@@ -89,14 +97,17 @@ var tvmffiExports = exportrt.Exports{
 				if err := a.Check(1); err != nil {
 					return err
 				}
-				r, err := Value(x0)
-				if err != nil {
-					return err
-				}
-				return bindrt.Return(a, r)
+				return exportrt.Contained(a, func() error {
+					r, err := Value(x0)
+					if err != nil {
+						return err
+					}
+					return bindrt.Return(a, r)
+				})
 			},
 		},
 	},
+	Goexit: true,
 }
 
 // Register registers the functions and types of this package for all languages in this
