@@ -30,6 +30,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
@@ -296,13 +297,42 @@ ffi::Any Owned(const T& value) {
   }
 }
 
+template <typename N>
+constexpr bool Negative(N n) {
+  if constexpr (std::is_signed_v<N>) {
+    return n < 0;
+  } else {
+    return false;
+  }
+}
+
+// Number<T> converts a number in a container of the caller. One that does not fit is an error, and so is a float for an int.
+template <typename T, typename From>
+T Number(From x) {
+  if constexpr (std::is_integral_v<T> && std::is_floating_point_v<From>) {
+    throw ffi::Error("TypeError", "found the float " + std::to_string(x) + " in a container, expected an int", "");
+  } else {
+    const T as = static_cast<T>(x);
+    bool fits = true;
+    if constexpr (std::is_integral_v<T>) {
+      fits = static_cast<From>(as) == x && Negative(as) == Negative(x);
+    } else if constexpr (std::is_floating_point_v<From>) {
+      fits = std::isfinite(as) || !std::isfinite(x);
+    }
+    if (!fits) throw ffi::Error("TypeError", std::to_string(x) + " in a container does not fit " + (std::is_integral_v<T> ? "an int" : "a float") + " of " + std::to_string(sizeof(T)) + " bytes", "");
+    return as;
+  }
+}
+
 // Element<T>::Of converts an element of a container of the caller. Containers in it, such as the
 // vectors of a map, are converted element by element.
 template <typename T>
 struct Element {
   template <typename From>
   static T Of(const From& x) {
-    if constexpr (std::is_constructible_v<T, const From&>) {
+    if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<From>) {
+      return Number<T>(x);
+    } else if constexpr (std::is_constructible_v<T, const From&>) {
       return T(x);
     } else {
       return Owned(x).template cast<T>();
@@ -314,9 +344,9 @@ struct Element<std::complex<T>> {
   template <typename From>
   static std::complex<T> Of(const From& x) {
     if constexpr (std::is_arithmetic_v<From>) {
-      return static_cast<T>(x);
+      return Number<T>(x);
     } else {
-      return std::complex<T>(x);
+      return {Number<T>(x.real()), Number<T>(x.imag())};
     }
   }
 };
@@ -324,7 +354,9 @@ template <typename T>
 struct Element<std::set<T>> {
   template <typename From>
   static std::set<T> Of(const From& x) {
-    return {std::begin(x), std::end(x)};
+    std::set<T> set;
+    for (const auto& element : x) set.insert(Element<T>::Of(element));
+    return set;
   }
 };
 template <typename T>
@@ -410,7 +442,12 @@ class Mapping : public Argument {
   }
   template <typename R, typename = typename R::mapped_type, typename = std::enable_if_t<!std::is_base_of_v<ffi::ObjectRef, R>>>
   Mapping(const R& map) {
-    for (const auto& [key, value] : map) map_.Set(Hold<K>(Element<K>::Of(key)), Hold<V>(Element<V>::Of(value)));
+    size_t given = 0;
+    for (const auto& [key, value] : map) {
+      map_.Set(Hold<K>(Element<K>::Of(key)), Hold<V>(Element<V>::Of(value)));
+      ++given;
+    }
+    if (map_.size() != given) throw ffi::Error("ValueError", std::to_string(given) + " pairs have only " + std::to_string(map_.size()) + " keys", "");
     Set();
   }
 

@@ -77,6 +77,10 @@ static void values() {
   const auto sum = [](uint64_t a, uint64_t b) { return a + b; };
   CHECK(golib::mix({1, 2}, sum, 3).hash == 6 && golib::mix(std::vector<uint64_t>{}, sum, most).hash == most && !golib::mix({}, sum).first.has_value());
   CHECK(failure([&] { golib::mix({1}, sum, most); }).find("ffi.BigInt") != std::string::npos);  // ffi::TypedFunction takes none
+  CHECK(equal(failure([] { golib::total(1, std::vector<int>{1000}); }), "TypeError: 1000 in a container does not fit an int of 1 bytes"));
+  CHECK(equal(failure([&] { golib::mix(std::vector<int>{-1}, sum, 3); }), "TypeError: -1 in a container does not fit an int of 8 bytes"));
+  CHECK(equal(failure([&] { golib::mix(std::vector<double>{1.9}, sum, 3); }), "TypeError: found the float 1.900000 in a container, expected an int"));
+  CHECK(golib::mix(std::vector<int>{1, 2}, sum, 3).hash == 6);
   golib::Bucket bucket;
   CHECK(bucket.hash_() == fnv && !bucket.limit().has_value() && bucket.holds(fnv) && !bucket.holds(most));
   bucket.set_hash(most);
