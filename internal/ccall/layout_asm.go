@@ -97,6 +97,12 @@ const failed = -1
 // allocatorArgs is the number of arguments of an allocator.
 const allocatorArgs = 4
 
+// The bits of an infinity without its sign: shifted to the left by one.
+const (
+	infinity32 = -1 << 24
+	infinity64 = -1 << 53
+)
+
 // wideSize is the size of a number of 64 bits without a sign in a BigInt: its word, and one of zeros.
 const wideSize = 2 * word
 

@@ -3,6 +3,7 @@
 package ccall
 
 import (
+	"math"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -38,6 +39,8 @@ func TestLayout(t *testing.T) {
 		{"the bit that marks an Any", 1 << refAnyBit, refAny},
 		{"the halves of the counts", 2 * weakShift, 8 * unsafe.Sizeof(abi.Object{}.RefCounts)},
 		{"the references behind a Layout", unsafe.Sizeof(Layout{}), unsafe.Offsetof(Layout{}.Refs) + word},
+		{"an infinity of float32", uintptr(uint32(infinity32 & math.MaxUint32)), uintptr(math.Float32bits(float32(math.Inf(-1))) << 1)},
+		{"an infinity of float64", uintptr(uint64(infinity64 & math.MaxUint64)), uintptr(math.Float64bits(math.Inf(-1)) << 1)},
 		{"the words of a BigInt", wideSize, unsafe.Sizeof(wideStack{}.words)},
 		{"the parts of a failed conversion", unsafe.Offsetof(castStack{}.end) - unsafe.Offsetof(castStack{}.from), (castParts - 1) * word},
 		{"the block, directly behind a Head", HeadSize, unsafe.Sizeof(Head{})},

@@ -44,7 +44,7 @@ type Setter struct {
 	Info  uintptr
 	Index int32
 	Depth int32
-	// Expected is the name of the type, and Range the message for an integer out of
+	// Expected is the name of the type, and Range the message for a number out of
 	// bounds; both are C strings.
 	Expected uintptr
 	Range    uintptr

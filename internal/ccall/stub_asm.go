@@ -60,8 +60,6 @@ func SetterOf(s uintptr) uintptr {
 		return stubCodes[codeSetInt64]
 	case Float64:
 		return stubCodes[codeSetFloat64]
-	case Float32:
-		return stubCodes[codeSetFloat32]
 	case Bool:
 		return stubCodes[codeSetBool]
 	case AnyValue:
@@ -70,6 +68,8 @@ func SetterOf(s uintptr) uintptr {
 		d.code = stubCodes[codeSetObject]
 	case DataType, Device, OpaquePointer:
 		d.code = stubCodes[codeSetWord]
+	case Float32:
+		d.code = stubCodes[codeSetFloat32]
 	case Uint64:
 		d.code = stubCodes[codeSetUint64]
 	default:

@@ -154,8 +154,10 @@ func (d *Setter) setNumber(field uintptr, v *abi.Any) uintptr {
 		}
 		if d.Kind == Float64 {
 			storeBits(field, math.Float64bits(x), 8)
+		} else if narrow := float32(x); math.IsInf(float64(narrow), 0) && !math.IsInf(x, 0) {
+			return raise(stubs.ValueError, d.Range)
 		} else {
-			storeBits(field, uint64(math.Float32bits(float32(x))), 4)
+			storeBits(field, uint64(math.Float32bits(narrow)), 4)
 		}
 		return 0
 	}

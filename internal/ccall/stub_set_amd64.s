@@ -41,27 +41,6 @@ bad:
 	LEAQ tvmffi_textFloat(SB), DX
 	JMP  tvmffi_raiseCast(SB)
 
-TEXT tvmffi_setFloat32(SB), NOSPLIT|NOFRAME, $0
-	MOVL     abiAny_TypeIndex(SI), AX
-	XORPS    X0, X0
-	CMPL     AX, $const_typeFloat
-	JNE      convert
-	CVTSD2SS abiAny_Bits(SI), X0
-	MOVSS    X0, (DI)
-	XORL     AX, AX
-	RET
-
-convert:
-	INT_OR_BOOL(bad)
-	CVTSQ2SS abiAny_Bits(SI), X0
-	MOVSS    X0, (DI)
-	XORL     AX, AX
-	RET
-
-bad:
-	LEAQ tvmffi_textFloat(SB), DX
-	JMP  tvmffi_raiseCast(SB)
-
 TEXT tvmffi_setBool(SB), NOSPLIT|NOFRAME, $0
 	MOVL  abiAny_TypeIndex(SI), AX
 	INT_OR_BOOL(bad)
@@ -81,6 +60,40 @@ TEXT tvmffi_setField(SB), NOSPLIT|NOFRAME, $0
 	MOVQ (R10)(AX*8), R10
 	MOVQ Setter_code(R10), AX
 	JMP  AX
+
+// A number beyond the largest float32 is out of bounds, and an infinity is not.
+TEXT tvmffi_setFloat32(SB), NOSPLIT|NOFRAME, $0
+	MOVL     abiAny_TypeIndex(SI), AX
+	XORPS    X0, X0
+	CMPL     AX, $const_typeFloat
+	JNE      convert
+	CVTSD2SS abiAny_Bits(SI), X0
+	MOVL     X0, AX
+	ADDL     AX, AX                   // without the sign
+	CMPL     AX, $const_infinity32
+	JNE      store
+	MOVQ     abiAny_Bits(SI), AX
+	ADDQ     AX, AX
+	MOVQ     $const_infinity64, CX
+	CMPQ     AX, CX
+	JNE      range
+
+store:
+	MOVSS X0, (DI)
+	XORL  AX, AX
+	RET
+
+convert:
+	INT_OR_BOOL(bad)
+	CVTSQ2SS abiAny_Bits(SI), X0
+	JMP      store
+
+bad:
+	LEAQ tvmffi_textFloat(SB), DX
+	JMP  tvmffi_raiseCast(SB)
+
+range:
+	JMP tvmffi_raiseRange(SB)
 
 TEXT tvmffi_setNarrow(SB), NOSPLIT|NOFRAME, $0
 	MOVL abiAny_TypeIndex(SI), AX
@@ -157,7 +170,7 @@ out:
 number:
 	JMP tvmffi_setNarrow(SB)
 
-// int raiseRange(Setter R10): raises that an integer is out of bounds, returns -1.
+// int raiseRange(Setter R10): raises that a number is out of bounds, returns -1.
 TEXT tvmffi_raiseRange(SB), NOSPLIT|NOFRAME, $0
 	SUBQ $rangeStack__size, SP
 	MOVQ Setter_Range(R10), AX

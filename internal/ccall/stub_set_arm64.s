@@ -40,28 +40,6 @@ bad:
 	MOVD $tvmffi_textFloat(SB), R2
 	B    tvmffi_raiseCast(SB)
 
-TEXT tvmffi_setFloat32(SB), NOSPLIT|NOFRAME, $0
-	MOVWU  abiAny_TypeIndex(R1), R2
-	MOVD   abiAny_Bits(R1), R3
-	CMPW   $const_typeFloat, R2
-	BNE    convert
-	FMOVD  R3, F0
-	FCVTDS F0, F0
-	FMOVS  F0, (R0)
-	MOVD   $0, R0
-	RET
-
-convert:
-	INT_OR_BOOL(bad)
-	SCVTFS R3, F0
-	FMOVS  F0, (R0)
-	MOVD   $0, R0
-	RET
-
-bad:
-	MOVD $tvmffi_textFloat(SB), R2
-	B    tvmffi_raiseCast(SB)
-
 TEXT tvmffi_setBool(SB), NOSPLIT|NOFRAME, $0
 	MOVWU abiAny_TypeIndex(R1), R2
 	INT_OR_BOOL(bad)
@@ -84,6 +62,41 @@ TEXT tvmffi_setField(SB), NOSPLIT|NOFRAME, $0
 	MOVD (R10)(R9<<const_wordShift), R10
 	MOVD Setter_code(R10), R9
 	JMP  (R9)
+
+// A number beyond the largest float32 is out of bounds, and an infinity is not.
+TEXT tvmffi_setFloat32(SB), NOSPLIT|NOFRAME, $0
+	MOVWU  abiAny_TypeIndex(R1), R2
+	MOVD   abiAny_Bits(R1), R3
+	CMPW   $const_typeFloat, R2
+	BNE    convert
+	FMOVD  R3, F0
+	FCVTDS F0, F0
+	FMOVS  F0, R2
+	ADDW   R2, R2, R2               // without the sign
+	MOVW   $const_infinity32, R4
+	CMPW   R4, R2
+	BNE    store
+	ADD    R3, R3, R3
+	MOVD   $const_infinity64, R4
+	CMP    R4, R3
+	BNE    range
+
+store:
+	FMOVS F0, (R0)
+	MOVD  $0, R0
+	RET
+
+convert:
+	INT_OR_BOOL(bad)
+	SCVTFS R3, F0
+	B      store
+
+bad:
+	MOVD $tvmffi_textFloat(SB), R2
+	B    tvmffi_raiseCast(SB)
+
+range:
+	B tvmffi_raiseRange(SB)
 
 TEXT tvmffi_setNarrow(SB), NOSPLIT|NOFRAME, $0
 	MOVWU abiAny_TypeIndex(R1), R2
@@ -159,7 +172,7 @@ out:
 number:
 	B tvmffi_setNarrow(SB)
 
-// int raiseRange(Setter R10): raises that an integer is out of bounds, returns -1.
+// int raiseRange(Setter R10): raises that a number is out of bounds, returns -1.
 TEXT tvmffi_raiseRange(SB), NOSPLIT|NOFRAME, $0
 	STP.W (R29, R30), -rangeStack__size(RSP)
 	MOVD  Setter_Range(R10), R2

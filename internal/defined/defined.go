@@ -232,9 +232,13 @@ func (f *Field) Prepare() error {
 	if !ok {
 		at = capi.Allocate(unsafe.Sizeof(ccall.Setter{}))
 		s := capi.PointerTo[ccall.Setter](at)
+		bounds := fmt.Sprintf("expected an int from %d to %d, got one outside this range", kind.min, kind.max)
+		if a.Kind == KindFloat32 {
+			bounds = "expected a number that fits float32, got one outside its range"
+		}
 		*s = ccall.Setter{
 			Kind: a.Kind, Kinds: a.Scalars, Size: kind.size, Min: kind.min, Max: int64(min(kind.max, math.MaxInt64)), Expected: lastingCString(a.Expected),
-			Range: lastingCString(fmt.Sprintf("expected an int from %d to %d, got one outside this range", kind.min, kind.max)),
+			Range: lastingCString(bounds),
 		}
 		if info != nil {
 			s.Info, s.Index, s.Depth = uintptr(unsafe.Pointer(info)), int32(info.TypeIndex), info.Depth

@@ -1,6 +1,7 @@
 package define_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
@@ -95,5 +96,40 @@ func TestPlainFields(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, update); n > 4 {
 		t.Errorf("Update made %v allocations, want at most 4: the struct before and after, and with -race two slices", n)
+	}
+}
+
+// TestFloat32Fields: C++ sets a field of type float32 to the nearest number, to an infinity and to NaN, and to nothing beyond.
+func TestFloat32Fields(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	c, err := crateType.New(crate{Weight: 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Release()
+	weight := func() float32 { return c.Value().Weight }
+	for _, x := range []float64{1.5, -0.1, math.MaxFloat32, -math.MaxFloat32, math.Inf(1), math.Inf(-1), 1e-300, 0} {
+		runtimetest.MustCall(t, "define.set", c, "weight", x)
+		if weight() != float32(x) {
+			t.Errorf("after %v the field is %v", x, weight())
+		}
+	}
+	for x, want := range map[any]float32{7: 7, math.MinInt64: math.MinInt64, true: 1} {
+		runtimetest.MustCall(t, "define.set", c, "weight", x)
+		if weight() != want {
+			t.Errorf("after %v the field is %v", x, weight())
+		}
+	}
+	runtimetest.MustCall(t, "define.set", c, "weight", math.NaN())
+	if w := weight(); w == w {
+		t.Errorf("after NaN the field is %v", w)
+	}
+	runtimetest.MustCall(t, "define.set", c, "weight", 0.25)
+	for _, x := range []float64{3.5e38, -3.5e38, 1e300, -math.MaxFloat64, 0x1p128 - 0x1p103} {
+		_, err := runtimetest.Call("define.set", c, "weight", x)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "expected a number that fits float32, got one outside its range")
+	}
+	if weight() != 0.25 {
+		t.Errorf("after errors the field is %v", weight())
 	}
 }
