@@ -278,6 +278,9 @@ func CopyFrom[T Element](t *Tensor, from []T) error {
 	if !onHost(c) {
 		return t.storeFromStack(c, bytesOf(from))
 	}
+	if err := distinct(t, c); err != nil {
+		return err
+	}
 	move(c, bytesOf(from), false)
 	runtime.KeepAlive(t)
 	return nil
@@ -311,7 +314,7 @@ func move(c *abi.DLTensor, dense []byte, out bool) {
 }
 
 // Copy copies the elements of from to the elements of to. Both tensors have the same shape and
-// data type. Their memory must not overlap. Each is on the host or on a device, as for
+// data type. Their memory must not overlap, and no element of to may be in several places. Each is on the host or on a device, as for
 // [CopyTo]. Between two devices the copy goes through the host. Within one device, the device
 // makes the copy in the order of its default stream.
 func Copy(to, from *Tensor) error {
@@ -351,7 +354,22 @@ func Copy(to, from *Tensor) error {
 	if DataType(target.DType).elementBits()%8 != 0 {
 		return failure.Errorf(failure.KindValue, "copy: the elements of %s with strides %v are not whole bytes", to, to.Strides())
 	}
+	if err := distinct(to, target); err != nil {
+		return err
+	}
 	move(target, b, false)
+	return nil
+}
+
+// distinct returns an error if one element of a tensor is in several places, as after a broadcast: the last number
+// would take the place of the others.
+func distinct(t *Tensor, c *abi.DLTensor) error {
+	shape, strides := values.ShapeOf(c), values.Strides(c)
+	for i, n := range shape {
+		if n > 1 && strides[i] == 0 {
+			return failure.Errorf(failure.KindValue, "copy: %s has one element in all %d places of dimension %d: copy to a Clone of it", t, n, i)
+		}
+	}
 	return nil
 }
 

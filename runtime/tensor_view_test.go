@@ -178,6 +178,13 @@ func TestFromStrided(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "from element -1")
 	_, err = tvmffi.FromStrided(data, []int64{4}, nil)
 	runtimetest.WantError(t, err, tvmffi.ErrValue, "1 dimensions, but 0 strides")
+	same := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{5, 6}, []int64{3, 2}, []int64{0, 1}))
+	for _, err := range []error{tvmffi.CopyFrom(same, make([]float32, 6)), tvmffi.Copy(same, runtimetest.Must[*tvmffi.Tensor](t)(same.Clone()))} {
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "copy: float32[3, 2]@cpu:0 has one element in all 3 places of dimension 0: copy to a Clone of it")
+	}
+	if got := runtimetest.FloatsOf(t, same); !slices.Equal(got, []float32{5, 6, 5, 6, 5, 6}) {
+		t.Errorf("after errors the tensor has %v", got)
+	}
 	empty := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromStrided([]float32{}, []int64{0, 9}, []int64{9, 1}))
 	if empty.Len() != 0 || fmt.Sprint(empty) != "float32[0, 9]@cpu:0" {
 		t.Errorf("the empty tensor is %v, want float32[0, 9]@cpu:0", empty)
