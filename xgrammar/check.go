@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"math/big"
 	"net/url"
 	"regexp"
 	"slices"
@@ -138,11 +137,20 @@ var formats = []string{
 	"uri", "uri-reference", "uri-template", "uuid",
 }
 
-// The types that XGrammar takes for a schema without one, by its keywords.
-var implied = []struct {
-	kind string
-	by   []string
-}{{"object", []string{"properties", "additionalProperties", "unevaluatedProperties"}}, {"array", []string{"items", "prefixItems", "unevaluatedItems"}}}
+// impliedBy returns the type that XGrammar takes for a schema without one, and the keyword that says so, or "".
+func impliedBy(s map[string]any) (kind, by string) {
+	for _, name := range []string{"properties", "additionalProperties", "unevaluatedProperties"} {
+		if s[name] != nil {
+			return "object", name
+		}
+	}
+	for _, name := range []string{"items", "prefixItems", "unevaluatedItems"} {
+		if s[name] != nil {
+			return "array", name
+		}
+	}
+	return "", ""
+}
 
 type checker struct {
 	root            any
@@ -199,13 +207,9 @@ func (c *checker) schema(at string, v any) {
 	}
 	types := typesOf(s)
 	if s["type"] == nil {
-		for _, implied := range implied {
-			for _, name := range implied.by {
-				if s[name] != nil && types == nil {
-					types = []string{implied.kind}
-					c.add(at, Narrower, "without a type only %ss are written, because of %s", implied.kind, name)
-				}
-			}
+		if kind, by := impliedBy(s); kind != "" {
+			types = []string{kind}
+			c.add(at, Narrower, "without a type only %ss are written, because of %s", kind, by)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -339,35 +343,6 @@ func (c *checker) all(s map[string]any, name string, values []any) bool {
 	return true
 }
 
-// rounded reports whether a value has a number that a float64 may not hold, or is a long text.
-func rounded(v any) bool {
-	switch v := v.(type) {
-	case json.Number:
-		return len(v) > 15
-	case string:
-		return len(v) > 1000
-	case []any:
-		return slices.ContainsFunc(v, rounded)
-	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), rounded)
-	}
-	return false
-}
-
-// refers reports whether a value has a reference in it.
-func (c *checker) refers(v any) bool {
-	if !c.spend(1) {
-		return true
-	}
-	switch v := v.(type) {
-	case []any:
-		return slices.ContainsFunc(v, c.refers)
-	case map[string]any:
-		return v["$ref"] != nil || slices.ContainsFunc(slices.Collect(maps.Values(v)), c.refers)
-	}
-	return false
-}
-
 // allRequire reports whether each branch requires, of its own properties, what stands beside them.
 func (c *checker) allRequire(s map[string]any, lead string) bool {
 	names, _ := s["required"].([]any)
@@ -382,124 +357,6 @@ func (c *checker) allRequire(s map[string]any, lead string) bool {
 		}
 	}
 	return len(branches) > 0 && (lead == "anyOf" || lead == "oneOf" || len(branches) == 1)
-}
-
-// plain returns a value with float64 for the numbers.
-func plain(v any) any {
-	text, err := json.Marshal(v)
-	var again any
-	if err != nil || json.Unmarshal(text, &again) != nil {
-		return v
-	}
-	return again
-}
-
-// sameType reports whether all branches of a schema have types that its own type allows.
-func (c *checker) sameType(s map[string]any, lead string) bool {
-	branches, own := []any{s}, typesOf(s)
-	if lead != "$ref" {
-		branches, _ = s[lead].([]any)
-	}
-	if len(branches) == 0 {
-		return false
-	}
-	for _, b := range branches {
-		if lead == "$ref" {
-			b = map[string]any{"$ref": s["$ref"]}
-		}
-		types := c.types(b, 0, true)
-		for _, t := range types {
-			if !slices.Contains(own, t) && !(t == "integer" && slices.Contains(own, "number")) {
-				return false
-			}
-		}
-		if types == nil {
-			return false
-		}
-	}
-	return true
-}
-
-// types returns the types of the documents that follow a schema, or that XGrammar writes for it; nil for all.
-func (c *checker) types(v any, depth int, written bool) []string {
-	s, ok := v.(map[string]any)
-	if !ok || depth > 32 || !c.spend(1) {
-		return nil
-	}
-	if ref, ok := s["$ref"].(string); ok {
-		_, target, _ := c.target(ref)
-		return c.types(target, depth+1, written)
-	}
-	if value, ok := s["const"]; ok {
-		return []string{typeOf(value)}
-	}
-	if values, ok := s["enum"].([]any); ok {
-		c.spend(len(values))
-		var all []string
-		for _, v := range values {
-			if t := typeOf(v); !slices.Contains(all, t) {
-				all = append(all, t)
-			}
-		}
-		return all
-	}
-	for _, name := range []string{"anyOf", "oneOf"} {
-		if branches, ok := s[name].([]any); ok {
-			var all []string
-			for _, b := range branches {
-				types := c.types(b, depth+1, written)
-				if types == nil {
-					return nil
-				}
-				for _, t := range types {
-					if !slices.Contains(all, t) {
-						all = append(all, t)
-					}
-				}
-			}
-			return all
-		}
-	}
-	if branches, ok := s["allOf"].([]any); ok && len(branches) == 1 {
-		return c.types(branches[0], depth+1, written)
-	}
-	if s["allOf"] != nil {
-		return nil
-	}
-	if types := typesOf(s); types != nil {
-		return types
-	}
-	for _, implied := range implied {
-		for _, name := range implied.by {
-			if written && s[name] != nil {
-				return []string{implied.kind}
-			}
-		}
-	}
-	return nil
-}
-
-func typeOf(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case string:
-		return "string"
-	case []any:
-		return "array"
-	case map[string]any:
-		return "object"
-	case json.Number:
-		f, _ := v.Float64()
-		return typeOf(f)
-	case float64:
-		if v == math.Trunc(v) {
-			return "integer"
-		}
-	}
-	return "number"
 }
 
 // lead checks a leading keyword.
@@ -517,7 +374,7 @@ func (c *checker) lead(at, lead string, s map[string]any) {
 		c.schema(pointer, target)
 		return
 	case "const", "enum":
-		if c.wide(s[lead]) {
+		if wide(s[lead]) {
 			c.add(here, Looser, "XGrammar writes an integer beyond 64 bits as a rounded number")
 		}
 		return
@@ -566,116 +423,6 @@ func (c *checker) target(ref string) (pointer string, target any, local bool) {
 		}
 	}
 	return pointer, target, true
-}
-
-// wide reports whether a value has an integer beyond int64.
-func (c *checker) wide(v any) bool {
-	switch v := v.(type) {
-	case json.Number:
-		i, ok := new(big.Int).SetString(string(v), 10)
-		return ok && !i.IsInt64()
-	case []any:
-		return slices.ContainsFunc(v, c.wide)
-	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), c.wide)
-	}
-	return false
-}
-
-// disjoint reports whether no document follows two of the schemas, as far as their types, constants and required
-// properties say.
-func (c *checker) disjoint(all []any) bool {
-	for i, a := range all {
-		for _, b := range all[i+1:] {
-			if !c.apart(a, b, 0) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// apart reports whether no document that XGrammar writes for one of two schemas follows the other.
-func (c *checker) apart(a, b any, depth int) bool {
-	return c.misses(a, b, depth) && c.misses(b, a, depth)
-}
-
-// misses reports whether no document that XGrammar writes for a follows b.
-func (c *checker) misses(a, b any, depth int) bool {
-	x, y := c.follow(a), c.follow(b)
-	if x == nil || y == nil || depth > 32 || !c.spend(1) {
-		return false
-	}
-	written, types := c.types(x, 0, true), c.types(y, 0, false)
-	if written != nil && types != nil && !slices.ContainsFunc(written, func(t string) bool {
-		return slices.ContainsFunc(types, func(u string) bool {
-			return t == u || t == "integer" && u == "number" || t == "number" && u == "integer"
-		})
-	}) {
-		return true
-	}
-	if xs, ok := constants(x); ok {
-		if ys, ok := constants(y); ok {
-			return c.noneOf(xs, ys)
-		}
-	}
-	if !slices.Equal(written, []string{"object"}) {
-		return false
-	}
-	xs, _ := x["properties"].(map[string]any)
-	ys, _ := y["properties"].(map[string]any)
-	patterns, _ := y["patternProperties"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(xs)) {
-		if _, known := ys[name]; required(x, name) && (known && c.misses(xs[name], ys[name], depth+1) || !known && len(patterns) == 0 && y["additionalProperties"] == false) {
-			return true
-		}
-	}
-	return false
-}
-
-// noneOf reports whether two lists have no value in common. Numbers are compared as float64.
-func (c *checker) noneOf(xs, ys []any) bool {
-	texts := map[string]bool{}
-	for i, v := range slices.Concat(xs, ys) {
-		text, err := json.Marshal(plain(v))
-		if err != nil || !c.spend(1+len(text)/16) || i >= len(xs) && texts[string(text)] {
-			return false
-		}
-		if i < len(xs) {
-			texts[string(text)] = true
-		}
-	}
-	return true
-}
-
-// follow returns the object of a schema, behind its references.
-func (c *checker) follow(v any) map[string]any {
-	for range 32 {
-		s, _ := v.(map[string]any)
-		all, _ := s["allOf"].([]any)
-		switch ref, ok := s["$ref"].(string); {
-		case ok:
-			_, v, _ = c.target(ref)
-		case len(all) == 1:
-			v = all[0]
-		default:
-			return s
-		}
-	}
-	return nil
-}
-
-func constants(s map[string]any) ([]any, bool) {
-	if v, ok := s["const"]; ok {
-		return []any{v}, true
-	}
-	values, ok := s["enum"].([]any)
-	return values, ok
-}
-
-func required(s map[string]any, name string) bool {
-	names, _ := s["required"].([]any)
-	return slices.Contains(names, any(name))
 }
 
 // object checks what a schema says of objects.
@@ -842,144 +589,4 @@ func (c *checker) number(at string, s map[string]any, kind string) {
 			c.add(below(at, name), Narrower, "a number with a limit has no exponent and six decimals at most")
 		}
 	}
-}
-
-// pattern checks a regular expression.
-func (c *checker) pattern(at, text string) {
-	p := scan(text)
-	if p.lookahead {
-		c.add(at, Looser, "XGrammar does not look at lookaheads")
-	}
-	if p.letters {
-		c.add(at, Looser, "XGrammar does not know \\p in a class, and reads its letters")
-	}
-	if p.inner {
-		c.add(at, Looser, "XGrammar does not look at ^ and $ inside of a pattern")
-	}
-	if p.raw {
-		c.add(at, NotJSON, "the pattern describes the text between the quotes, so a quote, a backslash or a control character in it is written as it is")
-	}
-	if !p.whole {
-		c.add(at, Narrower, "the pattern describes the whole text, as if it began with ^ and ended with $")
-	}
-}
-
-// regex is what is seen of a regular expression.
-type regex struct {
-	lookahead bool
-	inner     bool // an anchor that is neither at the beginning nor at the end
-	letters   bool // \p in a class
-	raw       bool // a character that JSON escapes
-	whole     bool // it is anchored at both ends
-}
-
-// scan looks at a regular expression.
-func scan(text string) (p regex) {
-	parts := p.split(text)
-	starts, start, from := []bool{}, true, 0 // of groups; whether nothing stands before; the alternative
-	anchored := func(to int) bool { return to > from+1 && parts[from] == '^' && parts[to-1] == '$' }
-	p.whole = true
-	for i, part := range parts {
-		switch part {
-		case '^':
-			p.inner = p.inner || !start
-			continue
-		case '$':
-			p.inner = p.inner || !atEnd(parts[i+1:])
-			continue
-		case '(':
-			starts = append(starts, start)
-			continue
-		case ')':
-			starts = starts[:max(0, len(starts)-1)]
-		case '|':
-			if start = true; len(starts) > 0 {
-				start = starts[len(starts)-1]
-				continue
-			}
-			p.whole = p.whole && anchored(i)
-			from = i + 1
-			continue
-		}
-		start = false
-	}
-	p.whole = p.whole && anchored(len(parts))
-	return p
-}
-
-// atEnd reports whether nothing can stand before the end of the text, where the rest of an expression begins.
-func atEnd(rest []byte) bool {
-	for i := 0; i < len(rest); i++ {
-		if rest[i] == ')' {
-			continue
-		}
-		if rest[i] != '|' {
-			return false
-		}
-		depth := 0 // to the end of this group, or of the expression
-		for i++; i < len(rest) && (rest[i] != ')' || depth > 0); i++ {
-			switch rest[i] {
-			case '(':
-				depth++
-			case ')':
-				depth--
-			}
-		}
-	}
-	return true
-}
-
-// split returns a character for each part of an expression: ^ $ ( ) | are themselves, all others are dots.
-func (p *regex) split(text string) (parts []byte) {
-	class := -1 // where one begins
-	for i := 0; i < len(text); i++ {
-		ch, part := text[i], byte('.')
-		negated := class >= 0 && strings.HasPrefix(text[class:], "[^")
-		switch {
-		case ch == '\\' && i+1 < len(text):
-			i++
-			p.raw = p.raw || !negated && escaped(text[i:], class >= 0)
-			p.letters = p.letters || class >= 0 && (text[i] == 'p' || text[i] == 'P')
-		case ch == '"' || ch < ' ':
-			p.raw = p.raw || !negated
-		case class >= 0:
-			if ch == ']' {
-				class = -1
-			}
-			continue
-		case ch == '[':
-			class = i
-		case ch == '(':
-			part = ch
-			p.lookahead = p.lookahead || strings.HasPrefix(text[i:], "(?=") || strings.HasPrefix(text[i:], "(?!")
-			if strings.HasPrefix(text[i:], "(?:") {
-				i += len("?:")
-			}
-		case strings.IndexByte("^$)|", ch) >= 0:
-			part = ch
-		}
-		parts = append(parts, part)
-	}
-	return parts
-}
-
-// escaped reports whether the escape that begins behind a backslash stands for a character that JSON escapes.
-func escaped(text string, class bool) bool {
-	digits := ""
-	switch text[0] {
-	case 'x':
-		digits = text[1:min(len(text), 3)]
-	case 'u':
-		if digits = text[1:min(len(text), 5)]; strings.HasPrefix(digits, "{") {
-			digits, _, _ = strings.Cut(text[2:], "}")
-		}
-	case 'c':
-		return true
-	case 'b':
-		return class
-	default:
-		return strings.IndexByte(`\"nrtfv0ae`, text[0]) >= 0
-	}
-	n, err := strconv.ParseUint(digits, 16, 32)
-	return err == nil && (n < ' ' || n == '"' || n == '\\')
 }

@@ -192,11 +192,14 @@ func objectSchema(parameters json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(`{"type":"object","additionalProperties":false}`), nil
 	}
 	c := checker{root: schema, left: most}
-	types := c.types(schema, 0, true)
+	types, known := c.types(schema, 0, true), false
+	if types != nil {
+		_, known = ofType[types[0]] // XGrammar names others itself
+	}
 	switch {
 	case slices.Equal(types, []string{"object"}):
 		return parameters, nil
-	case types != nil && slices.Contains(jsonTypes, types[0]): // XGrammar names others itself
+	case known:
 		return nil, fmt.Errorf("its parameters have the type %s, want object", strings.Join(types, " or "))
 	case types != nil:
 		return parameters, nil
@@ -207,9 +210,6 @@ func objectSchema(parameters json.RawMessage) (json.RawMessage, error) {
 	_, rest, _ := strings.Cut(string(parameters), "{")
 	return json.RawMessage(`{"type":"object",` + rest), nil
 }
-
-// jsonTypes are the types of JSON schemas.
-var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // ToolCall is a call that a model has written. Its arguments are JSON.
 type ToolCall struct{ Name, Arguments string }
