@@ -7,6 +7,7 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"runtime"
 	"slices"
@@ -463,38 +464,28 @@ func frameLine(file string, line int, function string) string {
 // callbackEntryName names the function that stands between C and a Go callback.
 const callbackEntryName = "github.com/tvmffi-go/tvmffi/internal/callbacks.callbackEntry"
 
-// machinery lists the packages whose functions stand between Go and C++. Their frames
-// say nothing about the program. A test in internal/archtest checks that each exists.
-var machinery = []string{
-	"runtime.", "reflect.", "internal/runtime/", "github.com/ebitengine/purego.",
-	"syscall.syscalln", "syscall.SyscallN", // of calls on Windows
-	"github.com/tvmffi-go/tvmffi/internal/ccall.",
-	"github.com/tvmffi-go/tvmffi/internal/capi.",
-	"github.com/tvmffi-go/tvmffi/internal/objects.",
-	"github.com/tvmffi-go/tvmffi/internal/failure.",
-	"github.com/tvmffi-go/tvmffi/internal/values.",
-	"github.com/tvmffi-go/tvmffi/internal/callbacks.",
-	"github.com/tvmffi-go/tvmffi/internal/environment.",
-	"github.com/tvmffi-go/tvmffi/internal/registry.",
-	"github.com/tvmffi-go/tvmffi/internal/libraries.",
-	"github.com/tvmffi-go/tvmffi/internal/maptable.",
-	"github.com/tvmffi-go/tvmffi/internal/fields.",
-	"github.com/tvmffi-go/tvmffi/internal/defined.",
-	"github.com/tvmffi-go/tvmffi/internal/calls.",
-	"github.com/tvmffi-go/tvmffi/internal/codec.",
-	"github.com/tvmffi-go/tvmffi/runtime.",
-	"github.com/tvmffi-go/tvmffi/runtime/bindrt.",
-	"github.com/tvmffi-go/tvmffi/runtime/define.",
-	"github.com/tvmffi-go/tvmffi/runtime/env.",
-	"github.com/tvmffi-go/tvmffi/runtime/exportrt.",
-	"github.com/tvmffi-go/tvmffi/runtime/jsongraph.",
-	"github.com/tvmffi-go/tvmffi/runtime/structural.",
-	"github.com/tvmffi-go/tvmffi/cuda.",
+// module is the path of this module, and a slash.
+const module = "github.com/tvmffi-go/tvmffi/"
+
+// machinery lists the folders of this module whose functions stand between Go and C++, and what prefixes the names of such
+// functions elsewhere. Their frames say nothing about the program.
+var machinery = struct{ folders, elsewhere []string }{
+	folders:   []string{"internal", "runtime", "cuda"},
+	elsewhere: []string{"runtime.", "reflect.", "internal/runtime/", "github.com/ebitengine/purego.", "syscall.syscalln", "syscall.SyscallN"},
 }
 
-// ours reports whether a function belongs to the Go runtime or to this module.
+// ours reports whether a function belongs to the Go runtime or to the machinery of this module. A package of tests, or for
+// tests, stands for a program.
 func ours(function string) bool {
-	return slices.ContainsFunc(machinery, func(pkg string) bool { return strings.HasPrefix(function, pkg) })
+	below, inModule := strings.CutPrefix(function, module)
+	if !inModule {
+		return slices.ContainsFunc(machinery.elsewhere, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
+	}
+	dir, last := path.Split(below)
+	pkg, _, _ := strings.Cut(last, ".")
+	folder, _, _ := strings.Cut(dir+pkg, "/")
+	forTests := strings.HasSuffix(pkg, "_test") || strings.HasPrefix(dir, "internal/testkit/")
+	return slices.Contains(machinery.folders, folder) && !forTests
 }
 
 // goFrames describes the Go functions that called the C function that called the
