@@ -11,85 +11,22 @@ import (
 
 	"golang.org/x/mod/module"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
-	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // Config describes what to generate.
-type Config struct {
-	// Package is the name of the root package.
-	Package string
-	// ImportPath is the import path of the output root.
-	ImportPath string
-	// Root is the namespace that becomes the root package. It defaults to the only
-	// prefix or, if there are several, to the longest namespace that all bound items
-	// have in common.
-	Root string
-	// Prefixes are namespaces to bind: "garden" stands for everything whose name
-	// starts with "garden.".
-	Prefixes []string
-	// Libraries are the libraries of the schema to bind, by file name, with their
-	// module exports. If both Prefixes and Libraries are empty, the libraries with
-	// the role bound are bound.
-	Libraries []string
-	// Rename maps registry names to Go names: "garden.water" is a function,
-	// "garden.Rose" a type and "garden.Rose.prune" a member. If two items have one
-	// name, put the kind before it: "type:garden.Rose". An entry that matches
-	// nothing is an error.
-	Rename map[string]string
-	// Functions holds what the user knows about items, by registry names as in Rename or by
-	// patterns in which * stands for any text: names, types and defaults of parameters, the
-	// type of the result, enums, documentation, and a Go name. An entry that matches nothing, that does
-	// not fit the signature, or that contradicts a type of the schema is an error.
-	Functions map[string]hints.Item
-	// Names are names files. They say the same as Functions, which precedes them. Items,
-	// names and types in them that do not fit are left out and reported. A default or an enum
-	// that does not fit its parameter is an error.
-	Names []hints.File
-	// Enums are the enums that Functions mentions, by name. They precede enums of names files.
-	Enums map[string]hints.Enum
-	// Skip lists the registry names to leave out, written as in Rename.
-	Skip []string
-	// Packages maps namespaces to folders below the output root, "." for the root
-	// itself. A namespace below one of them has a folder below that folder. Several
-	// namespaces may have one folder. A namespace that is not listed has the folder of
-	// its name.
-	Packages map[string]string
-	// External maps the keys of types that other packages own to their import paths.
-	// A dot and the Go name follow the path if the name is not the usual one. The key
-	// "garden.*" stands for the types of a namespace and of those below it, and "*" for
-	// all, as far as the package binds them. Then /... may follow the path, for the
-	// packages below it.
-	External map[string]string
-	// Imported maps the keys that External stands for to import paths with Go names, as
-	// the function Imported returns them.
-	Imported map[string]string
-	// PackageNames maps import paths of External and Imported to package names, as the
-	// function PackageNames returns them. An import of a package without an entry has an alias.
-	PackageNames map[string]string
-	// UserNames holds the names that the consumer declares, per directory below the
-	// output root ("." for the root itself), in the form that the function UserNames
-	// returns. They are not generated again.
-	UserNames map[string][]string
-	// ToolVersion is the version in the header of every file; it defaults to (devel).
-	ToolVersion string
-	// Before are the Go names of an earlier run, from its Report. An item keeps its name, and no name
-	// moves to another item as long as its own exists. Nil if there was none.
-	Before *GoNames
-	// Split turns sub-namespaces into sub-packages; NewConfig sets it. Without it,
-	// everything is in one package, under longer names.
-	Split bool
-}
+type Config = config.Config
 
-// NewConfig returns a Config with the defaults.
+// NewConfig returns a Config for a package of that name and import path. Its choices are the defaults.
 func NewConfig(pkg, importPath string) Config {
-	return Config{Package: pkg, ImportPath: importPath, Split: true}
+	return Config{Package: pkg, ImportPath: importPath}
 }
 
 // validate checks the config alone and against the libraries of the schema. It
 // returns all problems.
-func (c Config) validate(s schema.Schema) error {
+func validate(c Config, s schema.Schema) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !token.IsIdentifier(c.Package) || c.Package == "_" {
@@ -118,13 +55,13 @@ func (c Config) validate(s schema.Schema) error {
 			fail("rename: %q is not an exported Go name; write rename: {%q: %q}", name, key, "SomeName")
 		}
 	}
-	errs = append(errs, c.validateFunctions()...)
+	errs = append(errs, validateFunctions(c)...)
 	for i, key := range c.Skip {
 		if slices.Contains(c.Skip[:i], key) {
 			fail("skip: %q is listed twice; remove one", key)
 		}
 	}
-	errs = append(errs, c.validatePackages()...)
+	errs = append(errs, validatePackages(c)...)
 	if c.Before != nil {
 		for _, dir := range slices.Sorted(maps.Keys(c.Before.Packages)) {
 			for _, name := range slices.Sorted(maps.Keys(c.Before.Packages[dir])) {
@@ -154,7 +91,7 @@ func (c Config) validate(s schema.Schema) error {
 type ConfigError = plan.ConfigError
 
 // validatePackages checks the namespaces and the folders of Packages.
-func (c Config) validatePackages() (errs []error) {
+func validatePackages(c Config) (errs []error) {
 	for _, ns := range slices.Sorted(maps.Keys(c.Packages)) {
 		var err error
 		if dir := c.Packages[ns]; ns == "" || strings.Trim(ns, ".") != ns {
@@ -170,7 +107,7 @@ func (c Config) validatePackages() (errs []error) {
 }
 
 // validateFunctions checks the keys and the names of Functions.
-func (c Config) validateFunctions() (errs []error) {
+func validateFunctions(c Config) (errs []error) {
 	for _, key := range slices.Sorted(maps.Keys(c.Functions)) {
 		item := c.Functions[key]
 		fail := func(part, format string, args ...any) {

@@ -85,7 +85,7 @@ func Preview(s schema.Schema, c Config) (Report, error) {
 
 // planned checks the arguments of Generate and plans the bindings.
 func planned(s schema.Schema, c Config) (*place.Places, error) {
-	if err := c.validate(s); err != nil {
+	if err := validate(c, s); err != nil {
 		return nil, err
 	}
 	s.Functions, s.Types = slices.Clone(s.Functions), slices.Clone(s.Types)
@@ -93,7 +93,7 @@ func planned(s schema.Schema, c Config) (*place.Places, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	places, err := stages(s, plan.Config(c))
+	places, err := stages(s, c)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
@@ -102,7 +102,7 @@ func planned(s schema.Schema, c Config) (*place.Places, error) {
 
 // stages plans the bindings of the parts of s that c asks for. The schema must be valid and in
 // canonical order. Each stage adds to what the packages of places hold.
-func stages(s schema.Schema, c plan.Config) (*place.Places, error) {
+func stages(s schema.Schema, c Config) (*place.Places, error) {
 	items, err := classify.Select(s, c)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 func TestNamesOfMore(t *testing.T) {
 	s := bedSchema()
 	c := NewConfig("garden", "example.com/app/garden")
-	c.Prefixes, c.Split = []string{"garden.bed"}, false
+	c.Prefixes, c.Split = []string{"garden.bed"}, new(bool)
 	c.Names = []hints.File{
 		{Namespaces: map[string]string{"ant": "ants", "garden": "all", "garden.bed": "beds"}, Items: map[string]hints.Item{"ant.bite": {Doc: "bites"}}},
 		{Items: map[string]hints.Item{"ant.bite": {Doc: "bites"}, "ant.walk": {Doc: "walks"}}},

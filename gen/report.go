@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -37,7 +38,7 @@ type Status = plan.Status
 type Entry = plan.Entry
 
 // GoNames says what the exported names of generated packages stand for.
-type GoNames = plan.GoNames
+type GoNames = config.GoNames
 
 // Meaning is a Go name that stands for another item than before. Callers of it may compile and do
 // something else.

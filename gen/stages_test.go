@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/gen/internal/place"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -14,7 +15,7 @@ import (
 func planGarden(t *testing.T, s schema.Schema) *place.Places {
 	t.Helper()
 	s.Types = append([]schema.Type{{Key: plan.RootKey}}, s.Types...)
-	p, err := stages(s, plan.Config{Package: "garden", ImportPath: "example.com/garden", Prefixes: []string{"garden"}, Split: true})
+	p, err := stages(s, config.Config{Package: "garden", ImportPath: "example.com/garden", Choices: config.Choices{Prefixes: []string{"garden"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
@@ -29,7 +30,7 @@ func InRuntime(key string) bool { return runtimeKeys[key] }
 // Items are the items of a schema that get a Go form, and the entries of all that the
 // configuration asks for.
 type Items struct {
-	Config    plan.Config
+	Config    config.Config
 	Schema    schema.Schema
 	Keys      hints.Types // the types of the schema, by key
 	Types     []*Type     // in schema order
@@ -38,7 +39,7 @@ type Items struct {
 	Unused    []string        // the items of names files that the schema does not have, sorted
 	Used      map[string]bool // the entries of the configuration that matched, such as "skip garden.Rose"
 	Errs      []error
-	Names     plan.GoNames   // that were chosen
+	Names     config.GoNames // that were chosen
 	Meanings  []plan.Meaning // of names that changed them
 
 	patterns []string                     // keys of Config.Functions
@@ -96,13 +97,13 @@ type Method struct {
 
 // Select selects the items that the config asks for, decides what each becomes, and applies
 // the hints to them. The errors are in the items, unless there is nothing to bind.
-func Select(s schema.Schema, c plan.Config) (*Items, error) {
+func Select(s schema.Schema, c config.Config) (*Items, error) {
 	p := &Items{Config: c, Schema: s, Keys: make(hints.Types, len(s.Types)), Used: map[string]bool{}, patterns: hintPatterns(c.Functions),
 		widths: map[string]schema.TypeSchema{}, unfit: map[string]*plan.ConfigError{}, fits: map[string]bool{}}
 	for i := range s.Types {
 		p.Keys[s.Types[i].Key] = &s.Types[i]
 	}
-	owned := c.Owned()
+	owned := plan.Owned(c)
 	for i := range s.Types {
 		t := &s.Types[i]
 		if !p.wanted(t.Key, t.Library) {

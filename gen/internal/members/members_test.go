@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/place"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
@@ -16,7 +17,7 @@ import (
 func planGarden(t *testing.T, s schema.Schema, skip ...string) *place.Places {
 	t.Helper()
 	s.Types = append([]schema.Type{{Key: plan.RootKey}}, s.Types...)
-	items, err := classify.Select(s, plan.Config{Package: "garden", ImportPath: "example.com/garden", Prefixes: []string{"garden"}, Split: true, Skip: skip})
+	items, err := classify.Select(s, config.Config{Package: "garden", ImportPath: "example.com/garden", Choices: config.Choices{Prefixes: []string{"garden"}, Skip: skip}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // A claim is the wish of one item for one Go name.
 type claim struct {
 	entry    *plan.Entry
-	item     string // what the name stands for, in plan.GoNames
+	item     string // what the name stands for, in GoNames
 	local    string // the item's own spelling
 	want     string
 	to       *string  // the name is written there, unless the consumer has declared it

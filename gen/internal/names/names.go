@@ -19,6 +19,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/gen/internal/types"
 )
@@ -79,7 +80,7 @@ type namer struct {
 // entries, and groups the declarations into files.
 func Choose(t *types.Types) {
 	n := &namer{t, map[*plan.Package]*scope{}, map[*plan.Object]*scope{}, map[*plan.Package]*kept{}, map[string]bool{}, map[*plan.Object][]*plan.Object{}}
-	n.Names = plan.GoNames{Root: t.Root, Packages: map[string]map[string]string{}}
+	n.Names = config.GoNames{Root: t.Root, Packages: map[string]map[string]string{}}
 	for _, pkg := range n.Packages {
 		n.kept[pkg] = n.keep(pkg)
 		for _, o := range pkg.Objects {

@@ -71,7 +71,7 @@ func New(items *classify.Items) *Places {
 
 // others makes the objects that other packages own.
 func (p *Places) others() {
-	for key, target := range p.Config.Owned() {
+	for key, target := range plan.Owned(p.Config) {
 		from, name := plan.CutExternal(target)
 		name = cmp.Or(name, plan.Camel(plan.LastPart(key)))
 		pkg := &plan.Package{Path: from, Name: cmp.Or(p.Config.PackageNames[from], path.Base(from))}
@@ -264,12 +264,12 @@ func (p *Places) locate(name string) location {
 		if dir == "." {
 			dir = ""
 		}
-		if !p.Config.Split {
+		if !p.Config.Splits() {
 			return location{ns, dir, strings.TrimPrefix(name, key+".")}
 		}
 		return location{ns, path.Join(dir, plan.Folders(rest)), local}
 	}
-	if !p.Config.Split {
+	if !p.Config.Splits() {
 		return location{p.Root, "", p.relative(name)}
 	}
 	return location{ns, p.defaultDir(ns), local}
@@ -287,7 +287,7 @@ func (p *Places) mapped(ns string) string {
 
 // defaultDir returns the directory of a namespace that the config does not mention.
 func (p *Places) defaultDir(ns string) string {
-	if ns == p.Root || !p.Config.Split {
+	if ns == p.Root || !p.Config.Splits() {
 		return ""
 	}
 	return plan.Folders(p.relative(ns))

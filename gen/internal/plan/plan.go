@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/schema"
-	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
 // Import paths that generated code uses.
@@ -22,29 +22,6 @@ const (
 	RootKey  = "ffi.Object"   // the type of all objects
 	InitName = "__ffi_init__" // the constructor of a type
 )
-
-// Config has the fields of gen.Config, which documents them: the conversion in gen.Generate
-// does not compile otherwise.
-type Config struct {
-	Package      string
-	ImportPath   string
-	Root         string
-	Prefixes     []string
-	Libraries    []string
-	Rename       map[string]string
-	Functions    map[string]hints.Item
-	Names        []hints.File
-	Enums        map[string]hints.Enum
-	Skip         []string
-	Packages     map[string]string
-	External     map[string]string
-	Imported     map[string]string
-	PackageNames map[string]string
-	UserNames    map[string][]string
-	ToolVersion  string
-	Before       *GoNames
-	Split        bool
-}
 
 // A Package is one Go package of the output.
 type Package struct {
@@ -136,7 +113,7 @@ func (*OptionFunc) decl() {}
 
 // Owned returns the types that other packages own, by key. The output of an earlier run is
 // not another package.
-func (c Config) Owned() map[string]string {
+func Owned(c config.Config) map[string]string {
 	all := map[string]string{}
 	for key, target := range c.Imported {
 		if path, _ := CutExternal(target); path != c.ImportPath && !strings.HasPrefix(path, c.ImportPath+"/") {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/place"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
@@ -19,7 +20,7 @@ func callOf(t *testing.T, text string) (*plan.Call, *Types, error) {
 	}
 	object := func(key string) schema.Type { return schema.Type{Key: key, Ancestors: []string{plan.RootKey}} }
 	items, err := classify.Select(schema.Schema{Types: []schema.Type{{Key: plan.RootKey}, object("garden.Rose"), object("garden.Tulip")}},
-		plan.Config{Package: "garden", ImportPath: "example.com/garden", Prefixes: []string{"garden"}, Split: true})
+		config.Config{Package: "garden", ImportPath: "example.com/garden", Choices: config.Choices{Prefixes: []string{"garden"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

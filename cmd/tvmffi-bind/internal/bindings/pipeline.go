@@ -120,20 +120,10 @@ func (b *Result) bindings(c *project.Config) error {
 // config says what to generate. Names that the user declares are left to the user.
 func (b *Result) config(c *project.Config) (gen.Config, error) {
 	conf := gen.NewConfig(c.Package, b.ImportPath)
-	conf.Root = c.Root
-	conf.Prefixes = c.Prefixes
-	conf.Packages = c.Packages
-	conf.Rename = c.Rename
-	conf.Functions = c.Functions
-	conf.Enums = c.Enums
-	conf.Skip = c.Skip
-	conf.External = c.External
+	conf.Choices = c.Choices
 	conf.ToolVersion = console.Release()
 	if b.previous != nil {
-		conf.Before = (*gen.GoNames)(b.previous.GoNames)
-	}
-	if c.Split != nil {
-		conf.Split = *c.Split
+		conf.Before = b.previous.GoNames
 	}
 	var err error
 	if b.names == nil {
@@ -178,7 +168,7 @@ func (b *Result) compare(c *project.Config, wheels map[string]project.WheelFile)
 	b.lock = project.NewLock(b.Schema, names)
 	b.lock.SetWheels(c, wheels, b.previous)
 	if b.Kernels == 0 {
-		b.lock.GoNames = (*project.GoNames)(&b.Report.Names)
+		b.lock.GoNames = &b.Report.Names
 	}
 	for _, e := range b.Report.Entries {
 		if e.Narrow {

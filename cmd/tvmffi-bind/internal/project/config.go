@@ -16,7 +16,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
-	"github.com/tvmffi-go/tvmffi/schema/hints"
+	"github.com/tvmffi-go/tvmffi/gen/config"
 )
 
 // ConfigName is the name under which commands look for a configuration.
@@ -35,28 +35,9 @@ type Config struct {
 	// Libraries are bound; Deps are only loaded before them.
 	Libraries []LibrarySpec `yaml:"libraries,omitempty"`
 	Deps      []LibrarySpec `yaml:"deps,omitempty"`
-	// Prefixes selects namespaces such as garden; by default everything that the
-	// libraries add is bound.
-	Prefixes []string `yaml:"prefixes,omitempty"`
-	// Root is the namespace that becomes the package itself, if gen guesses wrong.
-	Root string `yaml:"root,omitempty"`
-	// Split says whether sub-namespaces become sub-packages, which is the default.
-	Split *bool `yaml:"split,omitempty"`
-	// Packages gives the folder below Out for a namespace.
-	Packages map[string]string `yaml:"packages,omitempty"`
-	// Rename gives the Go name for a registry name.
-	Rename map[string]string `yaml:"rename,omitempty"`
-	// Functions holds names, types and docs that the user gives to items.
-	Functions map[string]hints.Item `yaml:"functions,omitempty"`
-	// Enums are the enums that Functions mentions.
-	Enums map[string]hints.Enum `yaml:"enums,omitempty"`
 	// Names lists names files, which say the same as Functions and Enums.
-	Names []string `yaml:"names,omitempty"`
-	// Skip lists registry names to leave out.
-	Skip []string `yaml:"skip,omitempty"`
-	// External gives the import path of the Go package that owns a type key, or the keys
-	// of a namespace: garden.*.
-	External map[string]string `yaml:"external,omitempty"`
+	Names          []string `yaml:"names,omitempty"`
+	config.Choices `yaml:",inline"`
 	// Kernels are CUDA kernels that become typed funcs. They have a package of their
 	// own, so they replace libraries.
 	Kernels []KernelSpec `yaml:"kernels,omitempty"`

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
@@ -40,15 +41,9 @@ type Lock struct {
 	Files []string `json:"files"`
 	// GoNames says what the exported names of the package stand for: the next run gives each item
 	// the same name. It is nil for kernels, and in the lock of an older version of the tool.
-	GoNames *GoNames `json:"go_names,omitempty"`
+	GoNames *config.GoNames `json:"go_names,omitempty"`
 
 	conflicted bool // it has the marks of a merge conflict, and nothing else was read
-}
-
-// GoNames is gen.GoNames.
-type GoNames struct {
-	Root     string                       `json:"root"`
-	Packages map[string]map[string]string `json:"packages"`
 }
 
 // lockedLibrary identifies one library.
@@ -212,7 +207,7 @@ func (l *Lock) NewWidths(previous *Lock) []string {
 	if previous == nil || previous.conflicted || previous.GoNames == nil || l.GoNames == nil {
 		return nil
 	}
-	had, has := previous.GoNames.items(), l.GoNames.items()
+	had, has := items(previous.GoNames), items(l.GoNames)
 	const most = 20
 	var lines []string
 	for _, item := range slices.Sorted(maps.Keys(merged(previous.Widths, l.Widths))) {
@@ -227,7 +222,7 @@ func (l *Lock) NewWidths(previous *Lock) []string {
 }
 
 // items are the items with a name.
-func (n *GoNames) items() map[string]bool {
+func items(n *config.GoNames) map[string]bool {
 	all := map[string]bool{}
 	for _, names := range n.Packages {
 		for _, item := range names {
@@ -296,13 +291,13 @@ func isConflict(data []byte) bool {
 
 // mergedNames reads the Go names from a lock in which a merge has left its marks: those of both sides.
 // If the sides disagree on a name or on an item, the first counts.
-func mergedNames(data []byte) *GoNames {
+func mergedNames(data []byte) *config.GoNames {
 	text := strings.ReplaceAll(string(data), "\r\n", "\n") // as git may write lines
 	_, section, ok := strings.Cut(text, "\n  \"go_names\": {\n")
 	if !ok {
 		return nil
 	}
-	names := &GoNames{Packages: map[string]map[string]string{}}
+	names := &config.GoNames{Packages: map[string]map[string]string{}}
 	dir, has := "", map[[2]string]bool{}
 	for line := range strings.Lines(section) {
 		line = strings.TrimRight(line, "\n,")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -203,7 +204,7 @@ func TestLock_wheels(t *testing.T) {
 // TestLock_mergedNames reads the Go names from a lock with the marks of a merge.
 func TestLock_mergedNames(t *testing.T) {
 	l := NewLock(gardenSchema("aa", "garden.water"), nil)
-	l.GoNames = &GoNames{Root: "garden", Packages: map[string]map[string]string{
+	l.GoNames = &config.GoNames{Root: "garden", Packages: map[string]map[string]string{
 		".":    {"Water": "function:garden.water"},
 		"soil": {"Dig": "function:garden.soil.dig"},
 	}}
@@ -233,7 +234,7 @@ func TestLock_mergedNames(t *testing.T) {
 
 // TestNewWidths: another width breaks the callers of an item that exists in both runs.
 func TestNewWidths(t *testing.T) {
-	names := &GoNames{Packages: map[string]map[string]string{".": {"A": "function:a.a", "B": "function:a.b", "C": "function:a.c", "D": "function:a.d"}}}
+	names := &config.GoNames{Packages: map[string]map[string]string{".": {"A": "function:a.a", "B": "function:a.b", "C": "function:a.c", "D": "function:a.d"}}}
 	was := &Lock{GoNames: names, Widths: map[string]string{"function:a.a": "(int32) -> None", "function:a.b": "(int8) -> None", "function:a.c": "(uint8) -> int", "function:a.gone": "(int8) -> None"}}
 	now := &Lock{GoNames: names, Widths: map[string]string{"function:a.a": "(int32) -> None", "function:a.b": "(int16) -> None", "function:a.d": "() -> uint32", "function:a.new": "(int8) -> None"}}
 	want := "breaking: function:a.b has ints of other widths: (int16) -> None, was (int8) -> None\n" +
@@ -247,7 +248,7 @@ func TestNewWidths(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	many := &Lock{GoNames: &GoNames{Packages: map[string]map[string]string{".": {}}}, Widths: map[string]string{}}
+	many := &Lock{GoNames: &config.GoNames{Packages: map[string]map[string]string{".": {}}}, Widths: map[string]string{}}
 	for i := range 100 {
 		item := fmt.Sprintf("function:a.f%02d", i)
 		many.GoNames.Packages["."][item], many.Widths[item] = item, "(int8) -> None"

@@ -32,13 +32,13 @@ func explained(e yaml.Error) string {
 	message, word := e.GetMessage(), e.GetToken().Value
 	switch e := e.(type) {
 	case *yaml.UnknownFieldError:
-		keys := slices.Concat(keysOf[Config](), keysOf[LibrarySpec](), keysOf[KernelSpec](), keysOf[hints.Item](), keysOf[hints.Enum]())
+		keys := slices.Concat(keysOf(reflect.TypeFor[Config]()), keysOf(reflect.TypeFor[LibrarySpec]()), keysOf(reflect.TypeFor[KernelSpec]()), keysOf(reflect.TypeFor[hints.Item]()), keysOf(reflect.TypeFor[hints.Enum]()))
 		slices.Sort(keys)
 		if near := nearest.Question(word, slices.Compact(keys)); near != "" {
 			return message + near
 		}
 		if e.Token.Position.Column == 1 {
-			return message + ": the keys are " + strings.Join(keysOf[Config](), ", ")
+			return message + ": the keys are " + strings.Join(keysOf(reflect.TypeFor[Config]()), ", ")
 		}
 	case *yaml.TypeError:
 		switch e.DstType.Kind() {
@@ -63,10 +63,14 @@ func explained(e yaml.Error) string {
 }
 
 // keysOf lists the YAML keys of a struct, in order.
-func keysOf[T any]() []string {
+func keysOf(t reflect.Type) []string {
 	var keys []string
-	for field := range reflect.TypeFor[T]().Fields() {
-		if key, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); key != "" {
+	for field := range t.Fields() {
+		key, option, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		switch {
+		case option == "inline":
+			keys = append(keys, keysOf(field.Type)...)
+		case key != "":
 			keys = append(keys, key)
 		}
 	}
