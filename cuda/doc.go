@@ -72,7 +72,7 @@
 //
 // # Ownership
 //
-// What the program makes belongs to it, and it frees or closes it: memory of all kinds ([Memory],
+// The program owns everything that it makes, and frees or closes it: memory of all kinds ([Memory],
 // [Host]), [Pool], [Stream], [Event], [Module], [Image] and [Graph]. A second Free or Close does
 // nothing, and use after that is an error. The collector frees none of them: it cannot see the work on the
 // device that still uses them. [Device.Live] counts the things that are left.

@@ -23,7 +23,7 @@ import (
 //     blocking stream is captured, and the capture of a blocking stream begins only when no such call
 //     runs: the call holds queues for reading, and the beginning capture takes it for writing.
 //
-// What follows a wait, such as cuMemFree, may run beside a capture.
+// The call that follows a wait, such as cuMemFree, may run beside a capture.
 //
 // # Locks
 //
@@ -248,8 +248,8 @@ func (st *Stream) join(g *guard, e *Event, h uintptr) error {
 	return valueError("the event was recorded in a capture, and the default stream of %s waits for this stream: only streams that were not made with Blocking can join a capture of one that was not", st.s.device)
 }
 
-// threadSet is a set of OS threads. What is in it stays on its thread, which no other goroutine
-// gets meanwhile, so the thread stands for the goroutine.
+// threadSet is a set of OS threads. A goroutine whose thread is in the set is locked to it,
+// so the thread stands for the goroutine.
 type threadSet struct {
 	n  atomic.Int32
 	mu sync.Mutex

@@ -254,7 +254,7 @@ func (im *Image) Kernel(d Device, name string) (*Kernel, error) {
 }
 
 // Close unloads the image from all devices. Its kernels must not be used any
-// more; the next use of the image loads it again. What cannot be unloaded stays, see
+// more; the next use of the image loads it again. If a module cannot be unloaded, it stays loaded, see
 // [Module.Close], and Close can be called again.
 func (im *Image) Close() error {
 	if im == nil {

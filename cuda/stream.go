@@ -194,7 +194,8 @@ func (st *Stream) ask(call string, f driver.Func) error {
 	return about(err, "the stream of %s", st.s.device)
 }
 
-// askDefault is ask for the default stream. While it waits, it waits for a stream that waits for that one, without a lock.
+// askDefault is ask for the default stream. It waits without a lock, on a helper stream that
+// follows the default stream.
 func (s *state) askDefault(f driver.Func) (err error) {
 	g, err := s.enter()
 	if err != nil {
@@ -242,8 +243,8 @@ func (st *Stream) uncaptured(call string) (err error) {
 	return g.idle(h, call)
 }
 
-// Done reports whether the work queued so far is done. It is an error where Synchronize
-// is one.
+// Done reports whether the work queued so far is done. It fails in the cases in which Synchronize
+// fails.
 func (st *Stream) Done() (bool, error) {
 	return done(st.ask("Done", driver.StreamQuery))
 }
@@ -400,8 +401,8 @@ func (e *Event) Synchronize() error {
 	return about(e.s.do(driver.EventSynchronize, h), "the %s", e.what)
 }
 
-// Done reports whether the work before the event is done. It is an error where
-// Synchronize is one.
+// Done reports whether the work before the event is done. It fails in the cases in
+// which Synchronize fails.
 func (e *Event) Done() (bool, error) {
 	h, err := e.live()
 	if err != nil {

@@ -182,7 +182,7 @@ func below(at string, names ...string) string {
 	return at
 }
 
-// What a JSON pointer has for characters of names, and back.
+// The escapes of characters in a JSON pointer, and back.
 var (
 	pointed = strings.NewReplacer("~", "~0", "/", "~1")
 	named   = strings.NewReplacer("~1", "/", "~0", "~")
@@ -548,7 +548,7 @@ func (c *checker) text(at string, s map[string]any) {
 	}
 }
 
-// What of multipleOf XGrammar follows for integers.
+// The limits within which XGrammar follows multipleOf for integers.
 const (
 	mostMultiple = 1024
 	mostRange    = 10000 // values between two limits

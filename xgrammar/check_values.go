@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// What a schema says of the values that follow it: their types, and whether two schemas have one in common.
+// The functions of this file ask a schema about the values that follow it: their types, and whether two schemas share a value.
 
 // sameType reports whether all branches of a schema have types that its own type allows.
 func (c *checker) sameType(s map[string]any, lead string) bool {

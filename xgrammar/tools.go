@@ -179,7 +179,7 @@ func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Fo
 // anyObject is the schema of all objects.
 var anyObject = json.RawMessage(`{"type":"object","additionalProperties":true}`)
 
-// objectSchema returns a schema for the parameters of a function by which XGrammar writes objects alone. What says nothing is
+// objectSchema returns a schema for the parameters of a function by which XGrammar writes objects alone. Parameters that say nothing get
 // the schema of {}.
 func objectSchema(parameters json.RawMessage) (json.RawMessage, error) {
 	var schema map[string]any

@@ -61,8 +61,7 @@ func serve() {
 }
 
 // pieceTime runs pieces of n operations and returns the nanoseconds of an operation: the
-// median of the pieces before and after which nothing disturbed the processor, and how many
-// these are. If there are none all count.
+// median of the undisturbed pieces, and how many these are. If there are none, all count.
 func pieceTime(f func(n int), n, pieces int) (ns float64, quiet int) {
 	all, undisturbed := make([]float64, 0, pieces), make([]float64, 0, pieces)
 	before := disturbed()

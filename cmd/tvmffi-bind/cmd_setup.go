@@ -50,9 +50,9 @@ committed bindings, such as the bindings of generated/xgrammar, finds them there
 the versions and their hashes are known.
 
 With --to, setup copies the libraries into a folder, and the licences and notices of
-their packages into the folder licenses below it: what a program ships. A program that
-uses a part of a package needs a part of its libraries: --only names their files, and
-libtvm_ffi comes in any case.`,
+their packages into the folder licenses below it: what a program ships. If a program uses
+only part of a package, --only selects the libraries that it needs. libtvm_ffi is always
+copied.`,
 		Example: `  tvmffi-bind setup
   tvmffi-bind setup xgrammar
   tvmffi-bind setup xgrammar --to image/app

@@ -55,8 +55,8 @@ func (Size64) dim() {}
 // a function that use one name have one value; a name that is used once only
 // names the value. The name "_" is for a value that nothing refers to.
 //
-// What one place says about a name holds for all, so the others may leave it out:
-// Var{Name: "n"}. Places that contradict each other are refused.
+// A range or divisor that one place gives a name holds for all places of that name, so the others
+// may leave it out: Var{Name: "n"}. Places that contradict each other are refused.
 type Var struct {
 	Name string
 	// DType is the type in which the kernel takes the value: an integer for
@@ -201,7 +201,7 @@ func (t DType) String() string {
 // library it knows the names of complex numbers, such as "complex64".
 func ParseDType(name string) (DType, error) {
 	if rest, ok := strings.CutPrefix(name, "complex"); ok && rest != "" {
-		// What follows is read as that of a float: a width, and perhaps lanes.
+		// The rest is read as the rest of a float: a width, and perhaps lanes.
 		if t, err := abi.ParseDLDataType("float" + rest); err == nil && t.Code == abi.DLFloat {
 			t.Code = abi.DLComplex
 			return DType(t), nil

@@ -86,6 +86,7 @@ type GoNames struct {
 	Root string `json:"root"`
 	// Packages maps directories below the output root, "." for the root, and the Go names there to
 	// items. A member is written as Type.Member. An item is the kind and the registry name, such as
-	// "function:garden.water". What derives from it is "setter of field:garden.Rose.color".
+	// "function:garden.water". A setter, which derives from a field, is
+	// "setter of field:garden.Rose.color".
 	Packages map[string]map[string]string `json:"packages"`
 }

@@ -33,8 +33,8 @@ func CString(address uintptr) string {
 	return string(unsafe.Slice(PointerTo[byte](address), n))
 }
 
-// length is strlen. What lies behind the NUL may belong to others, or to nobody, but can be read up to
-// the end of the page.
+// length is strlen. The bytes behind the NUL may belong to others, or to nobody, but can be read up
+// to the end of the page.
 //
 //go:nocheckptr
 func length(address uintptr) (n uintptr) {

@@ -2,7 +2,7 @@
 
 package ccall
 
-// What asmcgocall keeps on the stack of the g0.
+// The layout of what asmcgocall keeps on the stack of the g0.
 const (
 	crossingSize  = 16
 	crossingDepth = 0

@@ -359,8 +359,8 @@ var CopyObject = sync.OnceValue(func() uintptr {
 	})
 })
 
-// DeleteObject is the address of the deleter of the objects. What an object ends is deleted
-// after it, not inside it, where no C++ object lies between.
+// DeleteObject is the address of the deleter of the objects. An object whose last reference another
+// object holds is deleted after that object, not inside its deleter, unless a C++ object lies between.
 var DeleteObject = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(object, flags uintptr) uintptr {
 		ended, own := []uintptr{object}, (*abi.Object)(pointer(object)).Deleter

@@ -94,7 +94,7 @@ func Of(t reflect.Type) *Codec {
 	if !ok {
 		c, _ = codecs.LoadOrStore(t, makeCodec(t)) // unless Set was called meanwhile
 	}
-	place.CompareAndSwap(before, &recentCodec{of, c.(*Codec)}) // in the same case the place has another one
+	place.CompareAndSwap(before, &recentCodec{of, c.(*Codec)}) // unless Set replaced it meanwhile
 	return c.(*Codec)
 }
 

@@ -22,6 +22,7 @@ var phrases = compile([][2]string{
 	{`\bas` + gap + `every` + gap + `other\b`, `"like every other"`},
 	{`\ban` + gap + `own\b`, `"one of its own"`},
 	{`\bby` + gap + `whatever` + gap + `way\b`, `"however"`},
+	{`\b(?:is|are)` + gap + `an` + gap + `error` + gap + `where\b`, `"fails if", or "fails in the cases in which"`},
 	{`\bwho` + `m?ever\b`, `"anyone who", or the thing itself`},
 })
 

@@ -21,6 +21,7 @@ func TestFind(t *testing.T) {
 		{"a class with an" + " own name", "an" + " own"},
 		{"a name of its own", ""},
 		{"loaded by" + " whatever way", "by" + " whatever way"},
+		{"It is an error" + " where Close is one", "is an error" + " where"},
 		{"it ends who" + "ever waits", "who" + "ever"},
 		{"it is told what stands inside of it, and lets go", ""},
 	} {

@@ -60,7 +60,7 @@ func (f *Field) find() (*Reader, error) {
 		return nil, err
 	}
 	r := NewReader(info, f.Sig)
-	// A goroutine that finds the reader must find fast, too.
+	// Store fast before reader: a goroutine that sees reader must see fast.
 	f.fast.Store(uint64(info.Offset) | uint64(r.encoding)<<32)
 	f.reader.Store(&r)
 	return &r, nil

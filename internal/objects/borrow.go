@@ -38,8 +38,8 @@ type Reading struct {
 	// Depth is the depth of the value inside a value whose type contains itself.
 	Depth int
 	// Loose turns on the conversions that the library makes for a parameter: bool to
-	// int, int and bool to float, int to bool, string to a data type and a device. What it
-	// converts is made for its type: each entry of a Map has to be a field of the struct.
+	// int, int and bool to float, int to bool, string to a data type and a device. A value
+	// that it converts is made for its type: each entry of a Map has to be a field of the struct.
 	Loose bool
 	// Numbers turns on the one conversion of JSON, which has one kind of number: int to float.
 	Numbers bool

@@ -14,14 +14,14 @@
 //     TVM-FFI. There it has compared the number of arguments, and everything after that makes
 //     and throws the error. So such a function can be asked by a real call, whose only
 //     effect is a static variable with its name. If the function would write to any
-//     other memory before, or call any other function, it is not asked. What is not followed is
-//     the way of the error out of the function: a function that catches it, or has objects with destructors, may
-//     do more.
+//     other memory before, or call any other function, it is not asked. The way of
+//     the error out of the function is not followed: a function that catches it, or has objects with destructors,
+//     may do more.
 //
 // # What belongs here
 //
 // The meaning of instructions, as far as the beginnings of such functions need it, belongs here.
-// What the text means belongs to package schema.
+// Package schema knows what the text means.
 //
 // # Files
 //

@@ -276,7 +276,7 @@ type person struct {
 	Tags   []person `ffi:"tags,optional"`
 }
 
-// TestArg_record: an entry without a field is an error where a parameter is, which names the nearest field.
+// TestArg_record: an entry without a field fails in the cases in which a parameter fails; the error names the nearest field.
 func TestArg_record(t *testing.T) {
 	runtimetest.Balanced(t)
 	var got []person

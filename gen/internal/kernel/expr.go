@@ -85,8 +85,8 @@ func (r *exprReader) mask() (string, error) {
 	return string(masked), nil
 }
 
-// unexpected returns the error for the text at offset. What is expected there depends on
-// the character before it.
+// unexpected returns the error for the text at offset. The character before the text says
+// what was expected there.
 func (r *exprReader) unexpected(offset int) error {
 	before, after := strings.TrimSpace(r.text[:offset]), strings.TrimSpace(r.text[offset:])
 	found := "the end"

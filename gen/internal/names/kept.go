@@ -108,7 +108,7 @@ func (n *namer) items(pkg *plan.Package) map[string]*plan.Entry {
 	return all
 }
 
-// What derives from an item of the registry, or has no entry there.
+// Names that derive from an item of the registry, or that have no entry there.
 func optionItem(name string) string  { return "option:" + name }
 func enumItem(name string) string    { return "enum:" + name }
 func variantItem(text string) string { return "variant:" + text }

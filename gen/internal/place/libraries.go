@@ -87,7 +87,7 @@ func (p *Places) linked(file string) bool {
 
 // librarySets makes the sets of a package: one for each library that owns functions and
 // types of it, the smallest first. The first is what Load loads; in the root package that
-// is everything. What libtvm_ffi owns needs nothing, so it uses the first, too.
+// is everything. The items of libtvm_ffi need no library, so they use the first, too.
 func (p *Places) librarySets(pkg *plan.Package, owners []string) {
 	if pkg.Dir == "" || len(owners) == 0 {
 		pkg.Sets = []*plan.LibrarySet{{Files: p.libraries}}

@@ -26,8 +26,8 @@ func checked(t *face.Type) bool {
 }
 
 // shaped reports whether an argument of type t that is not plain is converted: it is checked, or holds a record, bytes or a value
-// of any type, for which there are other objects than dicts, bytes and those of TVM-FFI. What callbacks return is not in an
-// argument.
+// of any type, for which there are other objects than dicts, bytes and those of TVM-FFI. The result of a callback is not in
+// an argument.
 func shaped(t *face.Type) bool {
 	return checked(t) || hasRecord(t) || untyped(t) || t.Bare().Kind != face.KindCallable && holds(t, []face.Kind{face.KindBytes}, nil)
 }

@@ -42,7 +42,7 @@ func (w *writer) enums() {
 	}
 }
 
-// keys are those of a record that it must have, or may have.
+// keys are the required or the optional keys of a record.
 type keys struct {
 	what   string
 	fields []face.Field
@@ -92,7 +92,7 @@ func (w *writer) typedDicts() {
 		for _, f := range r.Fields {
 			lines = append(lines, described(f.Name, f.Doc)...)
 			awkward = awkward || inClass(f.Name) != f.Name
-			// What Go makes has the fields with defaults, too, but for those that are optional.
+			// A record that Go makes has the fields with defaults, too, except optional ones.
 			if f.HasDefault && (isGiven[r] || f.Default != nil && f.Default.Kind == face.KindNone) {
 				optional.fields = append(optional.fields, f)
 			} else {

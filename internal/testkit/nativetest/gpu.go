@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Packed returns the folder of "bench/gpu -pack" that the test runs in, "" in a checkout. What the test needs is in that
-// folder: the machine has a driver, and no Go, no compiler and no network.
+// Packed returns the folder of "bench/gpu -pack" that the test runs in, "" in a checkout. That folder has all that the test
+// needs: the machine has a driver, and no Go, no compiler and no network.
 func Packed() string { return os.Getenv("TVMFFI_TEST_PACK") }
 
 // GPU reports whether this machine has a driver of NVIDIA, under Linux or under WSL.

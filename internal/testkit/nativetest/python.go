@@ -67,7 +67,7 @@ func interpreterOf(ctx context.Context, version string) (string, error) {
 	}
 	installed, _ := filepath.Glob(filepath.Join(root, "versions", version+"*", "bin", "python"+version))
 	for _, c := range append(candidates, installed...) {
-		// What pyenv puts into PATH may refuse to run.
+		// A program that pyenv puts into PATH may refuse to run.
 		if exec.CommandContext(ctx, c, "-c", "import venv").Run() == nil {
 			return c, nil
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // refreshNames reads the names files of c. It reads those again from the sources that the command names has written for
-// another version of a library: the names of a version belong to it. What cannot be read again stays as it is, with a note.
+// another version of a library: the names of a version belong to it. A file that cannot be read again stays as it is, with a note.
 func (b *Result) refreshNames(ctx context.Context, p *probe.Prober, c *project.Config) (err error) {
 	if b.names, err = c.ReadNames(); err != nil {
 		return err

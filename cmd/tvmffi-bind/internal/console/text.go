@@ -85,7 +85,7 @@ func LastLines(text string) string {
 	return "  " + strings.Join(lines, "\n  ")
 }
 
-// What Paint writes, at the beginning of a text.
+// ours matches a sequence that Paint writes, at the beginning of a text.
 var ours = regexp.MustCompile(`^\x1b\[(0|1|2|31|32|33)m`)
 
 // longest is how many bytes of a line Visible keeps.

@@ -223,8 +223,8 @@ func (p *Prober) inChild(ctx context.Context, request childRequest) (childReply,
 	}
 }
 
-// startChild starts the child with a request. What it prints goes to words, what it
-// answers comes out of replies.
+// startChild starts the child with a request. Its output goes to words; its
+// answers come out of replies.
 func startChild(ctx context.Context, input []byte, words io.Writer, request childRequest) (cmd *exec.Cmd, replies *os.File, err error) {
 	exe, err := child.Program()
 	if err != nil {
@@ -272,7 +272,7 @@ func (p *Prober) Call(ctx context.Context, libs []Library, name string, args []b
 	return reply.Result, reply.Thrown, err
 }
 
-// Try is like Call in an empty folder, for a function of which nothing is known. What it writes there is removed.
+// Try is like Call in an empty folder, for a function of which nothing is known. Files that it writes there are removed.
 func (p *Prober) Try(ctx context.Context, libs []Library, name string, args []byte) (result []byte, thrown string, err error) {
 	folder, err := os.MkdirTemp("", "tvmffi-try-")
 	if err != nil {

@@ -210,7 +210,7 @@ def raised(e):
 
 
 def reraise(name=""):
-    """Raises the exception that is handled, or the one that it stands for."""
+    """Re-raises the current exception, or the original that it carries."""
     e = sys.exc_info()[1]
     if isinstance(e, BufferError) and not hasattr(e, "__tvm_ffi_error__"):
         for parameter, x in sys._getframe(1).f_locals.items():
