@@ -74,11 +74,16 @@ func Generate(s schema.Schema, c Config) ([]File, Report, error) {
 	return files, newReport(places.Items), nil
 }
 
-// Preview returns the report of Generate without the files.
+// Preview returns the report of Generate, whose entries have their declarations, without the files.
 func Preview(s schema.Schema, c Config) (Report, error) {
 	places, err := planned(s, c)
 	if err != nil {
 		return Report{}, err
+	}
+	for _, pkg := range places.Packages {
+		for entry, lines := range pkg.Declarations() {
+			entry.Declarations = lines
+		}
 	}
 	return newReport(places.Items), nil
 }

@@ -37,6 +37,9 @@ type Status = plan.Status
 // Entry is the outcome for one item of the schema.
 type Entry = plan.Entry
 
+// Span is a piece of a Go declaration, which may name a type.
+type Span = plan.Span
+
 // GoNames says what the exported names of generated packages stand for.
 type GoNames = config.GoNames
 

@@ -7,16 +7,14 @@ import (
 )
 
 // constructor writes an auto constructor with its options.
-func (e *emitter) constructor(f *plan.Func, head *jen.Statement) {
+func (e *emitter) constructor(f *plan.Func) {
 	in, b := f.Init, body{e, f.Call}
-	list := params(f.Call.Params)
 	options, option := jen.Id(f.Call.Locals.Options), jen.Id(f.Call.Locals.Option)
 	count := jen.Lit(0)
 	if in.OptionType != "" {
-		list = append(list, jen.Add(options).Op("...").Id(in.OptionType))
 		count = jen.Len(options)
 	}
-	e.add(document(f.GoName, f.Doc), head.Params(list...).Add(e.resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
+	e.add(document(f.GoName, f.Doc), heading(f.Heading()).BlockFunc(func(g *jen.Group) {
 		g.Var().Add(b.frame()).Add(bindrt(f.Call.Frame))
 		g.Add(b.frame()).Dot("BeginInit").Call(address(f.Var), jen.Lit(in.Positional), jen.Lit(len(in.Keywords)), count)
 		for i, p := range f.Call.Params[:in.Positional] {
@@ -44,6 +42,6 @@ func (e *emitter) constructor(f *plan.Func, head *jen.Statement) {
 }
 
 func (e *emitter) option(optionType string, o *plan.Option) {
-	e.add(document(o.GoName, o.Doc), jen.Func().Id(o.GoName).Params(jen.Id("v").Add(goType(o.Value.Type))).Id(optionType).Block(
+	e.add(document(o.GoName, o.Doc), heading(o.Heading(e.pkg, optionType)).Block(
 		jen.Return(jen.Id(optionType).Call(bindrt("NewOption").Call(jen.Lit(o.Name), given(o.Value, jen.Id("v")))))))
 }

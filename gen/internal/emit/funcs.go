@@ -10,26 +10,13 @@ import (
 // function writes a function or method and the variable behind it.
 func (e *emitter) function(f *plan.Func) {
 	e.add(nil, jen.Var().Id(f.Var).Op("=").Add(bindrt("Func")).Values(e.funcFields(f)...))
-	head := jen.Func()
-	if f.Method {
-		name := receiver
-		if f.Call != nil {
-			name = f.Call.Locals.Receiver
-		}
-		head.Params(pointerTo(name, f.Owner))
-	}
-	head.Id(f.GoName)
 	switch {
 	case f.Call == nil:
-		e.packed(f, head)
+		e.packed(f)
 	case f.Init != nil:
-		e.constructor(f, head)
+		e.constructor(f)
 	default:
-		list := params(f.Call.Params)
-		if o := f.Call.Options; o != nil {
-			list = append(params(f.Call.Params[:o.First]), jen.Id(f.Call.Locals.Options).Op("...").Id(o.Type))
-		}
-		e.add(document(f.GoName, f.Doc), head.Params(list...).Add(e.resultTypes(f.Call)).BlockFunc(func(g *jen.Group) {
+		e.add(document(f.GoName, f.Doc), heading(f.Heading()).BlockFunc(func(g *jen.Group) {
 			b := body{e, f.Call}
 			b.write(g, b.frame().Dot("Begin").Call(address(f.Var), jen.Lit(f.Call.Count)), f.Method)
 		}))
@@ -58,8 +45,34 @@ func (e *emitter) funcFields(f *plan.Func) []jen.Code {
 	return fields
 }
 
-// receiver is the name of a receiver, unless a parameter has it.
-const receiver = "x"
+// heading writes the declaration of a function without its body.
+func heading(h plan.Heading) *jen.Statement {
+	s := jen.Func()
+	if h.Receiver != nil {
+		s.Params(pointerTo(h.Self, h.Receiver))
+	}
+	list := params(h.Params)
+	if h.Rest != "" {
+		list = append(list, jen.Id(h.Rest).Op("...").Add(goType(h.RestType)))
+	}
+	return s.Id(h.Name).Params(list...).Add(resultTypes(h.Results, h.Alias))
+}
+
+// resultTypes writes result types. The object that the first one points to has an alias in this package unless alias is
+// "": then go doc lists the function below the alias.
+func resultTypes(types []plan.GoType, alias string) jen.Code {
+	codes := make([]jen.Code, len(types))
+	for i, t := range types {
+		codes[i] = goType(t)
+	}
+	if alias != "" {
+		codes[0] = jen.Op("*").Id(alias)
+	}
+	if len(codes) == 1 {
+		return codes[0]
+	}
+	return jen.Params(codes...)
+}
 
 func pointerTo(name string, o *plan.Object) jen.Code { return jen.Id(name).Op("*").Id(o.GoName) }
 
@@ -74,20 +87,6 @@ func params(list []plan.Param) []jen.Code {
 		codes[i] = name
 	}
 	return codes
-}
-
-// resultTypes writes the result types of a function. A type with an alias in this package
-// has that name: then go doc lists the function below the alias.
-func (e *emitter) resultTypes(c *plan.Call) jen.Code {
-	if c.Result == nil {
-		return jen.Error()
-	}
-	if elem := c.Result.Type.Elem; elem != nil && elem.Object != nil {
-		if name := e.pkg.AliasOf(elem.Object); name != "" {
-			return jen.Params(jen.Op("*").Id(name), jen.Error())
-		}
-	}
-	return results(&c.Result.Type)
 }
 
 // A body writes the statements of a typed function.
@@ -152,7 +151,7 @@ func (b body) bound(g *jen.Group) {
 	g.List(fn, err).Op(":=").Add(bindrt("Do")).Types(jen.Op("*").Add(runtime("Function"))).Call(b.call())
 	g.If(jen.Add(err).Op("!=").Nil().Op("||").Add(fn).Op("==").Nil()).Block(jen.Return(jen.Nil(), err))
 	in := body{b.emitter, b.Result.Bound}
-	inner := jen.Func().Params(params(in.Params)...).Add(in.resultTypes(in.Call)).BlockFunc(func(g *jen.Group) {
+	inner := heading(plan.Bound(b.pkg, in.Call)).BlockFunc(func(g *jen.Group) {
 		in.write(g, in.frame().Dot("BeginFunction").Call(ref(fn), jen.Lit(in.Count)), false)
 	})
 	g.Return(bindrt("Bind").Call(fn, inner), jen.Nil())
@@ -309,13 +308,14 @@ func ifErr(err string, statement ...jen.Code) jen.Code {
 }
 
 // packed writes a function without types.
-func (e *emitter) packed(f *plan.Func, head *jen.Statement) {
-	args := jen.Id("args")
+func (e *emitter) packed(f *plan.Func) {
+	h := f.Heading()
+	args := jen.Id(h.Rest)
 	call := bindrt("CallPacked").Call(address(f.Var), args)
 	if f.Method {
-		call = bindrt("CallPackedMethod").Call(address(f.Var), ref(jen.Id(receiver)), args)
+		call = bindrt("CallPackedMethod").Call(address(f.Var), ref(jen.Id(h.Self)), args)
 	}
-	e.add(document(f.GoName, f.Doc), head.Params(jen.Add(args).Op("...").Any()).Params(runtime("Any"), jen.Error()).Block(jen.Return(call)))
+	e.add(document(f.GoName, f.Doc), heading(h).Block(jen.Return(call)))
 }
 
 // line writes the body of a func on the line of its signature.

@@ -41,7 +41,7 @@ func (e *emitter) plumbing(o *plan.Object) {
 			jen.Return(address(o.Var)))))
 	marker := func(to *plan.Object, what string, value jen.Code) {
 		e.add(wrap(to.Marker+" is for generated code. It returns x"+what+"; nil stays nil."),
-			jen.Func().Params(pointerTo(receiver, o)).Id(to.Marker).Params().Op("*").Add(goType(plan.GoType{Object: to})).Add(line(jen.Return(value))))
+			jen.Func().Params(pointerTo(plan.Self, o)).Id(to.Marker).Params().Op("*").Add(goType(plan.GoType{Object: to})).Add(line(jen.Return(value))))
 	}
 	marker(o, "", jen.Id("x"))
 	for _, a := range o.Ancestors() {
@@ -56,13 +56,13 @@ func (e *emitter) field(o *plan.Object, f *plan.Field) {
 	}
 	e.add(nil, jen.Var().Id(f.Var).Op("=").Add(bindrt("Field")).Values(
 		jen.Id("Owner").Op(":").Add(address(o.Var)), jen.Id("Name").Op(":").Lit(f.Name), jen.Id("Sig").Op(":").Lit(f.Sig)))
+	get, set := f.Headings(o)
 	if f.GoName != "" {
-		e.add(document(f.GoName, f.Doc), jen.Func().Params(pointerTo(receiver, o)).Id(f.GoName).Params().Add(goType(f.Type)).Block(
-			jen.Return(e.read(f))))
+		e.add(document(f.GoName, f.Doc), heading(get).Block(jen.Return(e.read(f))))
 	}
 	if f.Setter != "" {
 		e.add([]string{"// " + f.Setter + " sets the field " + clean(f.Name) + "."},
-			jen.Func().Params(pointerTo(receiver, o)).Id(f.Setter).Params(jen.Id("v").Add(goType(f.Value.Type))).Error().Block(
+			heading(set).Block(
 				jen.Return(bindrt("SetField").Call(address(f.Var), ref(jen.Id("x")), given(*f.Value, jen.Id("v"))))))
 	}
 }
@@ -112,26 +112,13 @@ func (e *emitter) variant(v *plan.Variant) {
 // forward writes a func that calls a constructor or a static method of another package.
 func (e *emitter) forward(f *plan.Forward) {
 	to := jen.Qual(f.To.Owner.Pkg.Path, f.To.GoName)
-	head := jen.Func().Id(f.GoName)
-	if f.Call == nil {
-		e.add(document(f.GoName, f.Doc), head.Params(jen.Id("args").Op("...").Any()).Params(runtime("Any"), jen.Error()).Block(
-			jen.Return(to.Call(jen.Id("args").Op("...")))))
-		return
+	h := f.Heading(e.pkg)
+	var args []jen.Code
+	for _, p := range h.Params {
+		args = append(args, jen.Id(p.Name))
 	}
-	required, optionType := f.Call.Params, ""
-	if in := f.To.Init; in != nil {
-		optionType = in.OptionType
-	} else if o := f.Call.Options; o != nil {
-		required, optionType = required[:o.First], o.Type
+	if h.Rest != "" {
+		args = append(args, jen.Id(h.Rest).Op("..."))
 	}
-	list, args := params(required), make([]jen.Code, len(required))
-	for i, p := range required {
-		args[i] = jen.Id(p.Name)
-	}
-	if optionType != "" {
-		options := jen.Id(f.Call.Locals.Options).Op("...")
-		list = append(list, jen.Add(options).Qual(f.To.Owner.Pkg.Path, optionType))
-		args = append(args, options)
-	}
-	e.add(document(f.GoName, f.Doc), head.Params(list...).Add(e.resultTypes(f.Call)).Block(jen.Return(to.Call(args...))))
+	e.add(document(f.GoName, f.Doc), heading(h).Block(jen.Return(to.Call(args...))))
 }

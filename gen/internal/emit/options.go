@@ -49,7 +49,7 @@ func (e *emitter) optionFunc(o *plan.OptionFunc) {
 	if o.Value.Element != nil {
 		made = bindrt("TensorOption").Call(jen.Lit(o.Name), v, element(*o.Value.Element))
 	}
-	e.add(document(o.GoName, o.Doc), jen.Func().Id(o.GoName).Params(jen.Id("v").Add(goType(o.Value.Type))).Id(o.Type).Block(
+	e.add(document(o.GoName, o.Doc), heading(o.Heading(e.pkg)).Block(
 		jen.Return(jen.Id(e.pkg.OptionBase).Values(made))))
 }
 

@@ -57,6 +57,9 @@ type Entry struct {
 	Doc string `json:"-"`
 	// Params are the parameters of a method with a signature, in the form of Overload.
 	Params string `json:"-"`
+	// Declarations are the Go declarations of the item, without bodies, in a report of Preview: of a field
+	// the getter and the setter, and after a function the funcs that make its options.
+	Declarations [][]Span `json:"-"`
 	// Export is the library of a function of a module, without what differs between platforms.
 	Export string `json:"-"`
 }

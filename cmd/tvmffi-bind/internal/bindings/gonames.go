@@ -1,16 +1,8 @@
 package bindings
 
 import (
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
@@ -21,17 +13,11 @@ import (
 
 // GoItem is how Go code names an item of a schema.
 type GoItem struct {
-	Package string   // its import path, or only its name if no module is known
-	Lines   [][]Span // a declaration each, without the body
-	Missing string   // why there is none
-	Runtime bool     // because package tvmffi has it
-	Doc     string   // that the configuration or a names file has for it
-}
-
-// Span is a piece of text that may name a type.
-type Span struct {
-	Text string
-	Type string // its key, or ""
+	Package string       // its import path, or only its name if no module is known
+	Lines   [][]gen.Span // a declaration each, without the body
+	Missing string       // why there is none
+	Runtime bool         // because package tvmffi has it
+	Doc     string       // that the configuration or a names file has for it
 }
 
 // GoNames holds the Go declarations of the items of a schema.
@@ -59,24 +45,20 @@ func NamesInGo(s schema.Schema, c *project.Config) (GoNames, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, report, err := gen.Generate(s, conf)
+	report, err := gen.Preview(s, conf)
 	if err != nil {
 		return nil, err
 	}
-	d := declarations{root: b.ImportPath, name: conf.Package, functions: map[string]declaration{}, types: map[string]string{}}
-	for _, f := range files {
-		if err := d.read(f); err != nil {
-			return nil, err
-		}
-	}
-	for _, e := range report.Entries {
-		if e.Kind == gen.KindType && e.GoName != "" {
-			d.types[path.Join(e.Package, e.GoName)] = e.Name
-		}
+	root := b.ImportPath
+	if root == placeholder {
+		root = conf.Package
 	}
 	names := GoNames{}
 	for _, e := range report.Entries {
-		item := d.item(e)
+		item := GoItem{Package: path.Join(root, e.Package), Lines: e.Declarations}
+		if e.GoName == "" || e.Status == gen.Skipped {
+			item = GoItem{Missing: e.Reason, Runtime: e.Status == gen.InRuntime}
+		}
 		item.Doc = e.Doc
 		names[goKey{e.Kind, e.Name + e.Params}] = item
 	}
@@ -164,131 +146,4 @@ func preview(s schema.Schema, c *project.Config) (*Result, gen.Config, error) {
 	}
 	conf, err := b.config(c)
 	return b, conf, err
-}
-
-// declarations are the names that generated files declare. A name is preceded by the folder of its package.
-type declarations struct {
-	root, name string // the import path and the name of the root package
-	functions  map[string]declaration
-	options    map[string][]string // the functions whose only result is of a type, by its name
-	types      map[string]string   // keys of types
-}
-
-// declaration is a function or method.
-type declaration struct {
-	*ast.FuncDecl
-	dir     string
-	imports map[string]string // folders of generated packages by the names that the file uses
-}
-
-func (d *declarations) read(f gen.File) error {
-	tree, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, parser.SkipObjectResolution)
-	if err != nil {
-		return fmt.Errorf("generated file %s: %w", f.Path, err)
-	}
-	dir := path.Dir(f.Path)
-	imports := map[string]string{}
-	for _, spec := range tree.Imports {
-		file, _ := strconv.Unquote(spec.Path.Value)
-		if below, ok := strings.CutPrefix(file, d.root); ok {
-			name := path.Base(file)
-			if spec.Name != nil {
-				name = spec.Name.Name
-			}
-			imports[name] = path.Join(".", below)
-		}
-	}
-	for _, x := range tree.Decls {
-		fn, ok := x.(*ast.FuncDecl)
-		if !ok || !fn.Name.IsExported() {
-			continue
-		}
-		name := path.Join(dir, fn.Name.Name)
-		if fn.Recv != nil {
-			name = path.Join(dir, strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*")+"."+fn.Name.Name)
-		}
-		d.functions[name] = declaration{fn, dir, imports}
-		if result := firstResult(fn); fn.Recv == nil && strings.HasSuffix(result, "Option") {
-			if d.options == nil {
-				d.options = map[string][]string{}
-			}
-			d.options[path.Join(dir, result)] = append(d.options[path.Join(dir, result)], name)
-		}
-	}
-	return nil
-}
-
-// item returns what the Go code of an entry looks like. Getters and setters of a field are
-// methods, and a constructor has functions that make its options.
-func (d *declarations) item(e gen.Entry) GoItem {
-	item := GoItem{Package: path.Join(d.root, e.Package)}
-	if d.root == placeholder {
-		item.Package = path.Join(d.name, e.Package)
-	}
-	if e.GoName == "" || e.Status == gen.Skipped {
-		return GoItem{Missing: e.Reason, Runtime: e.Status == gen.InRuntime}
-	}
-	if e.Kind == gen.KindType {
-		item.Lines = [][]Span{{{"type ", ""}, {e.GoName, e.Name}}}
-		return item
-	}
-	names := []string{e.GoName}
-	if owner, field, ok := strings.Cut(e.GoName, "."); ok && e.Kind == gen.KindField {
-		names = append(names, owner+".Set"+field)
-	}
-	for _, name := range names {
-		fn, ok := d.functions[path.Join(e.Package, name)]
-		if !ok {
-			continue
-		}
-		item.Lines = append(item.Lines, d.line(fn))
-		params := fn.Type.Params.List
-		if len(params) == 0 {
-			continue
-		}
-		if last, ok := params[len(params)-1].Type.(*ast.Ellipsis); ok {
-			for _, option := range d.options[path.Join(fn.dir, types.ExprString(last.Elt))] {
-				item.Lines = append(item.Lines, d.line(d.functions[option]))
-			}
-		}
-	}
-	return item
-}
-
-// line is a declaration without its body and without the name of the receiver.
-func (d *declarations) line(fn declaration) []Span {
-	spans := []Span{{"func ", ""}}
-	if fn.Recv != nil {
-		spans = append(spans, Span{"(", ""})
-		spans = append(spans, d.spans(fn, types.ExprString(fn.Recv.List[0].Type))...)
-		spans = append(spans, Span{") ", ""})
-	}
-	spans = append(spans, Span{fn.Name.Name, ""})
-	return append(spans, d.spans(fn, strings.TrimPrefix(types.ExprString(fn.Type), "func"))...)
-}
-
-var typeName = regexp.MustCompile(`\b(?:[a-z_]\w*\.)?[A-Z]\w*`)
-
-// spans finds the names of generated types in a part of a declaration.
-func (d *declarations) spans(fn declaration, text string) []Span {
-	var spans []Span
-	end := 0
-	for _, at := range typeName.FindAllStringIndex(text, -1) {
-		dir, name := fn.dir, text[at[0]:at[1]]
-		if pkg, local, ok := strings.Cut(name, "."); ok {
-			if dir, ok = fn.imports[pkg]; !ok {
-				continue
-			}
-			name = local
-		}
-		key := d.types[path.Join(dir, name)]
-		if base, isRef := strings.CutSuffix(name, "Ref"); isRef && key == "" {
-			key = d.types[path.Join(dir, base)]
-		}
-		if key != "" {
-			spans = append(spans, Span{text[end:at[0]], ""}, Span{text[at[0]:at[1]], key})
-			end = at[1]
-		}
-	}
-	return append(spans, Span{text[end:], ""})
 }

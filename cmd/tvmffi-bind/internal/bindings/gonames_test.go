@@ -13,12 +13,15 @@ import (
 )
 
 func TestNamesInGo(t *testing.T) {
+	deep := &schema.Signature{Params: []schema.Param{{Type: schema.TypeSchema{Name: "float"}}}, Return: schema.TypeSchema{Name: "None"}}
 	s := schema.Schema{
 		Format:    schema.FormatVersion,
 		Libraries: []schema.Library{{File: "libgarden.so", Role: schema.RoleBound}},
 		Functions: []schema.Function{
 			{Name: "garden.water", Source: schema.SourceGlobal, Library: "libgarden.so", Signature: &schema.Signature{
 				Params: []schema.Param{{Type: schema.TypeSchema{Name: "garden.beds.Bed"}}}, Return: schema.TypeSchema{Name: "None"}}},
+			{Name: "garden.dig", Source: schema.SourceGlobal, Library: "libgarden.so", Signature: deep},
+			{Name: "garden.hoe", Source: schema.SourceGlobal, Library: "libgarden.so", Signature: deep},
 			{Name: "garden.secret", Source: schema.SourceGlobal, Library: "libgarden.so"}},
 		Types: []schema.Type{
 			{Key: "ffi.Object"},
@@ -38,7 +41,8 @@ func TestNamesInGo(t *testing.T) {
 	c.Package, c.Out = "plants", "plants"
 	c.Rename = map[string]string{"garden.water": "Sprinkle"}
 	c.Skip = []string{"garden.secret"}
-	c.Functions = map[string]hints.Item{"garden.water": {Params: []string{"bed"}, Doc: "Waters a bed."}, "garden.*width": {Doc: "In metres."}}
+	shared := hints.Item{Params: []string{"depth"}, Default: map[string]hints.Constant{"depth": {Value: 0.5}}}
+	c.Functions = map[string]hints.Item{"garden.dig": shared, "garden.hoe": shared, "garden.water": {Params: []string{"bed"}, Doc: "Waters a bed."}, "garden.*width": {Doc: "In metres."}}
 	names, err := NamesInGo(s, c)
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +53,7 @@ func TestNamesInGo(t *testing.T) {
 		want string // a type follows its name in brackets
 	}{
 		{gen.KindFunction, "garden.water", "plants: func Sprinkle(bed beds.BedRef[garden.beds.Bed]) error: Waters a bed."},
+		{gen.KindFunction, "garden.hoe", "plants: func Hoe(options ...HoeOption) error; func Depth(v float64) DepthOption: "},
 		{gen.KindFunction, "garden.secret", "missing: in the skip list"},
 		{gen.KindType, "garden.beds.Bed", "plants/beds: type Bed[garden.beds.Bed]: "},
 		{gen.KindField, "garden.beds.Bed.width", "plants/beds: func (*Bed[garden.beds.Bed]) Width() float64; func (*Bed[garden.beds.Bed]) SetWidth(v float64) error: In metres."},

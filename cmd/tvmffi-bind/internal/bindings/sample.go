@@ -154,11 +154,3 @@ func argument1(text string, generics ...string) (string, bool) {
 	}
 	return "", false
 }
-
-// firstResult is the type of the first result of fn, "" without one.
-func firstResult(fn *ast.FuncDecl) string {
-	if fn.Type.Results == nil || len(fn.Type.Results.List) == 0 {
-		return ""
-	}
-	return types.ExprString(fn.Type.Results.List[0].Type)
-}
