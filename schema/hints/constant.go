@@ -72,7 +72,8 @@ func (c *Constant) UnmarshalJSON(data []byte) error {
 	return c.set(f)
 }
 
-// UnmarshalYAML reads a value of tvmffi.yaml.
+// UnmarshalYAML reads a value of a configuration in YAML. Its reader has given each word that is not in quotes to [ParseWord]
+// before.
 func (c *Constant) UnmarshalYAML(read func(any) error) error {
 	var v any
 	if err := read(&v); err != nil {
@@ -84,7 +85,12 @@ func (c *Constant) UnmarshalYAML(read func(any) error) error {
 // set takes a value that JSON or YAML may hold.
 func (c *Constant) set(v any) error {
 	switch n := v.(type) {
-	case nil, bool, string, int64, float64:
+	case float64:
+		if math.IsInf(n, 0) || math.IsNaN(n) {
+			return fmt.Errorf("%v is not finite, expected a finite number", n)
+		}
+		c.Value = v
+	case nil, bool, string, int64:
 		c.Value = v
 	case int:
 		c.Value = int64(n)

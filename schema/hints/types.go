@@ -57,7 +57,8 @@ func (types Types) Constant(t schema.TypeSchema, v any) (as string, value any, o
 		as = "bool"
 	case int64:
 		if t.Name == "float" {
-			return t.Name, float64(x), true
+			f := float64(x)
+			return t.Name, f, f < 1<<63 && int64(f) == x
 		}
 		as = "int"
 	case float64:

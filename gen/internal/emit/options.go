@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -91,6 +92,9 @@ func enumValue(n *plan.Enum, x *jen.Statement) *jen.Statement {
 
 // literal writes a constant without its type.
 func literal(v any) jen.Code {
+	if f, ok := v.(float64); ok && f == 0 && math.Signbit(f) {
+		return jen.Qual("math", "Copysign").Call(jen.Lit(0), jen.Lit(-1)) // the constant -0.0 of Go is 0
+	}
 	if n, ok := v.(int64); ok {
 		return jen.Op(strconv.FormatInt(n, 10))
 	}

@@ -5,15 +5,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/gen/config"
@@ -198,11 +199,26 @@ func parseConfig(file string, data []byte) (*Config, error) {
 	if err := checkDepth(file, data); err != nil {
 		return nil, err
 	}
-	c := &Config{}
-	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(c); err != nil && !errors.Is(err, io.EOF) {
+	tree, err := parser.ParseBytes(data, 0)
+	if err != nil {
 		return nil, positioned(file, err)
 	}
-	c.file, c.dir, c.data = file, filepath.Dir(file), data // after Decode, which clears c for an empty file
+	c := &Config{}
+	for i, doc := range tree.Docs {
+		if i > 0 && doc.Body != nil {
+			return nil, fmt.Errorf("%s:%d:1: a second document begins here, expected one: write it to a configuration of its own", file, firstToken(doc.Body).Position.Line)
+		}
+		if doc.Body == nil {
+			continue
+		}
+		if doc.Body, err = asWritten(file, doc.Body, reflect.TypeFor[Config]()); err != nil {
+			return nil, err
+		}
+		if err := yaml.NewDecoder(bytes.NewReader(nil), yaml.Strict()).DecodeFromNode(doc.Body, c); err != nil {
+			return nil, positioned(file, err)
+		}
+	}
+	c.file, c.dir, c.data = file, filepath.Dir(file), data
 	if path, problem := c.Problem(); problem != nil {
 		return nil, fmt.Errorf("%s: %w", c.Where(path), problem)
 	}
