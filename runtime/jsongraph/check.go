@@ -28,6 +28,8 @@ const (
 // nodeType is the type of nodes of a JSON graph.
 type nodeType struct {
 	kind nodeKind
+	// key is the type key, if the data is the whole value.
+	key string
 	// links are the fields of an object that are references.
 	links map[string]bool
 	// narrow are the fields of an object to which the library may give another number.
@@ -43,16 +45,18 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	case "ffi.Map", "ffi.Dict":
 		return &nodeType{kind: nodeMap}, nil
 	case "Device":
-		return &nodeType{kind: nodeDevice}, nil
+		return &nodeType{kind: nodeDevice, key: key}, nil
 	case "ffi.Bytes":
-		return &nodeType{kind: nodeBytes}, nil
+		return &nodeType{kind: nodeBytes, key: key}, nil
 	}
 	index, err := registry.IndexOfKey(key)
 	if err != nil {
 		return &nodeType{}, nil // the library says so
 	}
 	switch index {
-	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType, abi.TypeStr, abi.TypeShape:
+	case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType, abi.TypeStr:
+		return &nodeType{key: key}, nil
+	case abi.TypeShape:
 		return &nodeType{}, nil
 	}
 	if _, ok := capi.TypeAttribute(index, "__data_from_json__"); ok {
@@ -98,6 +102,13 @@ type graphChecker struct {
 	// edges[starts[i]:starts[i+1]] are the references of node i.
 	edges  []int32
 	starts []int32
+	// texts has an item for each node, text is the item of the node that is being read, and maps are the nodes that are
+	// maps with several entries.
+	texts []nodeText
+	text  nodeText
+	maps  []int32
+	// written says that the library has written the text, and that nobody reads it now.
+	written bool
 }
 
 const badGraph = "Invalid JSON Object Graph"
@@ -117,12 +128,7 @@ func checkGraph(data []byte, limits graphLimits) error {
 	}
 	var root int64
 	var hasRoot, hasNodes bool
-	once := map[string]bool{}
 	err := c.object(func(key []byte) (err error) {
-		if once[string(key)] {
-			return failure.Errorf(failure.KindValue, "%s: %q occurs twice", badGraph, key)
-		}
-		once[string(key)] = true
 		switch string(key) {
 		case "root_index":
 			if root, hasRoot = c.integer(); hasRoot {
@@ -147,6 +153,9 @@ func checkGraph(data []byte, limits graphLimits) error {
 	case !hasNodes:
 		return failure.Errorf(failure.KindValue, "%s, expected `nodes` array field", badGraph)
 	}
+	if err := c.keysOnce(); err != nil {
+		return err
+	}
 	return c.follow(root)
 }
 
@@ -157,9 +166,11 @@ func (c *graphChecker) nodes() error {
 		if len(c.starts) > c.limits.nodes {
 			return failure.Errorf(failure.KindValue, "%s: more than %d nodes", badGraph, c.limits.nodes)
 		}
+		c.text = nodeText{}
 		if err := c.node(); err != nil {
 			return err
 		}
+		c.texts = append(c.texts, c.text)
 		c.starts = append(c.starts, int32(len(c.edges)))
 		return nil
 	})
@@ -171,37 +182,37 @@ func (c *graphChecker) node() error {
 		return c.Value(2)
 	}
 	var t *nodeType
-	var hasData bool
-	later := -1 // where the data starts that came before the type
+	start, end := 0, 0 // of the data
+	later := -1        // where the data starts that came before the type
 	err := c.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			if t != nil {
-				return c.failNode("has two types")
-			}
 			if c.peek() != '"' {
 				return c.failNode("the type is not a string")
 			}
 			t, err = c.typeOf()
 			return err
 		case "data":
-			if hasData {
-				return c.failNode("has data twice")
-			}
-			hasData = true
-			if t != nil {
-				return c.nodeData(t)
-			}
 			c.peek()
-			later = c.at
+			start = c.at
+			if t != nil {
+				err = c.nodeData(t)
+			} else {
+				later, err = start, c.Value(3)
+			}
+			end = c.at
+			return err
 		}
 		return c.Value(3)
 	})
 	if err == nil && later >= 0 && t != nil {
-		end := c.at
+		after := c.at
 		c.at = later
 		err = c.nodeData(t)
-		c.at = end
+		c.at = after
+	}
+	if err == nil && t != nil {
+		c.remember(t, start, end)
 	}
 	return err
 }
@@ -218,7 +229,10 @@ func (c *graphChecker) typeOf() (*nodeType, error) {
 	t, ok := c.types[string(key)]
 	if !ok {
 		if t, err = nodeTypeOf(string(key)); err != nil {
-			return nil, err
+			if !c.written {
+				return nil, err
+			}
+			t = &nodeType{}
 		}
 		c.types[string(key)] = t
 	}

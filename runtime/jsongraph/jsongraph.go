@@ -29,8 +29,8 @@ var (
 // language of TVM-FFI reads: each node of the graph once, with the references between them.
 // metadata, which may be nil, is written beside it; [Metadata] reads it. Marshal fails with
 // ErrType for values that cannot be written, such as functions and tensors, and with ErrValue for
-// a value that contains itself or is nested deeper than 1000 levels, and for a data type without a name that is read
-// everywhere, such as complex64.
+// a value that contains itself or is nested deeper than 1000 levels, for a data type without a name that is read
+// everywhere, such as complex64, and for a map with two keys that are NaN, of which JSON has one.
 func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	var o codec.PackedArgs
 	defer o.Close()
@@ -58,7 +58,13 @@ func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codec.TakeJSON(out)
+	if text, err = codec.TakeJSON(out); err != nil {
+		return nil, err
+	}
+	if err := checkWritten(text); err != nil {
+		return nil, err
+	}
+	return text, nil
 }
 
 // withMetadata ends the text of a graph.
@@ -117,7 +123,8 @@ func MaxVisits(n int) Option { return func(l *graphLimits) { l.visits = n } }
 // [tvmffi.Any]. The text may be untrusted: it is checked before the library sees it, because the
 // library follows endless and invalid references. It can create objects of any registered type
 // with fields; the hooks of a type that reads its own data get that data unchanged. Members of
-// enums are the registered ones again, since libtvm_ffi 0.1.14. Errors are ErrValue for the form,
+// enums are the registered ones again, since libtvm_ffi 0.1.14. A member of an object that occurs twice, and a key that a map
+// has twice, are errors: the library would drop one of them. Errors are ErrValue for the form,
 // ErrType for types, and ErrRuntime if no object of a type can be made.
 func Unmarshal[T any](data []byte, options ...Option) (T, error) {
 	var none T

@@ -196,8 +196,17 @@ var hostileGraphs = []struct {
 	{`{"root_index":0,"nodes":[{"type":"DLTensor*","data":{}}]}`, tvmffi.ErrRuntime, "does not support reflection creation"},
 	{`{"root_index":0,"nodes":[{"type":"ffi.SmallStr","data":"x"}]}`, tvmffi.ErrRuntime, "does not support reflection creation"},
 	{`{"root_index":0,"nodes":[{"type":1,"data":{}}]}`, tvmffi.ErrValue, "the type is not a string"},
-	{`{"root_index":0,"nodes":[{"type":"int","type":"ffi.Array","data":[0]}]}`, tvmffi.ErrValue, "node 0 has two types"},
-	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[],"data":[0]}]}`, tvmffi.ErrValue, "node 0 has data twice"},
+	{`{"root_index":0,"nodes":[{"type":"int","type":"ffi.Array","data":[0]}]}`, tvmffi.ErrValue, `"type" occurs twice in an object: line 1 column 46`},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Array","data":[],"data":[0]}]}`, tvmffi.ErrValue, `"data" occurs twice`},
+	{`{"root_index":0,"nodes":[{"type":"None","data":{"a":[{"b":1,"c":2,"b":3}]}}]}`, tvmffi.ErrValue, `"b" occurs twice`},
+	{`{"root_index":0,"nodes":[{"type":"None","\u0061":1,"a":2}]}`, tvmffi.ErrValue, `"a" occurs twice`},
+	{`{"root_index":0,"nodes":[{"type":"None","1":1,"2":1,"3":1,"4":1,"5":1,"6":1,"7":1,"8":1,"9":1,"8":1}]}`, tvmffi.ErrValue, `"8" occurs twice`},
+	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"next":1,"value":1,"value":2,"small":1}},{"type":"None"}]}`, tvmffi.ErrValue, `"value" occurs twice`},
+	{mapGraph(`"int","data":1`, `"int","data":1`), tvmffi.ErrValue, "node 0 has two entries with the key of node 2: one of them would be lost"},
+	{mapGraph(`"ffi.String","data":"a"`, `"ffi.String","data":"\u0061"`), tvmffi.ErrValue, "two entries"},
+	{mapGraph(`"float","data":NaN`, `"float","data":NaN`), tvmffi.ErrValue, "two entries"},
+	{mapGraph(`"float","data":1.50`, `"float","data": 15e-1`), tvmffi.ErrValue, "two entries"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Dict","data":[1,1,1,1]},{"type":"int","data":1}]}`, tvmffi.ErrValue, "node 0 has two entries with the key of node 1"},
 	{`{"root_index":0,"nodes":[],"nodes":[{"type":"ffi.Array","data":[0]}]}`, tvmffi.ErrValue, `"nodes" occurs twice`},
 	{`{"root_index":0,"nodes":[{}]}`, tvmffi.ErrKey, "key is not in Map"},
 	{`{"root_index":0,"nodes":[7]}`, tvmffi.ErrType, "Cannot convert"},
@@ -369,4 +378,48 @@ func FuzzFromJSONGraph(f *testing.F) {
 			y.Release()
 		}
 	})
+}
+
+// mapGraph is a graph of a map with two entries, whose keys are those nodes.
+func mapGraph(first, second string) string {
+	return `{"root_index":0,"nodes":[{"type":"ffi.Map","data":[1,1,2,1]},{"type":` + first + `},{"type":` + second + `}]}`
+}
+
+// TestKeys: the keys of a map that differ remain, and keys that JSON cannot tell apart are an error.
+func TestKeys(t *testing.T) {
+	keys := []any{math.NaN(), math.Copysign(0, -1), 0.0, 0, false, "0", []byte("0"), nil, math.Inf(1), "", "\xff", "\xfe", "\xff\"", "\xfe\""}
+	pairs := make([]tvmffi.Pair[any, int], len(keys))
+	for i, key := range keys {
+		pairs[i] = tvmffi.Pair[any, int]{Key: key, Value: i}
+	}
+	m, err := tvmffi.NewMap(tvmffi.PairsOf(pairs...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := jsongraph.Marshal(m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := jsongraph.Unmarshal[*tvmffi.Map[tvmffi.Any, int]](text)
+	if err != nil || back.Len() != len(pairs) {
+		t.Errorf("%s: %v, %v", text, back, err)
+	}
+	nans, err := tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[float64, int]{Key: math.NaN(), Value: 1}, tvmffi.Pair[float64, int]{Key: math.Float64frombits(math.Float64bits(math.NaN()) + 2), Value: 2}))
+	if err != nil || nans.Len() != 2 {
+		t.Fatalf("%v, %v", nans, err)
+	}
+	if text, err := jsongraph.Marshal(nans, nil); !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), "two keys that are NaN") {
+		t.Errorf("%s, %v", text, err)
+	}
+	alpha, err := runtimetest.Call("testing.enum_variant_get", "Alpha")
+	if err != nil {
+		return // the testing library has no enums
+	}
+	byLibrary, err := tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[float64, tvmffi.Any]{Key: math.NaN(), Value: alpha}, tvmffi.Pair[float64, tvmffi.Any]{Key: math.Float64frombits(math.Float64bits(math.NaN()) + 2)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := jsongraph.Marshal(byLibrary, nil); !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), "two entries with the key") {
+		t.Errorf("%s, %v", text, err)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
+	"strconv"
 
 	"github.com/tvmffi-go/tvmffi/internal/codec"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
@@ -240,7 +242,8 @@ func (s *jsonScanner) array(item func() error) error {
 	}
 }
 
-// object reads an object; member reads the value of each key.
+// object reads an object; member reads the value of each key. A key that occurs twice is an error: readers disagree about
+// which of its values counts.
 func (s *jsonScanner) object(member func(key []byte) error) error {
 	if !s.accept('{') {
 		return s.fail("Expecting an object")
@@ -248,10 +251,24 @@ func (s *jsonScanner) object(member func(key []byte) error) error {
 	if s.accept('}') {
 		return nil
 	}
+	var few [8][]byte
+	first := few[:0]
+	var more map[string]bool // the keys after those
 	for {
 		key, err := s.key()
 		if err != nil {
 			return err
+		}
+		if more[string(key)] || slices.ContainsFunc(first, func(k []byte) bool { return bytes.Equal(k, key) }) {
+			return s.fail(strconv.Quote(string(key)) + " occurs twice in an object")
+		}
+		switch {
+		case len(first) < cap(first):
+			first = append(first, key)
+		case more == nil:
+			more = map[string]bool{string(key): true}
+		default:
+			more[string(key)] = true
 		}
 		if !s.accept(':') {
 			return s.fail("Expecting ':' delimiter")

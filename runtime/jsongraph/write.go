@@ -235,7 +235,15 @@ func (w *graphWriter) container(v abi.Any) (int64, bool) {
 			}
 		}
 	} else {
-		codec.Parts(v, func(p codec.Part) bool { return (p.Kind != codec.PartEntry || add(p.Key)) && add(p.Value) })
+		var nans nanKeys
+		codec.Parts(v, func(p codec.Part) bool {
+			if p.Kind == codec.PartEntry {
+				if nans.add(p.Key); !add(p.Key) {
+					return false
+				}
+			}
+			return add(p.Value)
+		})
 	}
 	if !ok {
 		return 0, false
