@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // OpenTokenizer makes a Vocabulary of the files of a model, such as os.DirFS("model"): tokenizer.json, and, if they are there,
@@ -37,7 +38,7 @@ func OpenTokenizer(files fs.FS, o VocabularyOptions) (*Vocabulary, error) {
 		Text sized `json:"text_config"` // of a model that also reads pictures
 	}
 	if config != nil && o.Size == 0 {
-		if err := json.Unmarshal(config, &model); err != nil {
+		if err := decode(config, &model); err != nil {
 			return nil, failed("config.json", err)
 		}
 		if o.Size = model.Size; o.Size == 0 {
@@ -55,6 +56,7 @@ func OpenTokenizer(files fs.FS, o VocabularyOptions) (*Vocabulary, error) {
 //
 // A token has the number that the file gives it. Numbers without a token have empty texts. A text may have two numbers in
 // the list of a Unigram model. A number with two texts is an error, unless one of them is of added_tokens, which then counts.
+// A key that an object has twice is an error too, here and in the configurations.
 func ReadTokenizer(text []byte, o VocabularyOptions) (*Vocabulary, error) {
 	tokens, err := tokensOf(text)
 	if err != nil {
@@ -89,7 +91,7 @@ func (o *VocabularyOptions) readStops(tokens []string) error {
 		var file struct {
 			EOS json.RawMessage `json:"eos_token_id"`
 		}
-		if err := json.Unmarshal(o.GenerationConfig, &file); err != nil {
+		if err := decode(o.GenerationConfig, &file); err != nil {
 			return failed("generation_config.json", err)
 		}
 		if text := string(file.EOS); text != "" && text != "null" && json.Unmarshal(file.EOS, &o.StopTokens) != nil {
@@ -103,7 +105,7 @@ func (o *VocabularyOptions) readStops(tokens []string) error {
 		var file struct {
 			EOS json.RawMessage `json:"eos_token"`
 		}
-		if err := json.Unmarshal(o.TokenizerConfig, &file); err != nil {
+		if err := decode(o.TokenizerConfig, &file); err != nil {
 			return failed("tokenizer_config.json", err)
 		}
 		var text string
@@ -127,6 +129,15 @@ func (o *VocabularyOptions) readStops(tokens []string) error {
 	return nil
 }
 
+// decode reads the JSON of a file. A key that an object has twice is an error: other readers, and other parts of this one,
+// may take the other value.
+func decode(text []byte, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return err
+	}
+	return jsonlines.CheckKeys(text)
+}
+
 // maxTokens bounds the numbers of tokens in a file: the vocabulary is as large as they are.
 const maxTokens = 1 << 24
 
@@ -139,7 +150,7 @@ func tokensOf(text []byte) (tokens []string, err error) {
 			Content string
 		} `json:"added_tokens"`
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
+	if err := decode(text, &file); err != nil {
 		return nil, err
 	}
 	put := func(token string, id int) error {

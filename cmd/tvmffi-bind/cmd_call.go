@@ -16,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
@@ -157,6 +158,9 @@ func checkArray(text string) error {
 	var list []json.RawMessage
 	err := json.Unmarshal([]byte(text), &list)
 	if err == nil {
+		if err := jsonlines.CheckKeys([]byte(text)); err != nil {
+			return fmt.Errorf("the arguments: %w", err)
+		}
 		return nil
 	}
 	var syntax *json.SyntaxError

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // The JSON form has one object for each parameter, whose "type" is a data type or
@@ -123,6 +125,9 @@ func strict(data []byte, into any) error {
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return fmt.Errorf("spec: unexpected data after the JSON value")
+	}
+	if err := jsonlines.CheckKeys(data); err != nil {
+		return fmt.Errorf("spec: %w", err)
 	}
 	return nil
 }

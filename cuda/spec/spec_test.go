@@ -256,12 +256,13 @@ func TestParseErrors(t *testing.T) {
 
 func TestJSONErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`:                            `unexpected end of JSON input`,
-		`{"name": "f", "x": 1}`:        `unknown field "x"`,
-		`{"name": ""}`:                 `spec: "" is not the name of a function`,
-		`{"name":"f","params":[{}]}`:   `"" is not a type: write a data type such as float32, or tensor,`,
-		`{"name":"f","params":[null]}`: `"" is not a type`,
-		`{"name":"f","params":[{"type":"stream"}]}`:                                                    `spec: f: parameter 0 has no name`,
+		`{`:                                         `unexpected end of JSON input`,
+		`{"name": "f", "x": 1}`:                     `unknown field "x"`,
+		`{"name":"f","params":[],"params":[]}`:      `spec: line 1, column 25: the key "params" occurs twice: remove one`,
+		`{"name": ""}`:                              `spec: "" is not the name of a function`,
+		`{"name":"f","params":[{}]}`:                `"" is not a type: write a data type such as float32, or tensor,`,
+		`{"name":"f","params":[null]}`:              `"" is not a type`,
+		`{"name":"f","params":[{"type":"stream"}]}`: `spec: f: parameter 0 has no name`,
 		`{"name":"f","params":[{"name":"a","type":"stream","align":4}]}`:                               `should be written as {"name":"a","type":"stream"}`,
 		`{"name":"f","params":[{"name":"a","type":"shape","shape":[null]}]}`:                           `the dimension null is not a whole number, a name or an object`,
 		`{"name":"f","params":[{"name":"a","type":"shape","shape":[1.5]}]}`:                            `the dimension 1.5 is not a whole number, a name or an object`,

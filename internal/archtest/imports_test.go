@@ -105,14 +105,14 @@ var rooms = []room{
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "machine", "project", "probe", "bindings", "packaging", "pynames", "report"),
-		"gen", "internal/capi", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
+		"gen", "internal/capi", "internal/jsonlines", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// Packages of the tool, from the ground up.
 	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/internal/machine", own: []string{"internal/find"}},
 	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
-	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "gen/config", "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
+	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/jsonlines", "gen/config", "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/find", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe", "pynames", "vendored"), "gen", "schema", "schema/hints")},
@@ -125,7 +125,7 @@ var rooms = []room{
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
 	// Packages by hand above the bindings of an engine.
 	{dir: "tvm/...", own: []string{"generated/tvm/...", "internal/child", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
-	{dir: "xgrammar", own: []string{"generated/xgrammar/...", "internal/child", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
+	{dir: "xgrammar", own: []string{"generated/xgrammar/...", "internal/child", "internal/jsonlines", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	{dir: "examples/go_library/testdata/crosses", own: []string{"internal/testkit/crosstest", "runtime/..."}}, // is for tests only
 	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "xgrammar", "native", "reflection", "schema", "runtime/..."}, other: []string{"github.com/prometheus/client_golang/..."}},
 	{dir: "bench/...", own: []string{"..."}},

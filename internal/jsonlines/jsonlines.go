@@ -1,4 +1,4 @@
-// Package jsonlines writes JSON with one item a line, so that a diff shows which items changed.
+// Package jsonlines writes JSON with one item a line, so that a diff shows which items changed, and finds keys that occur twice.
 package jsonlines
 
 import (

@@ -1,6 +1,10 @@
 package jsonlines
 
-import "testing"
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
 
 func TestMarshal(t *testing.T) {
 	v := map[string]any{
@@ -24,4 +28,43 @@ func TestMarshal(t *testing.T) {
 	if got, err := Marshal(v); err != nil || string(got) != want {
 		t.Errorf("%v, got\n%s\nwant\n%s", err, got, want)
 	}
+}
+
+func TestCheckKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": 1, "b": [{"a": 2}, {"a": 3}], "c": {"a": {}, "": 0, "\"": 1, "\\": 2}}`: "",
+		`[]`: "", ` 1 `: "", `"{\"a\":1,\"a\":2}"`: "", `{"a": 1, "a": }`: "", `{"a":1,"a":2`: "", ``: "", `{"a":1} {"a":2}`: "",
+		`{"a": 1, "A": 2}`:                         "",
+		`{"a": 1, "a": 1}`:                         `line 1, column 10: the key "a" occurs twice: remove one`,
+		"{\n \"b\": [1, {\"x\":\"}\",\n\"x\":1}]}": `line 3, column 1: the key "x" occurs twice in b.1: remove one`,
+		`{"a": 1, "\u0061": 1}`:                    `the key "a" occurs twice`,
+		`{"\\": 1, "\\": 1}`:                       `the key "\\" occurs twice`,
+		`{"": null,"":true}`:                       `line 1, column 11: the key "" occurs twice`,
+		`{"a":{"b":{"c":-1e3,"d":[],"c":{}}}}`:     `the key "c" occurs twice in a.b`,
+		`[[[]],{},{"q":[[{"k":1 ,"k":2}]]}]`:       `the key "k" occurs twice in 2.q.0.0`,
+	} {
+		err := CheckKeys([]byte(text))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// FuzzCheckKeys: the check ends for every text, and takes what Go writes of a map.
+func FuzzCheckKeys(f *testing.F) {
+	f.Add(`{"a": [1, "\u0061", {"a": null}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		_ = CheckKeys([]byte(text))
+		var v any
+		if json.Unmarshal([]byte(text), &v) != nil {
+			return
+		}
+		again, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckKeys(again); err != nil {
+			t.Errorf("%s: %v", again, err)
+		}
+	})
 }

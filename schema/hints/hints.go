@@ -98,7 +98,7 @@ func (f File) Encode() ([]byte, error) {
 }
 
 // Decode reads what Encode wrote. The data may come from anywhere: it is checked, and an
-// error gives the line and the column.
+// error gives the line and the column. A key that an object has twice is an error.
 func Decode(data []byte) (File, error) {
 	if len(data) > MaxLen {
 		return File{}, fmt.Errorf("names: the file has %d bytes, the limit is %d", len(data), MaxLen)
@@ -115,6 +115,9 @@ func Decode(data []byte) (File, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&f); err != nil {
 		return File{}, positioned(data, err)
+	}
+	if err := jsonlines.CheckKeys(data); err != nil {
+		return File{}, fmt.Errorf("names: %w", err)
 	}
 	err := f.check()
 	if problem, ok := errors.AsType[*problem](err); ok {

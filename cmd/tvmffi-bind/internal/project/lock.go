@@ -14,6 +14,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/gen/config"
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
@@ -274,6 +275,9 @@ func ReadLock(file string) (*Lock, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	err = d.Decode(l)
+	if err == nil {
+		err = jsonlines.CheckKeys(data)
+	}
 	if err == nil && l.Format != lockFormat {
 		err = fmt.Errorf("its format is %d, not %d", l.Format, lockFormat)
 	}
