@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"cmp"
+	"reflect"
 	"runtime"
 	"sync"
 	"unsafe"
@@ -11,7 +12,8 @@ import (
 )
 
 // Scalar is a Go type whose slices can be copied to and from a device. Types of
-// other packages for 16-bit or 8-bit floats are uint16 or uint8 underneath.
+// other packages for 16-bit or 8-bit floats are uint16 or uint8 underneath. A bool of Go is the byte 0 or 1: where a kernel may
+// write others, use uint8 with everything but [CopyOut] and [CopyOutAt].
 type Scalar interface {
 	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~complex64 | ~complex128
 }
@@ -57,10 +59,25 @@ func CopyIn[T Scalar](dst *Memory, src []T) error {
 
 // CopyOut fills a slice from the start of device memory. The slice is complete when it
 // returns. It is ordered like [CopyIn]: a stream of NewStream must be synchronised before its
-// results are read, unless it is [Blocking].
+// results are read, unless it is [Blocking]. In a slice of bools each byte of the device but 0 becomes true.
 func CopyOut[T Scalar](dst []T, src *Memory) error {
 	p, bytes := bytesOf(dst)
-	return copyHost(driver.MemcpyDtoHAsync, src, p, bytes)
+	err := copyHost(driver.MemcpyDtoHAsync, src, p, bytes)
+	onlyBools(dst)
+	return err
+}
+
+// onlyBools makes true of each byte but 0 in a slice of bools, for which Go has the bytes 0 and 1 alone.
+func onlyBools[T Scalar](s []T) {
+	if reflect.TypeFor[T]().Kind() != reflect.Bool {
+		return
+	}
+	p, bytes := bytesOf(s)
+	for i, x := range unsafe.Slice((*byte)(p), bytes) {
+		if x > 1 {
+			*(*byte)(unsafe.Add(p, i)) = 1
+		}
+	}
 }
 
 func copyHost(f driver.Func, m *Memory, host unsafe.Pointer, bytes int64) (err error) {
@@ -415,7 +432,9 @@ func CopyInAt[T Scalar](dst *Memory, offset int64, src []T, stream *Stream) erro
 // [CopyInAt]; [CopyOutAsync] does not wait.
 func CopyOutAt[T Scalar](dst []T, src *Memory, offset int64, stream *Stream) error {
 	p, bytes := bytesOf(dst)
-	return copySlice(driver.MemcpyDtoHAsync, src, offset, p, bytes, stream)
+	err := copySlice(driver.MemcpyDtoHAsync, src, offset, p, bytes, stream)
+	onlyBools(dst)
+	return err
 }
 
 // copySlice copies between a slice and device memory on a stream and waits. Unsafe memory:

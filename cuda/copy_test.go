@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -51,6 +52,11 @@ func TestCopies(t *testing.T) {
 	ok(t, cuda.CopyOut(got, same))
 	if !slices.Equal(got, []uint8{0, 1, 20, 30, 4, 5, 6, 7}) {
 		t.Errorf("the memory holds %v, want 20 and 30 at offset 2", got)
+	}
+	bools := make([]bool, 8)
+	ok(t, cuda.CopyOut(bools, same))
+	if raw := unsafe.Slice((*byte)(unsafe.Pointer(&bools[0])), 8); !slices.Equal(raw, []byte{0, 1, 1, 1, 1, 1, 1, 1}) {
+		t.Errorf("bools have the bytes %v", raw)
 	}
 	ok(t, part.Free()) // a view: nothing happens
 	wantError(t, cuda.CopyIn(m, make([]uint8, 9)), tvmffi.ErrValue, "the slice has 9 bytes", "has 8")
@@ -174,6 +180,11 @@ func TestCopySlices(t *testing.T) {
 	ok(t, cuda.CopyInAt(m, 8, src, st))
 	clear(src) // the call does not use it any more
 	got := make([]float32, 3)
+	nine := make([]bool, 1)
+	ok(t, cuda.CopyOutAt(nine, m, 0, st))
+	if raw := *(*byte)(unsafe.Pointer(&nine[0])); raw != 1 {
+		t.Errorf("the byte 9 is a bool with the byte %d", raw)
+	}
 	ok(t, cuda.CopyOutAt(got, m, 8, st))
 	if !slices.Equal(got, []float32{1, 2, 3}) {
 		t.Errorf("copied %v, want [1 2 3]", got)

@@ -20,7 +20,9 @@ import (
 // T must be the Go type of the elements. If the data type has no Go type, T may be an
 // unsigned integer of the same size. The error is of kind ErrType for another T, and
 // ErrValue if t is not contiguous, not on the host, or read-only. [ReadSlice] accepts a
-// read-only tensor.
+// read-only tensor. A slice of bools is an error of kind ErrValue if a byte is neither 0 nor 1, which
+// other languages may write: [CopyTo] and [ElementsOf] take each byte but 0 for true. As long as the slice is used, nobody
+// may write such a byte.
 func Slice[T Element](t *Tensor) ([]T, error) {
 	c, err := hostCell(t)
 	if err == nil {
@@ -57,10 +59,19 @@ func sliceOf[T Element](t *Tensor, c *abi.DLTensor) ([]T, error) {
 		return []T{}, nil
 	case !onHost(c):
 		s := make([]T, n)
-		return s, t.fetch(c, bytesOf(s))
+		err := t.fetch(c, bytesOf(s))
+		if isBool[T]() {
+			boolsOf(bytesOf(s))
+		}
+		return s, err
 	}
 	if err := alignedTo[T](c); err != nil {
 		return nil, err
+	}
+	if isBool[T]() {
+		if err := onlyBools(t, bytesAt(address(c), n)); err != nil {
+			return nil, err
+		}
 	}
 	s := unsafe.Slice(capi.PointerTo[T](address(c)), n)
 	runtime.KeepAlive(t)
@@ -115,6 +126,7 @@ type Elements[T Element] struct {
 	data           uintptr
 	shape, strides []int64
 	readOnly       bool
+	bools          bool
 }
 
 // ElementsOf returns access to the elements of t. [Slice] describes the possible types T
@@ -130,7 +142,7 @@ func ElementsOf[T Element](t *Tensor) (*Elements[T], error) {
 	if err := alignedTo[T](c); err != nil {
 		return nil, err
 	}
-	return &Elements[T]{t, address(c), t.Shape(), t.Strides(), t.ReadOnly()}, nil
+	return &Elements[T]{t, address(c), t.Shape(), t.Strides(), t.ReadOnly(), isBool[T]()}, nil
 }
 
 // at returns the address of the element at an index.
@@ -155,7 +167,7 @@ func (e *Elements[T]) at(index []int64) *T {
 // At returns the element at an index, which has one number for each dimension. It panics
 // with an *Error if there is no such element, or if the tensor was released.
 func (e *Elements[T]) At(index ...int64) T {
-	x := *e.at(index)
+	x := load(e.at(index), e.bools)
 	runtime.KeepAlive(e.t)
 	return x
 }
@@ -180,7 +192,7 @@ func (e *Elements[T]) All() func(yield func(int64, T) bool) {
 			if codec.Ref(e.t).Handle() == 0 {
 				e.t.cell() // panics
 			}
-			more := yield(i, *capi.PointerTo[T](e.data + uintptr(offset)*unsafe.Sizeof(zero)))
+			more := yield(i, load(capi.PointerTo[T](e.data+uintptr(offset)*unsafe.Sizeof(zero)), e.bools))
 			i++
 			return more
 		})
@@ -258,11 +270,15 @@ func CopyTo[T Element](t *Tensor, to []T) error {
 		return err
 	}
 	if !onHost(c) {
-		return t.fetchToStack(c, bytesOf(to))
+		err = t.fetchToStack(c, bytesOf(to))
+	} else {
+		move(c, bytesOf(to), true)
 	}
-	move(c, bytesOf(to), true)
+	if isBool[T]() {
+		boolsOf(bytesOf(to))
+	}
 	runtime.KeepAlive(t)
-	return nil
+	return err
 }
 
 // CopyFrom copies a slice to the elements of t, in row-major order. The conditions of

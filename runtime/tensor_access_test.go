@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/x448/float16"
 
@@ -314,5 +315,51 @@ func TestTensorFormat(t *testing.T) {
 	x.Release()
 	if got := fmt.Sprintf("%+v %v", x, (*tvmffi.Tensor)(nil)); got != "<object that was released> None" {
 		t.Errorf("a released tensor and a nil one print %s", got)
+	}
+}
+
+// TestBools: a byte that is neither 0 nor 1 never becomes a bool of Go. Where the elements are copied, it is true.
+func TestBools(t *testing.T) {
+	bytes := []uint8{0, 1, 2, 255, 0, 128}
+	x, err := tvmffi.TensorOf(tvmffi.Bool, bytes, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Release()
+	for name, slice := range map[string]func(*tvmffi.Tensor) ([]bool, error){"Slice": tvmffi.Slice[bool], "ReadSlice": tvmffi.ReadSlice[bool]} {
+		if got, err := slice(x); !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), "element 2 is the byte 2, expected 0 or 1 in a slice of bools: use CopyTo") {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	type flag bool
+	want := []byte{0, 1, 1, 1, 0, 1}
+	check := func(name string, got []flag) {
+		t.Helper()
+		if raw := unsafe.Slice((*byte)(unsafe.Pointer(&got[0])), len(got)); !slices.Equal(raw, want) {
+			t.Errorf("%s: bytes %v, want %v", name, raw, want)
+		}
+	}
+	copied := make([]flag, 6)
+	if err := tvmffi.CopyTo(x, copied); err != nil {
+		t.Fatal(err)
+	}
+	check("CopyTo", copied)
+	e, err := tvmffi.ElementsOf[flag](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range e.All() {
+		copied[i] = v
+	}
+	check("All", copied)
+	for i := range 6 {
+		copied[i] = e.At(int64(i/3), int64(i%3))
+	}
+	check("At", copied)
+	for i := range bytes {
+		bytes[i] &= 1
+	}
+	if got, err := tvmffi.Slice[flag](x); err != nil || !slices.Equal(got, []flag{false, true, false, true, false, false}) {
+		t.Errorf("Slice of bools: %v, %v", got, err)
 	}
 }
