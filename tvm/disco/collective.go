@@ -144,7 +144,8 @@ func dense(host *tvmffi.Tensor) error {
 
 // The collective operations below work on tensors in CPU memory, on all workers at once: together if
 // inGroup is false, and otherwise in each group, with its first worker in place of worker 0. They do
-// not wait, and Sync returns their errors. The numbers go directly from worker to worker. After a
+// not wait, and Sync returns their errors. Tensors of another element type than the source, and results of different shapes on
+// the workers, are errors. The numbers go directly from worker to worker. After a
 // failure the tensor's contents are undefined.
 
 // Broadcast copies a tensor of this process to each worker, and returns those. It does not wait:
@@ -220,12 +221,13 @@ func (s *Session) ScatterFromWorker0(from, to *DRef, inGroup bool) error {
 }
 
 // GatherToWorker0 copies the tensors from, one after the other, to the tensor to of worker 0. The
-// other workers need no to.
+// other workers need no to. All tensors have one element type. The tensors from may differ in their first dimension alone.
 func (s *Session) GatherToWorker0(from, to *DRef, inGroup bool) error {
 	return s.do("gather", "gather_to_worker0", from, inGroup, to)
 }
 
-// Allgather copies the tensors from of all workers, one after the other, to the tensor to of each.
+// Allgather copies the tensors from of all workers, one after the other, to the tensor to of each. It follows the rules of
+// [Session.GatherToWorker0] for types and shapes.
 func (s *Session) Allgather(from, to *DRef, inGroup bool) error {
 	return s.do("allgather", "allgather", from, inGroup, to)
 }

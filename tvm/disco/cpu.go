@@ -223,6 +223,16 @@ func (g *group) operate(name string, op ReduceOp, inGroup bool, from, to *tvmffi
 		return fmt.Errorf("the source has %d bytes, expected %d for each of %d workers", len(p.Data), len(in), p.Size)
 	}
 	p.Op = fmt.Sprintf("%s of %d workers", name, p.Size)
+	// The workers exchange bytes. The text of the operation has the element type and the shape, so that workers whose tensors
+	// differ have an error and not the numbers of another type.
+	if name == "gather" || name == "allgather" {
+		p.Op += " with tensors of " + rows(from)
+	} else {
+		p.Op += fmt.Sprintf(" with results of %v and the shape %v", to.DataType(), to.Shape())
+	}
+	if len(p.Data) > 0 && p.Takes && from.DataType() != to.DataType() && name != "allreduce" {
+		return fmt.Errorf("the source has elements of %v, and the result of %v", from.DataType(), to.DataType())
+	}
 	if name == "allreduce" {
 		d := from.DataType()
 		if folds[d] == nil || op < Sum || op > Average || d != to.DataType() || op == Average && d.IsInteger() { // their sum may have no place
@@ -249,6 +259,15 @@ func (g *group) operate(name string, op ReduceOp, inGroup bool, from, to *tvmffi
 	}
 	copy(in, got)
 	return err
+}
+
+// rows says what the tensors of all workers have in common if they are put one after the other: all but the number of rows.
+func rows(t *tvmffi.Tensor) string {
+	shape := t.Shape()
+	if len(shape) == 0 {
+		return fmt.Sprintf("%v without dimensions", t.DataType())
+	}
+	return fmt.Sprintf("%v with rows of the shape %v", t.DataType(), shape[1:])
 }
 
 // memory returns the bytes of a tensor that an operation works on.

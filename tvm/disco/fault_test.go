@@ -86,6 +86,18 @@ func TestCollectiveFailures(t *testing.T) {
 	s := open(t, disco.Processes, 3, disco.Options{})
 	small := must[*disco.DRef](t)(s.Empty(tvmffi.Int32, 4))
 	large := must[*disco.DRef](t)(s.Empty(tvmffi.Int32, 5))
+	floats := must[*disco.DRef](t)(s.Empty(tvmffi.Float32, 4))
+	twelve := must[*disco.DRef](t)(s.Empty(tvmffi.Int32, 12))
+	eighteen := must[*disco.DRef](t)(s.Empty(tvmffi.Int32, 18))
+	eighteenFloats := must[*disco.DRef](t)(s.Empty(tvmffi.Float32, 6, 3))
+	differs := func(how string) *disco.DRef { return call(t, s, "disco.test.differs", how) }
+	rows := differs("rows")
+	if err := errors.Join(s.Allgather(rows, twelve, false), s.Sync(t.Context())); err != nil {
+		t.Fatal("one tensor has more rows:", err)
+	}
+	for i := range 3 {
+		wantTensor(t, "allgather of different rows", twelve, i, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 7, 8, 9})
+	}
 	half := must[*disco.DRef](t)(s.EmptyOnWorker0(tvmffi.Int32, 4))
 	failed := call(t, s, "disco.test.fail", 1)
 	if err := s.Sync(t.Context()); err == nil {
@@ -93,8 +105,16 @@ func TestCollectiveFailures(t *testing.T) {
 	}
 	number := call(t, s, "disco.test.add", 1, 1)
 	for name, do := range map[string]func() error{
-		"16 bytes came, and the result has 20": func() error { return s.Allreduce(small, large, disco.Sum, false) },
-		"no tensor for the source":             func() error { return s.Allgather(half, small, false) },
+		"16 bytes came, and the result has 20":                                    func() error { return s.Allreduce(small, large, disco.Sum, false) },
+		"no tensor for the source":                                                func() error { return s.Allgather(half, small, false) },
+		"gather of 3 workers with tensors of float32 with rows of the shape [3]":  func() error { return s.GatherToWorker0(differs("type"), eighteen, false) },
+		"allgather of 3 workers with tensors of int32 with rows of the shape [2]": func() error { return s.Allgather(differs("shape"), eighteen, false) },
+		"allgather of 3 workers with tensors of int32 with rows of the shape []":  func() error { return s.Allgather(differs("dimensions"), eighteen, false) },
+		"broadcast of 3 workers with results of int32 and the shape [3 2]":        func() error { return s.BroadcastFromWorker0(eighteen, differs("shape"), false) },
+		"scatter of 3 workers with results of float32 and the shape [2 3]":        func() error { return s.ScatterFromWorker0(eighteen, differs("type"), false) },
+		"allreduce of 3 workers with results of int32 and the shape [3 2]":        func() error { return s.Allreduce(differs("shape"), differs("shape"), disco.Sum, false) },
+		"the source has elements of int32, and the result of float32":             func() error { return s.BroadcastFromWorker0(small, floats, false) },
+		"the source has elements of float32, and the result of int32":             func() error { return s.Allgather(eighteenFloats, eighteen, false) },
 		"cannot take 1":                        func() error { return s.BroadcastFromWorker0(failed, small, false) },
 		"cannot be reduced by ReduceOp(9)":     func() error { return s.Allreduce(small, small, 9, false) },
 		"expected 16 for each of 3 workers":    func() error { return s.ScatterFromWorker0(small, small, false) },

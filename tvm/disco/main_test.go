@@ -148,6 +148,19 @@ func register() error {
 			fmt.Println(text)
 			fmt.Fprint(os.Stderr, strings.ToUpper(text)) // without an end of line
 		},
+		"disco.test.differs": func(how string) (*tvmffi.Tensor, error) { // another tensor on worker 0
+			switch zero := only(0); {
+			case how == "type" && !zero:
+				return tvmffi.NewTensor(tvmffi.Float32, 2, 3)
+			case how == "shape" && !zero:
+				return tvmffi.NewTensor(tvmffi.Int32, 3, 2)
+			case how == "dimensions" && !zero:
+				return tvmffi.NewTensor(tvmffi.Int32, 6)
+			case how == "rows" && !zero:
+				return tvmffi.FromSlice([]int32{7, 8, 9}, 1, 3)
+			}
+			return tvmffi.FromSlice([]int32{1, 2, 3, 4, 5, 6}, 2, 3)
+		},
 		"disco.test.shared": func() *tvmffi.Tensor { return shared.Load() },
 		"disco.test.wait": func(file string) { // until it is gone
 			for err := error(nil); err == nil; _, err = os.Stat(file) {
