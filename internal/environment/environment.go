@@ -49,9 +49,9 @@ func SetAllocator(f uintptr, global bool) (uintptr, error) {
 }
 
 // AllocatorEntry returns the C function, a DLPackManagedTensorAllocator, that calls allocate on
-// the thread of the caller; allocate makes a versioned struct of DLPack. There is one such
-// function in a process, for the func of the first call.
-func AllocatorEntry(allocate func(prototype *abi.DLTensor) (managed uintptr, err error)) uintptr {
+// the thread of the caller; allocate makes a versioned struct of DLPack. It calls the func of the user by run, which
+// contains that func after [ContainCallbacks]. There is one such function in a process, for the func of the first call.
+func AllocatorEntry(allocate func(prototype *abi.DLTensor, run func(func() error) error) (managed uintptr, err error)) uintptr {
 	allocatorOnce.Do(func() {
 		_, node := callbacks.Export(func(a *callbacks.Args) (err error) {
 			address := func(i int) uintptr { return uintptr(a.Any(i).Bits) }
@@ -68,7 +68,13 @@ func AllocatorEntry(allocate func(prototype *abi.DLTensor) (managed uintptr, err
 					runtime.KeepAlive(message)
 				}
 			}()
-			managed, err := allocate(capi.PointerTo[abi.DLTensor](address(0)))
+			run := func(f func() error) error {
+				if !contain.Load() {
+					return f()
+				}
+				return Contained(a, f)
+			}
+			managed, err := allocate(capi.PointerTo[abi.DLTensor](address(0)), run)
 			if err == nil {
 				*capi.PointerTo[uintptr](address(1)) = managed
 			}

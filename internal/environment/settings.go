@@ -17,6 +17,38 @@ import (
 type Settings struct {
 	streams   []currentStream
 	allocator uintptr
+	own       any // what SetOwnAllocator has set, nil for nothing
+}
+
+// ownAllocators has the allocators in Go by thread. The library has one C function for all of them.
+var ownAllocators struct {
+	sync.RWMutex
+	threads map[int]any
+}
+
+// OwnAllocator returns the allocator in Go of the calling thread, nil if there is none.
+func OwnAllocator() any {
+	ownAllocators.RLock()
+	defer ownAllocators.RUnlock()
+	return ownAllocators.threads[capi.ThreadID()]
+}
+
+// SetOwnAllocator sets the allocator in Go of the calling thread, nil for none, and returns the one from before. The
+// goroutine must be pinned.
+func SetOwnAllocator(a any) (old any) {
+	thread := capi.ThreadID()
+	ownAllocators.Lock()
+	defer ownAllocators.Unlock()
+	old = ownAllocators.threads[thread]
+	if a == nil {
+		delete(ownAllocators.threads, thread)
+		return old
+	}
+	if ownAllocators.threads == nil {
+		ownAllocators.threads = map[int]any{}
+	}
+	ownAllocators.threads[thread] = a
+	return old
 }
 
 // currentStream mirrors struct stream in the C file of a shared library.
@@ -45,6 +77,9 @@ var StreamFinder uintptr
 // it is in a callback.
 func SettingsHere() Settings {
 	s := Settings{allocator: Allocator()}
+	if s.allocator != 0 {
+		s.own = OwnAllocator()
+	}
 	found := streamBuffers.Get().(*streamBuffer)
 	n := 0
 	if StreamFinder != 0 {
@@ -89,6 +124,10 @@ func (s Settings) Apply(f func() error) error {
 			return err
 		}
 		defer SetAllocator(old, false)
+	}
+	if s.own != nil {
+		old := SetOwnAllocator(s.own)
+		defer func() { SetOwnAllocator(old) }()
 	}
 	return f()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/environment"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -36,7 +37,14 @@ func (d *definition) ownConstructor() error {
 			}
 		}
 	}
-	fn := objects.Own(callbacks.New(func(a *callbacks.Args) error { return d.construct(fields, a) }))
+	construct := func(a *callbacks.Args) error { return d.construct(fields, a) }
+	handle := uintptr(0)
+	if slices.ContainsFunc(d.layout.fields, func(f *recordField) bool { return f.make.IsValid() || f.convert.IsValid() }) {
+		handle = environment.NewCallback(construct, 0) // it calls funcs of the user
+	} else {
+		handle = callbacks.New(construct)
+	}
+	fn := objects.Own(handle)
 	defer fn.Release()
 	v := abi.Any{TypeIndex: abi.TypeFunction, Bits: uint64(fn.Handle())}
 	if err := registry.RegisterAttribute(d.layout.Info.TypeIndex, initName, v); err != nil {

@@ -66,11 +66,10 @@ func GoAllocator(spec TensorSpec) (*tvmffi.Tensor, error) {
 
 var _ Allocator = GoAllocator
 
-// allocators holds the allocators of threads, which WithAllocator sets, and the allocator of the
-// process.
+// allocators holds the allocator of the process. Those of threads, which WithAllocator sets, are in package environment,
+// because a func that runs on another thread than its caller needs them there.
 var allocators struct {
 	sync.RWMutex
-	threads map[int]Allocator
 	process Allocator
 }
 
@@ -87,30 +86,14 @@ func WithAllocator(a Allocator, f func() error) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	thread := capi.ThreadID()
-	old := setThreadAllocator(thread, a)
-	defer func() { setThreadAllocator(thread, old) }()
+	old := environment.SetOwnAllocator(a)
+	defer func() { environment.SetOwnAllocator(old) }()
 	native, err := environment.SetAllocator(environment.AllocatorEntry(allocate), false)
 	if err != nil {
 		return err
 	}
 	defer environment.SetAllocator(native, false)
 	return f()
-}
-
-func setThreadAllocator(thread int, a Allocator) (old Allocator) {
-	allocators.Lock()
-	defer allocators.Unlock()
-	old = allocators.threads[thread]
-	if a == nil {
-		delete(allocators.threads, thread)
-		return old
-	}
-	if allocators.threads == nil {
-		allocators.threads = map[int]Allocator{}
-	}
-	allocators.threads[thread] = a
-	return old
 }
 
 // processMu is held while the allocator of the process changes.
@@ -169,13 +152,13 @@ func setProcessAllocator(f uintptr) (old uintptr, err error) {
 }
 
 // allocate is the allocator that native code calls.
-func allocate(prototype *abi.DLTensor) (uintptr, error) {
-	allocators.RLock()
-	a := allocators.threads[capi.ThreadID()]
+func allocate(prototype *abi.DLTensor, run func(func() error) error) (uintptr, error) {
+	a, _ := environment.OwnAllocator().(Allocator)
 	if a == nil {
+		allocators.RLock()
 		a = allocators.process
+		allocators.RUnlock()
 	}
-	allocators.RUnlock()
 	if a == nil {
 		return 0, failure.Errorf(failure.KindRuntime, "allocator: no allocator is set: use env.WithAllocator or env.SetAllocator")
 	}
@@ -183,7 +166,11 @@ func allocate(prototype *abi.DLTensor) (uintptr, error) {
 	if prototype.Strides != 0 {
 		spec.Strides = slices.Clone(values.Strides(prototype))
 	}
-	t, err := a(spec)
+	var t *tvmffi.Tensor
+	err := run(func() (err error) {
+		t, err = a(spec)
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}

@@ -22,6 +22,7 @@ func init() {
 	runtimetest.Children["goexit in an export"] = goexitChild
 	runtimetest.Children["goexit in a callback"] = callbackChild
 	runtimetest.Children["goexit in a rule"] = ruleChild
+	runtimetest.Children["goexit in a contained allocator"] = allocatorChild
 }
 
 func endsGoroutine() { runtime.Goexit() }
@@ -217,6 +218,62 @@ func TestContainCallbacks_walk(t *testing.T) {
 	out, err := runtimetest.Child(t, "goexit in a rule", "CORE="+nativetest.Library(t))
 	if want := "RuntimeError: a Go callback ended by runtime.Goexit\n"; err != nil || out != want {
 		t.Errorf("%v: printed %q, want %q", err, out, want)
+	}
+}
+
+// allocatorChild is like a library whose code may call runtime.Goexit, and in which a Go func makes the tensors.
+func allocatorChild() error {
+	if err := runtimetest.LoadInChild(); err != nil {
+		return err
+	}
+	environment.ContainCallbacks()
+	spec := env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}}
+	ask := func(a env.Allocator) {
+		err := env.WithAllocator(a, func() error {
+			x, err := env.EnvTensor(spec)
+			if err == nil {
+				fmt.Println(x.Shape())
+				x.Release()
+			}
+			return err
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	ask(func(env.TensorSpec) (*tvmffi.Tensor, error) { endsGoroutine(); return nil, nil })
+	ask(func(env.TensorSpec) (*tvmffi.Tensor, error) { panic("no room") })
+	depth := 0
+	ask(func(s env.TensorSpec) (*tvmffi.Tensor, error) { // which asks for another tensor on its own thread
+		if depth++; depth < 3 {
+			return env.EnvTensor(s)
+		}
+		return env.GoAllocator(s)
+	})
+	fmt.Println(depth)
+	return nil
+}
+
+// TestContainCallbacks_allocator: allocators are contained, and a contained func has the allocator of its caller.
+func TestContainCallbacks_allocator(t *testing.T) {
+	out, err := runtimetest.Child(t, "goexit in a contained allocator", "CORE="+nativetest.Library(t))
+	if want := "RuntimeError: a Go callback ended by runtime.Goexit\nRuntimeError: panic in a Go callback: no room\n[2]\n3\n"; err != nil || out != want {
+		t.Errorf("%v: printed %q, want %q", err, out, want)
+	}
+	asked := 0
+	fn := contained(t, "allocates", endsGoroutine, func(a *bindrt.Args) error {
+		x, err := env.EnvTensor(env.TensorSpec{DataType: tvmffi.Float32, Device: tvmffi.CPU, Shape: []int64{2}})
+		if err == nil {
+			x.Release()
+		}
+		return err
+	})
+	err = env.WithAllocator(func(s env.TensorSpec) (*tvmffi.Tensor, error) { asked++; return env.GoAllocator(s) }, func() error {
+		_, err := fn.Call()
+		return err
+	})
+	if err != nil || asked != 1 {
+		t.Errorf("a contained func asked the allocator of its caller %d times, %v", asked, err)
 	}
 }
 
