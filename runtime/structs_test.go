@@ -2,6 +2,7 @@ package tvmffi_test
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -211,4 +212,35 @@ func TestUnmarshalDefaults(t *testing.T) {
 		}
 	}
 	empty.Release()
+}
+
+// TestMarshal_sign: a field that is -0.0 is not left out, for its sign would be lost.
+func TestMarshal_sign(t *testing.T) {
+	runtimetest.Load(t)
+	type inner struct {
+		X float32 `ffi:"x"`
+	}
+	type zeros struct {
+		Float   float64    `ffi:"float,optional"`
+		Array   [2]float32 `ffi:"array,optional"`
+		Struct  inner      `ffi:"struct,optional"`
+		Complex complex64  `ffi:"complex,optional"`
+		Plus    float64    `ffi:"plus,optional"`
+	}
+	minus := math.Copysign(0, -1)
+	in := zeros{minus, [2]float32{0, float32(minus)}, inner{float32(minus)}, complex(0, float32(minus)), 0}
+	m := runtimetest.Must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.MarshalMap(&in))
+	defer m.Release()
+	var out zeros
+	if err := tvmffi.UnmarshalMap(m, &out); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range map[string]float64{"float": out.Float, "array": float64(out.Array[1]), "struct": float64(out.Struct.X), "complex": float64(imag(out.Complex))} {
+		if !math.Signbit(v) {
+			t.Errorf("%s is %v, want -0.0", name, v)
+		}
+	}
+	if m.Has("plus") || math.Signbit(out.Plus) {
+		t.Errorf("0.0 was not left out of %v", m)
+	}
 }

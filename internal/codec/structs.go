@@ -2,6 +2,7 @@ package codec
 
 import (
 	"cmp"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -156,7 +157,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 	}
 	return c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
 		absent := func(f taggedField) bool {
-			return f.Optional && !f.HasDefault && f.at(p).IsZero()
+			return f.Optional && !f.HasDefault && IsZero(f.at(p))
 		}
 		present := fields
 		if slices.ContainsFunc(fields, absent) {
@@ -174,6 +175,33 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 			return nil
 		})
 	})
+}
+
+// IsZero reports whether v is the zero value of its type, which a field that is left out has. For reflect -0.0 is zero, too,
+// and its sign would be lost.
+func IsZero(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return math.Float64bits(v.Float()) == 0
+	case reflect.Complex64, reflect.Complex128:
+		x := v.Complex()
+		return math.Float64bits(real(x)) == 0 && math.Float64bits(imag(x)) == 0
+	case reflect.Array:
+		for i := range v.Len() {
+			if !IsZero(v.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !IsZero(v.Field(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return v.IsZero()
 }
 
 // missing returns the error for a value without a field that has no default. A parameter tells its caller, all others

@@ -98,12 +98,14 @@ func (f *recordField) compare(a, b unsafe.Pointer) (equal, different bool) {
 	return equal, !equal && (certain || nils)
 }
 
-// same reports whether the content of two values is the same for certain. A NaN is the same as another.
+// same reports whether the content of two values is the same for certain. A NaN is the same as another, and -0.0 is not 0.0.
 func same(x, y reflect.Value) bool {
 	switch x.Kind() {
 	case reflect.Float32, reflect.Float64:
-		a, b := x.Float(), y.Float()
-		return a == b || a != a && b != b
+		return sameFloat(x.Float(), y.Float())
+	case reflect.Complex64, reflect.Complex128:
+		a, b := x.Complex(), y.Complex()
+		return sameFloat(real(a), real(b)) && sameFloat(imag(a), imag(b))
 	case reflect.Struct:
 		for i := range x.NumField() {
 			if !same(x.Field(i), y.Field(i)) {
@@ -132,6 +134,10 @@ func same(x, y reflect.Value) bool {
 		return x.IsNil() && y.IsNil()
 	}
 	return x.Comparable() && x.Equal(y)
+}
+
+func sameFloat(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
 }
 
 // load reads the field of an object into the Go value at p.

@@ -194,7 +194,7 @@ func setField(field reflect.Value, value tvmffi.Any) error {
 func fieldValues(v reflect.Value, typed bool) (map[string]tvmffi.Any, error) {
 	values := map[string]tvmffi.Any{}
 	for _, f := range errorFields(v) {
-		if f.tag.Optional && f.value.IsZero() {
+		if f.tag.Optional && codec.IsZero(f.value) {
 			continue
 		}
 		// The address is in Go memory that v keeps alive.
