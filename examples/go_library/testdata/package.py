@@ -911,13 +911,13 @@ def native(g):
     assert g.window(first, hour) == first + hour and g.window(last, -hour) == last - hour and g.window(last, timedelta(0)) == last
 
     class Odd(tzinfo):
-        utcoffset = lambda self, _: timedelta(seconds=-1, microseconds=-250000)  # noqa: E731
+        utcoffset = lambda self, _: timedelta(seconds=-1)  # noqa: E731
 
     class Day(timedelta):  # as in pendulum, where the days of a negative duration are those of its absolute value
         days = property(lambda self: -int(abs(self.total_seconds()) // 86400))
 
     odd = datetime(2026, 11, 28, tzinfo=Odd())
-    assert g.window(odd, hour) == odd + hour and g.window(noon, Day(hours=-30)) == noon - 30 * hour
+    assert g.window(odd, hour) == odd + hour and g.window(odd, hour).utcoffset() == timedelta(seconds=-1) and g.window(noon, Day(hours=-30)) == noon - 30 * hour
     assert g.schedule(noon, lambda t: t + hour, 3) == [noon, noon + hour, noon + 2 * hour]
     with contextlib.closing(g.ticks(noon, hour)) as ticks:
         assert [next(ticks), next(ticks)] == [noon, noon + hour]
@@ -940,6 +940,7 @@ def native(g):
     assert tuple(tvm_ffi.get_global_func("golib.window")((0, 5, 3600), 7)) == (0, 12, 3600)  # nanoseconds
     for error, kind, want in (
         (failure(g.window, noon.replace(tzinfo=None)), ValueError, "window(start=...): datetime.datetime(2026, 11, 28, 12, 0, 0, 123456) has no time zone: use datetime.now(timezone.utc), or x.astimezone()"),
+        (failure(g.window, noon.replace(tzinfo=timezone(timedelta(seconds=1, microseconds=1)))), ValueError, "window(start=...): the offset 0:00:01.000001 of the time zone is not in whole seconds"),
         (failure(g.window, noon.date()), TypeError, "window(start=...): expected a datetime, got date"),
         (failure(g.window, noon, 5), TypeError, "window(length=...): expected a timedelta, got int"),
         (failure(g.window, noon, timedelta.max), OverflowError, "is longer than 292 years"),

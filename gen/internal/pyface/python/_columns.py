@@ -429,18 +429,24 @@ def _zone(name):
     return timezone.utc if name in ("UTC", "Etc/UTC") else ZoneInfo(name)
 
 
-def _east(zone):
+def offset(what, east):
+    """Returns an offset from UTC in seconds. Go has zones of whole seconds only."""
+    if east.microseconds:
+        raise ValueError(f"{_place(what)}: the offset {east} of the time zone is not in whole seconds, as a time.Time needs it: convert the time to UTC, such as by x.astimezone(timezone.utc)")
+    return east.days * 86400 + east.seconds
+
+
+def _east(what, zone):
     """Returns a function that returns the seconds by which a zone is east of UTC at a time."""
 
     @functools.lru_cache(1 << 16)
     def at(seconds):
-        east = (_EPOCH + timedelta(seconds=seconds)).astimezone(zone).utcoffset()
-        return east.days * 86400 + east.seconds
+        return offset(what, (_EPOCH + timedelta(seconds=seconds)).astimezone(zone).utcoffset())
 
     return at
 
 
-_easts = functools.lru_cache(64)(_east)
+_easts = functools.lru_cache(64)(functools.partial(_east, "a zone"))
 
 
 def _change(east, day):
@@ -463,11 +469,11 @@ def _offsets(what, seconds, zone):
         raise ValueError(f"{_place(what)}: the zone {zone} is not known here: pip install tzdata, or convert the times to UTC ({e})") from None
     fixed = zone.utcoffset(None)
     if fixed is not None:
-        return fixed.days * 86400 + fixed.seconds
+        return offset(what, fixed)
     try:
         east = _easts(zone)
     except TypeError:  # those of dateutil have no hash
-        east = _east(zone)
+        east = _east(what, zone)
     try:
         days = seconds // 86400
         first, n = int(days.min()), int(days.max() - days.min()) + 2

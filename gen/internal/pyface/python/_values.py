@@ -105,7 +105,7 @@ def from_time(what, x):
     if east is None:
         raise ValueError(f"{_place(what)}: {x!r} has no time zone: use datetime.now(timezone.utc), or x.astimezone() for local time")
     since = x - _EPOCH if type(x) is datetime else datetime.__sub__(x, _EPOCH)
-    return since.days * 86400 + since.seconds, since.microseconds * 1000 + getattr(x, "nanosecond", 0), east.days * 86400 + east.seconds
+    return since.days * 86400 + since.seconds, since.microseconds * 1000 + getattr(x, "nanosecond", 0), _columns.offset(what, east)
 
 
 def to_time(a):
