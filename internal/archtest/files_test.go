@@ -72,8 +72,8 @@ var readTree = sync.OnceValues(func() (tree, error) {
 			if err != nil {
 				return err
 			}
-			// "go generate" in the examples builds libraries in folders .native-*.
-			if d.Name() == ".git" || strings.HasPrefix(d.Name(), ".native-") || slices.Contains(ignored, filepath.ToSlash(rel)) {
+			// "go generate" in the examples builds libraries in folders .tvmffi-part-*.
+			if d.Name() == ".git" || strings.HasPrefix(d.Name(), ".tvmffi-part-") || slices.Contains(ignored, filepath.ToSlash(rel)) {
 				return fs.SkipDir
 			}
 			folders, err := ignoredIn(name)

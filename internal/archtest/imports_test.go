@@ -47,10 +47,12 @@ var rooms = []room{
 	{dir: "internal/refusal"},
 	{dir: "internal/docstring"},
 	{dir: "internal/find", own: []string{"internal/elfheader", "internal/nearest"}},
-	{dir: "internal/wheel", own: []string{"internal/find"}, other: []string{"github.com/gofrs/flock"}},
-	{dir: "internal/compiler", own: []string{"internal/find"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/whole"},
+	{dir: "internal/wheel", own: []string{"internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/compiler", own: []string{"internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/child", other: []string{"golang.org/x/sys/unix"}},
-	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/find"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/testkit/disktest", other: []string{"golang.org/x/sys/unix"}},
+	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/testkit/machinetest", own: []string{"internal/failure", "internal/objects", "internal/testkit/nativetest"}},
 	{dir: "internal/testkit/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
 	{dir: "internal/testkit/crosstest", own: []string{"internal/testkit/nativetest", "runtime", "runtime/jsongraph"}},
@@ -105,26 +107,26 @@ var rooms = []room{
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "machine", "project", "probe", "bindings", "packaging", "pynames", "report"),
-		"gen", "internal/capi", "internal/jsonlines", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
+		"internal/whole", "gen", "internal/capi", "internal/jsonlines", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// Packages of the tool, from the ground up.
 	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/internal/machine", own: []string{"internal/find"}},
-	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
+	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find", "internal/whole"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/jsonlines", "gen/config", "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
-	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
+	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/whole", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/find", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe", "pynames", "vendored"), "gen", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/vendored", own: []string{"cuda/...", "runtime/..."}}, // in a file that no build has
-	{dir: "cmd/tvmffi-bind/internal/packaging", own: command("console")},
+	{dir: "cmd/tvmffi-bind/internal/packaging", own: append(command("console"), "internal/whole")},
 	{dir: "cmd/tvmffi-bind/internal/report", own: append(command("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
-	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/find", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
+	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/find", "internal/whole", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
 	// Packages by hand above the bindings of an engine.
-	{dir: "tvm/...", own: []string{"generated/tvm/...", "internal/child", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
+	{dir: "tvm/...", own: []string{"generated/tvm/...", "internal/child", "internal/whole", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
 	{dir: "xgrammar", own: []string{"generated/xgrammar/...", "internal/child", "internal/jsonlines", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	{dir: "examples/go_library/testdata/crosses", own: []string{"internal/testkit/crosstest", "runtime/..."}}, // is for tests only
 	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "xgrammar", "native", "reflection", "schema", "runtime/..."}, other: []string{"github.com/prometheus/client_golang/..."}},
@@ -151,7 +153,7 @@ const (
 
 // testsMay is what test files may import in addition, in every room: as far as it is on their
 // floor or below, see TestTestsStayOnTheirFloor.
-var testsMay = machine("internal/ccall", "cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/crosstest", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
+var testsMay = machine("internal/ccall", "cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/crosstest", "internal/testkit/disktest", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{
