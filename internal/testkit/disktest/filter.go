@@ -61,8 +61,6 @@ func init() {
 	}
 }
 
-func needsSpace(n *notice) bool { return calls[int(n.Nr)].space }
-
 // become installs the filter, sends its descriptor and becomes the program.
 func become(order string) error {
 	var socket int

@@ -166,7 +166,7 @@ func (r *Run) watch() {
 		}
 		a := answer{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 		if c := r.change(&n); c != "" {
-			full := r.fault == Full && r.changes >= r.at && needsSpace(&n)
+			full := r.fault == Full && r.changes >= r.at && calls[int(n.Nr)].space && !exists(c)
 			if (full || r.changes == r.at) && r.hit == "" {
 				r.hit = c
 			}
@@ -228,6 +228,16 @@ func (r *Run) change(n *notice) string {
 		}
 	}
 	return ""
+}
+
+// exists reports whether a change makes what is there, which needs no space, or is an error of its own.
+func exists(change string) bool {
+	verb, path, _ := strings.Cut(change, " ")
+	if verb != "make" && verb != "create" {
+		return false
+	}
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func (r *Run) below(path string) bool { return path == r.dir || strings.HasPrefix(path, r.dir+"/") }

@@ -1,6 +1,7 @@
 package nativetest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // Model runs a script by the Python of [TVM] with args and the name of a file that it writes, a compiled model, and
@@ -43,17 +45,7 @@ func Model(t testing.TB, script string, args ...string) (path string) {
 		t.Fatal(err)
 	}
 	// Another test may make the same file: each writes its own, and the last name counts.
-	partial, err := os.CreateTemp(filepath.Dir(path), "partial")
-	if err == nil {
-		_, err = partial.Write(model)
-	}
-	if err == nil {
-		err = partial.Close()
-	}
-	if err == nil {
-		err = os.Rename(partial.Name(), path)
-	}
-	if err != nil {
+	if err := whole.Write(path, bytes.NewReader(model), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
