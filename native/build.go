@@ -19,6 +19,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -101,7 +102,7 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 	if err != nil {
 		return err
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(file), ".native-")
+	temp, remove, err := whole.Folder(filepath.Dir(file))
 	if err != nil {
 		if in, ok := errors.AsType[*fs.PathError](err); ok {
 			err = in.Err // the path is in the temporary folder
@@ -112,7 +113,7 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 		}
 		return fmt.Errorf("native: cannot write to the folder %s: %w; %s", dir, err, remedy)
 	}
-	defer os.RemoveAll(temp)
+	defer remove()
 	b.files = []string{filepath.Base(file)}
 	if _, err = b.compile(ctx, temp); err == nil {
 		err = os.Rename(filepath.Join(temp, b.files[0]), file)

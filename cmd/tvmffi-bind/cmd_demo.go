@@ -19,6 +19,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/gen"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 func newDemo(con *console.Console, p *probe.Prober) *cobra.Command {
@@ -127,8 +128,7 @@ func demoRun(ctx context.Context, con *console.Console, dir string) (out string,
 // demoFolder makes the folder of the demo and returns how to clean up.
 func demoFolder(keep string) (dir string, clean func() error, err error) {
 	if keep == "" {
-		dir, err = os.MkdirTemp("", "tvmffi-demo-")
-		return dir, func() error { return os.RemoveAll(dir) }, err
+		return whole.Folder("")
 	}
 	if dir, err = filepath.Abs(keep); err != nil {
 		return "", nil, err

@@ -25,6 +25,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -491,11 +492,11 @@ func writable(dir string) error {
 		if err != nil {
 			return err
 		}
-		probe, err := os.MkdirTemp(dir, ".doctor-")
+		_, remove, err := whole.Folder(dir)
 		if err != nil {
 			return err
 		}
-		return os.Remove(probe)
+		return remove()
 	}
 }
 

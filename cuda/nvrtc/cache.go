@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // key is the hash of all that decides what the compiler makes. It returns "" where that is
@@ -84,12 +85,5 @@ func (c *Code) store(key string) {
 	if os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	temp, err := os.CreateTemp(dir, ".part-")
-	if err != nil {
-		return
-	}
-	_, err = temp.Write(append([]byte(sumOf(rest)+"\n"), rest...))
-	if closed := temp.Close(); err != nil || closed != nil || os.Rename(temp.Name(), file) != nil {
-		os.Remove(temp.Name())
-	}
+	_ = whole.Write(file, bytes.NewReader(append([]byte(sumOf(rest)+"\n"), rest...)), 0o600)
 }

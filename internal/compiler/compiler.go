@@ -17,6 +17,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // Flags are the flags with which every source of a TVM-FFI library is compiled.
@@ -119,6 +120,7 @@ func Once(ctx context.Context, dir string, cached func() bool, build func(temp s
 	if err := find.Private(dir); err != nil {
 		return err
 	}
+	whole.Sweep(dir)
 	if cached() {
 		return nil
 	}
@@ -133,11 +135,11 @@ func Once(ctx context.Context, dir string, cached func() bool, build func(temp s
 	if cached() {
 		return nil
 	}
-	temp, err := os.MkdirTemp(dir, "build-")
+	temp, remove, err := whole.Folder(dir)
 	if err != nil {
 		return find.Advise(err)
 	}
-	defer os.RemoveAll(temp)
+	defer remove()
 	names, err := build(temp)
 	if err != nil {
 		return err

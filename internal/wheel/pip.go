@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // tools lists the commands that can download a wheel, the most usual first.
@@ -183,9 +184,9 @@ func Downloading() string {
 	if err != nil {
 		return ""
 	}
-	dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", tempPrefix("*")+"*"))
+	dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", whole.Pattern))
 	var size int64
-	var whole string
+	var all string
 	for _, dir := range dirs {
 		_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() && entry.Name() != "tree" {
@@ -200,16 +201,16 @@ func Downloading() string {
 			if entry.Name() == logName {
 				data, _ := os.ReadFile(path)
 				if m := announced.FindSubmatch(data); m != nil {
-					whole = " of " + string(m[1])
+					all = " of " + string(m[1])
 				}
 			}
 			return nil
 		})
 	}
 	if size < 1e5 {
-		return strings.TrimPrefix(whole, " of ")
+		return strings.TrimPrefix(all, " of ")
 	}
-	return fmt.Sprintf("%.1f MB%s", float64(size)/1e6, whole)
+	return fmt.Sprintf("%.1f MB%s", float64(size)/1e6, all)
 }
 
 // absent reports whether the tool is missing, or is a Python without pip, and so has not failed by itself.

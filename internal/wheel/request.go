@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // requirement is a distribution with its version specifiers, as pip reads it.
@@ -34,11 +35,11 @@ func Find(ctx context.Context, what string, most int64) (Dir, error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return Dir{}, find.Advise(fmt.Errorf("wheel: %s: %w", what, err))
 	}
-	temp, err := os.MkdirTemp(parent, tempPrefix("any"))
+	temp, remove, err := whole.Folder(parent)
 	if err != nil {
 		return Dir{}, find.Advise(fmt.Errorf("wheel: %s: %w", what, err))
 	}
-	defer os.RemoveAll(temp)
+	defer remove()
 	file, err := ask(ctx, what, []string{what}, temp)
 	if none, ok := errors.AsType[*noWheel](err); ok && none.otherPython {
 		file, err = forAnyPython(ctx, what, temp, none)

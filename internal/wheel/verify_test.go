@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // unpacked puts a wheel with three files into a new cache.
@@ -140,7 +141,7 @@ func TestUnpacked(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := filepath.Join(cache, "wheels", "other-1.0-12345678")
-	for _, dir := range []string{d.Root(), other, filepath.Join(cache, "wheels", ".get-x-1")} {
+	for _, dir := range []string{d.Root(), other, filepath.Join(cache, "wheels", strings.Replace(whole.Pattern, "*", "1", 1))} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}

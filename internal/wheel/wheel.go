@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // Spec names one wheel.
@@ -121,6 +122,7 @@ func get(ctx context.Context, s Spec, check func(Dir) error, fetch maker) (Dir, 
 	if err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
+	whole.Sweep(parent)
 	usable := func() bool { return d.marked() == nil && check(d) == nil }
 	if usable() {
 		return d, nil
@@ -133,14 +135,11 @@ func get(ctx context.Context, s Spec, check func(Dir) error, fetch maker) (Dir, 
 	if usable() { // another process was faster
 		return d, nil
 	}
-	if err := sweep(parent, filepath.Base(d.root)); err != nil {
-		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
-	}
-	temp, err := os.MkdirTemp(parent, tempPrefix(filepath.Base(d.root)))
+	temp, remove, err := whole.Folder(parent)
 	if err != nil {
 		return Dir{}, fmt.Errorf("wheel: %s: %w", s, err)
 	}
-	defer os.RemoveAll(temp)
+	defer remove()
 	if err := d.make(ctx, temp, fetch); err != nil {
 		return Dir{}, err
 	}
@@ -162,7 +161,7 @@ func (d Dir) make(ctx context.Context, temp string, fetch maker) error {
 		return fmt.Errorf("wheel: %s: %w", d.spec, err)
 	}
 	if err := unpack(file, tree.root, defaultLimits); err != nil {
-		err = fmt.Errorf("wheel: unpack %s: %w", d.spec, err)
+		err = fmt.Errorf("wheel: unpack %s into %s: %w", d.spec, filepath.Dir(d.root), err)
 		if _, system := errors.AsType[*fs.PathError](err); !system { // it is about the archive, not about the machine
 			err = fmt.Errorf("%w; do not trust this wheel", err)
 		}
@@ -207,24 +206,6 @@ func place(s Spec) (Dir, error) {
 		return Dir{}, fmt.Errorf("wheel: %w", err)
 	}
 	return Dir{root: filepath.Join(cache, "wheels", s.Package+"-"+s.Version+"-"+s.SHA256[:8]), spec: s}, nil
-}
-
-func tempPrefix(name string) string { return ".get-" + name + "-" }
-
-// sweep removes what a killed process left; the caller holds the lock of that wheel.
-func sweep(parent, name string) error {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), tempPrefix(name)) {
-			if err := os.RemoveAll(filepath.Join(parent, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func checkHash(file string, s Spec) error {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 type entry struct {
@@ -213,7 +214,7 @@ func TestGetCaches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".get-") {
+		if strings.HasPrefix(e.Name(), ".") {
 			t.Errorf("%s was left", e.Name())
 		}
 	}
@@ -242,7 +243,7 @@ func TestGetRepairs(t *testing.T) {
 	if err := os.WriteFile(d.Path("f"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	leftover := filepath.Join(cache, "wheels", tempPrefix(filepath.Base(d.Root()))+"123")
+	leftover := filepath.Join(cache, "wheels", strings.Replace(whole.Pattern, "*", "1", 1))
 	if err := os.Mkdir(leftover, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -584,7 +585,7 @@ func TestDownloading(t *testing.T) {
 	if got := Downloading(); got != "" {
 		t.Errorf("nothing: %q", got)
 	}
-	dir := filepath.Join(cache, "wheels", tempPrefix("sample-1.0")+"1")
+	dir := filepath.Join(cache, "wheels", strings.Replace(whole.Pattern, "*", "1", 1))
 	for name, text := range map[string]string{
 		"log":            "Collecting sample==1.0\n  Downloading sample-1.0-py3-none-any.whl (51.0 MB)\n",
 		"pip/part":       strings.Repeat("x", 1_500_000),

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // A Config describes a [Server]. The zero value serves on a free port of the loopback interface.
@@ -103,10 +105,10 @@ func (c Config) complete() (Config, error) {
 
 // tryDir makes Dir absolute, makes and removes a folder there, as sessions do, and removes what sessions of the past have left.
 func (c *Config) tryDir() error {
-	dir, err := os.MkdirTemp(c.Dir, "tvmffi-try-")
+	dir, remove, err := whole.Folder(c.Dir)
 	if err == nil {
 		c.Dir, err = filepath.Abs(filepath.Dir(dir))
-		err = errors.Join(err, os.Remove(dir))
+		err = errors.Join(err, remove())
 	}
 	if err != nil {
 		return fmt.Errorf("rpc: the Dir of the Config cannot have the folders of sessions: %w", err)

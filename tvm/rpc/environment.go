@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -69,32 +70,12 @@ func (d folder) uploadChecked(name string, data, sum []byte) error {
 func (d folder) upload(name string, data []byte) error {
 	file, err := d.workPath(name)
 	if err == nil {
-		err = replaceFile(file, data)
+		err = whole.Write(file, bytes.NewReader(data), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("the server did not write the file %q of %d bytes, and an older one stays as it was: %w", name, len(data), err)
 	}
 	return nil
-}
-
-// replaceFile writes a file under another name, flushes it, because some disks notice only then that they are full, and
-// gives it its name.
-func replaceFile(file string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".tvmffi-part-")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
 }
 
 func (d folder) list(name string) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // Build says how a library is built.
@@ -31,11 +32,11 @@ func (b Build) Library(ctx context.Context, main, file string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(file), ".tvmffi-build-")
+	dir, remove, err := whole.Folder(filepath.Dir(file))
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	built := filepath.Join(dir, filepath.Base(file))
 	data, err := os.ReadFile(b.Made[b.Trim])
 	if err == nil {
@@ -47,7 +48,7 @@ func (b Build) Library(ctx context.Context, main, file string) error {
 		return err
 	}
 	b.Made[b.Trim] = file
-	return replace(built, file)
+	return unlocked(os.Rename(built, file))
 }
 
 // build is Library, in a folder that has nothing else.
@@ -86,9 +87,9 @@ func (b Build) flags() []string {
 	return flags
 }
 
-// replace moves a file. Windows does not replace a library that a process has loaded.
-func replace(from, to string) error {
-	err := os.Rename(from, to)
+// unlocked adds to the error of a file that was not replaced what to do on Windows, which does not replace a library that a
+// process has loaded.
+func unlocked(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w; if a process has loaded it, end that process", err)
 	}

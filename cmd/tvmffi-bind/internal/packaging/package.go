@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // Package is a Python package with a Go library in it.
@@ -59,11 +60,11 @@ func (p *Package) Wheel(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	scratch, err := os.MkdirTemp("", "tvmffi-wheel-")
+	scratch, remove, err := whole.Folder("")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer remove()
 	library, err := p.build(ctx, scratch, true)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func (p *Package) folder(ctx context.Context, parent string, files []File) error
 		return err
 	}
 	for _, f := range files {
-		if err := writeWhole(filepath.Join(dir, f.Path), f.Content); err != nil {
+		if err := unlocked(whole.Write(filepath.Join(dir, f.Path), bytes.NewReader(f.Content), 0o644)); err != nil {
 			return err
 		}
 	}
@@ -150,7 +151,7 @@ func (p *Package) InstallEditable(ctx context.Context, parent, command string) e
 		if err := os.MkdirAll(parent, 0o755); err != nil {
 			return err
 		}
-		if err := writeWhole(filepath.Join(parent, ".gitignore"), []byte("*\n")); err != nil {
+		if err := whole.Write(filepath.Join(parent, ".gitignore"), strings.NewReader("*\n"), 0o644); err != nil {
 			return err
 		}
 	}
@@ -167,11 +168,11 @@ func (p *Package) InstallEditable(ctx context.Context, parent, command string) e
 		p.Console.Notef("%s imports it already\n", python)
 		return nil
 	}
-	scratch, err := os.MkdirTemp("", "tvmffi-wheel-")
+	scratch, remove, err := whole.Folder("")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer remove()
 	link, err := Link(m, p.Name, parent, p.Generator).Write(scratch)
 	if err != nil {
 		return err

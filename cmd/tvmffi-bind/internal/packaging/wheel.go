@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // File is a file of a wheel.
@@ -52,34 +54,7 @@ func (w *Wheel) Write(dir string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(dir, w.FileName())
-	return path, writeWhole(path, data)
-}
-
-// writeWhole writes a file that is complete or does not exist.
-func writeWhole(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tvmffi-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync() // a rename that survives a crash must not lead to an empty file
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("%s was not written: %w", path, err)
-	}
-	return replace(f.Name(), path)
+	return path, unlocked(whole.Write(path, bytes.NewReader(data), 0o644))
 }
 
 // bytes is the content of the file.

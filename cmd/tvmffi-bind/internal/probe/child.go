@@ -16,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/internal/child"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -148,11 +149,11 @@ func (p *Prober) read(ctx context.Context, libs []Library) (reply childReply, er
 
 // withStandIns reads libs in a child that has a folder for stand-ins.
 func (p *Prober) withStandIns(ctx context.Context, libs []Library) (childReply, error) {
-	folder, err := os.MkdirTemp("", "tvmffi-read-")
+	folder, remove, err := whole.Folder("")
 	if err != nil {
 		return childReply{}, err
 	}
-	defer os.RemoveAll(folder)
+	defer remove()
 	return p.inChild(ctx, childRequest{Libraries: libs, Folder: folder})
 }
 
@@ -274,11 +275,11 @@ func (p *Prober) Call(ctx context.Context, libs []Library, name string, args []b
 
 // Try is like Call in an empty folder, for a function of which nothing is known. Files that it writes there are removed.
 func (p *Prober) Try(ctx context.Context, libs []Library, name string, args []byte) (result []byte, thrown string, err error) {
-	folder, err := os.MkdirTemp("", "tvmffi-try-")
+	folder, remove, err := whole.Folder("")
 	if err != nil {
 		return nil, "", err
 	}
-	defer os.RemoveAll(folder)
+	defer remove()
 	reply, err := p.inChild(ctx, childRequest{Libraries: libs, Call: &callRequest{Name: name, Args: args}, Folder: folder})
 	return reply.Result, reply.Thrown, err
 }

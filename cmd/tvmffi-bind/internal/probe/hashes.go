@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // The hash of a library of this size or more is kept for later runs, if the library was last
@@ -81,8 +82,5 @@ func keep(note, text string) {
 	if os.MkdirAll(filepath.Dir(note), 0o700) != nil {
 		return
 	}
-	temp := fmt.Sprint(note, ".", os.Getpid())
-	if os.WriteFile(temp, []byte(text), 0o600) != nil || os.Rename(temp, note) != nil {
-		_ = os.Remove(temp)
-	}
+	_ = whole.Write(note, strings.NewReader(text), 0o600)
 }

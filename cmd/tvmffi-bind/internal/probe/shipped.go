@@ -2,8 +2,6 @@ package probe
 
 import (
 	"encoding/csv"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -11,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
 // Shipped is what a list of the parts of a program says about a library.
@@ -132,23 +132,5 @@ func copyFile(to, from string) error {
 		return err
 	}
 	defer r.Close()
-	w, err := os.CreateTemp(filepath.Dir(to), ".copy-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(w.Name())
-	defer w.Close()
-	if _, err := io.Copy(w, r); err != nil {
-		return fmt.Errorf("copy %s: %w", from, err)
-	}
-	if err := w.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := w.Sync(); err != nil { // a rename that survives a crash must not lead to an empty file
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return os.Rename(w.Name(), to)
+	return whole.Write(to, r, 0o644)
 }
