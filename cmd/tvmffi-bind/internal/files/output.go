@@ -20,7 +20,7 @@ import (
 type Output struct {
 	Changes  []Change // sorted by path, without the files that stay as they are
 	Same     int      // the number of those
-	Leftover []string // temporary files of runs that were killed, which Write removes
+	Leftover []string // temporary files, and empty folders, of runs that were killed, which Write removes
 
 	steps []func(*Output) error // what the caller has compared, for Write to compare again
 	dirs  map[string]bool       // the folders of all files
@@ -162,8 +162,15 @@ func (o *Output) goPackage(root string, files map[string][]byte, previous []stri
 		if _, wanted := files[rel]; wanted {
 			continue
 		}
-		if err := o.drop(filepath.Join(root, filepath.FromSlash(rel)), ours); err != nil {
+		path := filepath.Join(root, filepath.FromSlash(rel))
+		if err := o.drop(path, ours); err != nil {
 			return err
+		}
+		if dir := filepath.Dir(path); dir != filepath.Clean(root) && !slices.Contains(o.Leftover, dir) {
+			if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 { // a killed run has removed its files
+				o.Leftover = append(o.Leftover, dir)
+				slices.Sort(o.Leftover)
+			}
 		}
 	}
 	return nil

@@ -204,14 +204,14 @@ func TestRollback_failure(t *testing.T) {
 	tx := transaction{
 		staged: []stagedChange{
 			{Change: Change{Path: filepath.Join(dir, "a.go"), Old: []byte("old"), New: []byte("new")}, done: true},
-			{Change: Change{Path: filepath.Join(dir, "gone", "b.go"), Old: []byte("old")}, done: true},
+			{Change: Change{Path: filepath.Join(dir, "a.go", "b.go"), Old: []byte("old")}, done: true},
 			{Change: Change{Path: filepath.Join(dir, "gone.go"), New: []byte("new")}, done: true},
 			{Change: Change{Path: filepath.Join(dir, "c.go"), New: []byte("new")}, temp: filepath.Join(dir, "temporary")},
 		},
 		created: []string{filepath.Join(dir, "never")},
 	}
 	err := tx.rollback()
-	for _, name := range []string{"gone" + string(filepath.Separator), "gone.go", "never"} {
+	for _, name := range []string{"mkdir " + filepath.Join(dir, "a.go") + ": ", "gone.go", "never"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want one that names %s", err, name)
 		}

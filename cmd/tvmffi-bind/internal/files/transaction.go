@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/internal/find"
+	"github.com/tvmffi-go/tvmffi/internal/whole"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -83,12 +85,16 @@ func (tx *transaction) write(o *Output) error {
 	if err := tx.stage(o.Changes); err != nil {
 		return err
 	}
-	for i := range tx.staged {
-		if err := tx.commit(&tx.staged[i]); err != nil {
-			return err
+	// Removals come first: while the list of files is the old one, the next run knows which folders may be empty.
+	for _, removal := range []bool{true, false} {
+		for i := range tx.staged {
+			if c := &tx.staged[i]; (c.New == nil) == removal {
+				if err := tx.commit(c); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	tx.removeEmptyFolders()
 	return nil
 }
 
@@ -129,21 +135,7 @@ func (tx *transaction) stage(changes []Change) error {
 // newFile writes data to the disk under a name of its own in dir, so that a rename can
 // put it in the place of another file. If that fails, there is no file.
 func newFile(dir string, data []byte) (name string, err error) {
-	f, err := os.CreateTemp(dir, temporaryPattern)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync() // a rename that survives a crash must not lead to an empty file
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
+	return whole.New(dir, temporaryPattern, bytes.NewReader(data), 0o644)
 }
 
 func unwritable(dir string, err error) error {
@@ -196,6 +188,9 @@ func (tx *transaction) commit(c *stagedChange) error {
 		return fmt.Errorf("cannot %s %s: %w", verb, console.Shown(c.Path), err)
 	}
 	c.done = true
+	if c.New == nil {
+		_ = os.Remove(filepath.Dir(c.Path)) // it fails for a folder that is not empty, as intended
+	}
 	return nil
 }
 
@@ -222,7 +217,11 @@ func (tx *transaction) rollback() error {
 
 // restore puts back the old content of a file that was replaced or removed.
 func restore(path string, data []byte) error {
-	temp, err := newFile(filepath.Dir(path), data)
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil { // it may have lost its last file
+		return err
+	}
+	temp, err := newFile(dir, data)
 	if err != nil {
 		return err
 	}
@@ -237,14 +236,4 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-// removeEmptyFolders removes the folders that lost their last file. os.Remove fails for
-// a folder that is not empty, as intended.
-func (tx *transaction) removeEmptyFolders() {
-	for _, c := range slices.Backward(tx.staged) {
-		if c.New == nil {
-			_ = os.Remove(filepath.Dir(c.Path))
-		}
-	}
 }
