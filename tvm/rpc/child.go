@@ -44,7 +44,13 @@ func init() { child.Role(role, serveChild) }
 // once in each process of a session.
 func Main(register func() error) { child.Main(register) }
 
-func serveChild(text string) error {
+func serveChild(text string) (err error) {
+	serves := false
+	defer func() {
+		if err != nil && !serves && load() == nil {
+			sendException(ofChild(), fmt.Sprintf("the process of the session cannot serve: %v", err))
+		}
+	}()
 	var task childTask
 	if err := json.Unmarshal([]byte(text), &task); err != nil {
 		return fmt.Errorf("the task %q: %w", text, err)
@@ -79,6 +85,7 @@ func serveChild(text string) error {
 		runtime.LockOSThread()
 		go endSilent(threadID(), task.Silence)
 	}
+	serves = true
 	return tvmrpc.ServerLoop(childSocket)
 }
 
