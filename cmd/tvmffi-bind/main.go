@@ -11,9 +11,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
 // The exit codes of the tool.
@@ -55,6 +58,7 @@ func run(ctx context.Context, con *console.Console, args []string) int {
 	if err == nil {
 		return exitOK
 	}
+	err = advised(err)
 	var r *console.Refusal
 	refused := errors.As(err, &r)
 	if !refused || !r.Quiet {
@@ -64,6 +68,15 @@ func run(ctx context.Context, con *console.Console, args []string) int {
 		return exitRefused
 	}
 	return exitFailed
+}
+
+// advised adds what to do about a full disk, which the error of a linker has in its text, unless err says it.
+func advised(err error) error {
+	full := find.DiskFull(err) || strings.Contains(err.Error(), "no space left on device")
+	if !full || strings.Contains(err.Error(), "free some space") {
+		return err
+	}
+	return fmt.Errorf("%w; free some space, and run it again", err)
 }
 
 // withoutClosedPipe removes from err that nobody reads standard output any more, which is not a failure.
