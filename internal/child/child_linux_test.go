@@ -80,6 +80,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if dir := os.Getenv("CHILD_TEST_LOAD"); dir != "" { // for TestProgram_underLoad
+		if err := loaded(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv("CHILD_TEST_DIR"); dir != "" { // for TestParent
 		p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
 		if err == nil {

@@ -31,6 +31,7 @@ var roles = map[string]func(){"server": serverRole, "clients": clientsRole}
 // serverRole is a server that a test can kill.
 func serverRole() {
 	c := rpc.Config{Dir: os.Getenv("DIR"), Relay: os.Getenv("RELAY") != ""}
+	c.MaxSessions, _ = strconv.Atoi(os.Getenv("SESSIONS")) // 0 is the default
 	if c.Tracker = os.Getenv("TRACKER"); c.Tracker != "" {
 		c.Key, c.MaxSessions = "board", 1
 	}
