@@ -24,6 +24,7 @@ type room struct {
 // A package that no line describes is an error: its author adds a line.
 var rooms = []room{
 	{dir: "internal/abi"},
+	{dir: "internal/crossing", own: []string{"internal/abi"}},
 	{dir: "internal/crash"},
 	{dir: "internal/ccall", own: []string{"internal/abi", "internal/crash"}, other: []string{purego}},
 	{dir: "internal/elfheader"},
@@ -32,7 +33,7 @@ var rooms = []room{
 	// The machine, from the ground up. Only its top floor may look for a library.
 	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
-	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/objects"}, other: []string{purego}},
+	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/crossing", "internal/objects"}, other: []string{purego}},
 	{dir: "internal/values", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects"}, other: []string{purego}},
 	{dir: "internal/callbacks", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/values"}, other: []string{purego}},
 	{dir: "internal/environment", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure"}, other: []string{purego}},
@@ -94,14 +95,14 @@ var rooms = []room{
 	{dir: "gen/internal/names", own: []string{"gen/config", "gen/internal/plan", "gen/internal/types"}},
 	{dir: "gen/internal/docs", own: []string{"gen/internal/plan"}},
 	{dir: "gen/internal/load", own: []string{"internal/nearest"}, other: []string{"golang.org/x/mod/modfile", "golang.org/x/tools/go/packages"}},
-	{dir: "gen/internal/source", own: []string{"gen/internal/load", "internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
+	{dir: "gen/internal/source", own: []string{"gen/internal/load", "internal/crossing", "internal/fieldtag"}, other: []string{"golang.org/x/tools/go/packages"}},
 	// Descriptions of arguments are pure data too, with the one list of checks.
 	{dir: "gen/internal/kernel", own: []string{"cuda/spec"}, other: []string{"github.com/klauspost/compress/zstd", "github.com/pierrec/lz4/v4"}},
 	{dir: "gen/internal/emit", own: []string{"cuda/spec", "internal/docstring", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "schema"}, other: []string{jennifer}},
 	// The faces of a Go library: a description that belongs to no language, and a writer
 	// for each language.
 	{dir: "gen/internal/face", own: []string{"gen/internal/source", "internal/fieldtag", "schema"}},
-	{dir: "gen/internal/pyface", own: []string{"gen/internal/face", "internal/docstring"}},
+	{dir: "gen/internal/pyface", own: []string{"gen/internal/face", "internal/crossing", "internal/docstring"}},
 	{dir: "gen/internal/cppface", own: []string{"gen/internal/face", "internal/docstring"}},
 	{dir: "gen/internal/rustface", own: []string{"gen/internal/face", "internal/docstring"}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
@@ -153,7 +154,7 @@ const (
 
 // testsMay is what test files may import in addition, in every room: as far as it is on their
 // floor or below, see TestTestsStayOnTheirFloor.
-var testsMay = machine("internal/ccall", "cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/crosstest", "internal/testkit/disktest", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
+var testsMay = machine("internal/ccall", "internal/crossing", "cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/crosstest", "internal/testkit/disktest", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

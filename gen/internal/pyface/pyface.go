@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // Config says what the description of the library does not.
@@ -61,7 +62,7 @@ func Write(l *face.Library, c Config) []face.File {
 		file("__init__.py", head+w.module()),
 		file("__init__.pyi", head+w.stub()),
 		file("_columns.py", head+columns),
-		file("_errors.py", head+exceptions),
+		file("_errors.py", head+strings.Replace(exceptions, "EXCEPTIONS", exceptionNames(), 1)),
 		file("_face.py", head+functions),
 		file("_tvmffi.py", head+w.support()),
 		file("_values.py", head+values),
@@ -80,6 +81,27 @@ func (w *writer) support() string {
 	constants := fmt.Sprintf("\nLIBRARY = %s\nPREFIX = %s\nFIRST = %s  # a function of the library\nOLDEST, BELOW = %s, %s  # versions of apache-tvm-ffi\n",
 		quote(w.lib.Name), quote(w.lib.Prefix), quote(first), quote(w.c.Oldest), quote(w.c.Below))
 	return strings.Replace(support, after, after+constants, 1)
+}
+
+// exceptionNames returns the names of the exceptions in crossing.ErrorKinds, in lines. The first line is shorter, because code
+// stands in front of it.
+func exceptionNames() string {
+	var b strings.Builder
+	room := 80
+	for i, name := range crossing.Exceptions() {
+		switch {
+		case i == 0:
+		case len(name) < room:
+			b.WriteByte(' ')
+			room--
+		default:
+			b.WriteByte('\n')
+			room = 132
+		}
+		b.WriteString(name)
+		room -= len(name)
+	}
+	return b.String()
 }
 
 // writer writes a package.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 	"github.com/tvmffi-go/tvmffi/gen/internal/pyface"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
@@ -118,6 +119,20 @@ func write(l *face.Library) map[string]string {
 		files[f.Path] = string(f.Content)
 	}
 	return files
+}
+
+// TestExceptions: the list in _errors.py is that of the kinds which several languages know.
+func TestExceptions(t *testing.T) {
+	_, after, _ := strings.Cut(write(everything())["all/_errors.py"], `for name in """`)
+	list, _, ok := strings.Cut(after, `""".split()`)
+	if d := cmp.Diff(crossing.Exceptions(), strings.Fields(list)); d != "" || !ok {
+		t.Errorf("crossing.ErrorKinds (-) and _errors.py (+) differ:\n%s", d)
+	}
+	for line := range strings.Lines(list) {
+		if len(line) > 140 {
+			t.Errorf("a line has %d bytes: %s", len(line), line)
+		}
+	}
 }
 
 // parse reads all files by the grammar of the oldest Python.

@@ -8,26 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
 
-// bases are the kinds that an error type may be a special case of: the exceptions of Python
-// that a message is enough for. Package failure has the same ones, with their hierarchy.
-var bases = []string{
-	"ArithmeticError", "AssertionError", "AttributeError", "BlockingIOError", "BrokenPipeError", "BufferError", "ChildProcessError",
-	"ConnectionAbortedError", "ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "EOFError", "FileExistsError",
-	"FileNotFoundError", "FloatingPointError", "ImportError", "IndexError", "InterruptedError", "IsADirectoryError", "KeyError",
-	"LookupError", "MemoryError", "ModuleNotFoundError", "NameError", "NotADirectoryError", "NotImplementedError", "OSError",
-	"OverflowError", "PermissionError", "ProcessLookupError", "RecursionError", "ReferenceError", "RuntimeError",
-	"StopAsyncIteration", "StopIteration", "SyntaxError", "SystemError", "TimeoutError", "TypeError", "UnboundLocalError",
-	"UnicodeError", "ValueError", "ZeroDivisionError",
-}
-
-// nativeKinds are other kinds that TVM-FFI and this module raise themselves.
-var nativeKinds = []string{"EnvErrorAlreadySet", "InternalError", "LibraryNotFound", "SchemaError"}
-
 // errorType reads an error type.
 func (r *reader) errorType(spec *ast.TypeSpec, d directive, doc string) {
+	bases := crossing.Exceptions()
 	named := r.namedType(spec, d, "error", "declare an error type for each instance that others need")
 	if named == nil {
 		return
@@ -47,7 +34,7 @@ func (r *reader) errorType(spec *ast.TypeSpec, d directive, doc string) {
 		}
 	}
 	switch {
-	case slices.Contains(bases, d.name) || slices.Contains(nativeKinds, d.name):
+	case crossing.FindErrorKind(d.name) != nil:
 		r.fail(d.pos, "%s is a kind that exists: choose another one, and write base=%[1]s if the error is a special case of it", e.Kind)
 	case !validKey(e.Kind):
 		r.fail(d.pos, "%q is not a kind: write letters, digits and _, with dots between parts, such as golib.NotFoundError", e.Kind)

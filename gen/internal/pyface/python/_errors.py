@@ -286,12 +286,7 @@ def _joined(outer, inner):
 # All exceptions of Python that are made of one message.
 _BUILTIN = {
     getattr(sys.modules["builtins"], name): name
-    for name in """ArithmeticError AssertionError AttributeError BlockingIOError BrokenPipeError
-BufferError ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError ConnectionResetError EOFError
-FileExistsError FileNotFoundError FloatingPointError ImportError IndexError InterruptedError IsADirectoryError KeyError LookupError
-MemoryError ModuleNotFoundError NameError NotADirectoryError NotImplementedError OSError OverflowError PermissionError
-ProcessLookupError RecursionError ReferenceError RuntimeError StopAsyncIteration StopIteration SyntaxError SystemError TimeoutError
-TypeError UnboundLocalError UnicodeError ValueError ZeroDivisionError""".split()
+    for name in """EXCEPTIONS""".split()
 }
 for _cls, _name in _BUILTIN.items():
     core.ERROR_NAME_TO_TYPE.setdefault(_name, _cls)
