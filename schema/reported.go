@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
-// cppNames translates the names of C++ messages into names of the registry.
-var cppNames = map[string]string{
-	"Array": nameArray, "List": nameList, "Map": nameMap, "Dict": nameDict,
-	"bytes": "ffi.Bytes", "BigInt": "ffi.BigInt", "void": nameNone, "AnyView": nameAny,
-	"RValueRef": "ObjectRValueRef",
+// cppName returns the name of the registry for one in a message of C++.
+func cppName(name string) string {
+	if kind, ok := crossing.NamedInCpp(name); ok {
+		return crossing.Rows[kind].Key
+	}
+	return name
 }
 
 // ParseReported reads the name and the signature of a function from the message
@@ -64,7 +67,7 @@ func parseReported(message string) (string, *Signature, error) {
 	if !strings.HasPrefix(after, "->") {
 		return "", nil, fmt.Errorf("unexpected %q after the parameters", after)
 	}
-	p := textParser{text: text, pos: open + 1, rename: cppNames}
+	p := textParser{text: text, pos: open + 1, cpp: true}
 	sig, err := p.signature(1)
 	if err == nil {
 		if p.space(); p.pos < len(text) {

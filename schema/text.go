@@ -155,12 +155,12 @@ func parseText(text string) (TypeSchema, error) {
 	return t.Normalized(), nil
 }
 
-// textParser reads canonical text. With rename set it reads the spelling of
+// textParser reads canonical text. With cpp set it reads the spelling of
 // C++ messages: indices before parameters, names translated.
 type textParser struct {
-	text   string
-	pos    int
-	rename map[string]string
+	text string
+	pos  int
+	cpp  bool
 }
 
 func (p *textParser) space() {
@@ -192,13 +192,11 @@ func (p *textParser) typ(depth int) (TypeSchema, error) {
 	if err != nil {
 		return TypeSchema{}, err
 	}
-	if p.rename != nil && !quoted {
+	if p.cpp && !quoted {
 		if name == nameStdFunction && p.accept("<") {
 			return p.stdFunction(depth)
 		}
-		if n, ok := p.rename[name]; ok {
-			name = n
-		}
+		name = cppName(name)
 	}
 	t := TypeSchema{Name: name}
 	if p.accept("<") {
@@ -281,7 +279,7 @@ func (p *textParser) signature(depth int) (*Signature, error) {
 		if len(sig.Params) > 0 && !p.accept(",") {
 			return nil, errors.New("expected \",\" or \")\" in the parameters")
 		}
-		if p.rename != nil {
+		if p.cpp {
 			p.skipIndex()
 		}
 		t, err := p.typ(depth + 1)

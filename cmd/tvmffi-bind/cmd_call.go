@@ -16,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/project"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/report"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
@@ -135,11 +136,12 @@ func misfit(t schema.TypeSchema, v any) (hints.Integer, json.Number, bool) {
 	}
 	list, _ := v.([]any)
 	object, _ := v.(map[string]any)
-	switch {
+	kind, _ := crossing.Named(t.Name)
+	switch class := crossing.Rows[kind].Class; {
 	case len(t.Args) == 0:
 	case t.Name == "Optional" && v != nil:
 		return check(t.Args[0], v)
-	case t.Name == "ffi.Array" || t.Name == "ffi.List":
+	case class == crossing.Sequence:
 		return check(t.Args[0], list...)
 	case t.Name == "Tuple" && len(list) == len(t.Args):
 		for i, x := range list {
@@ -147,7 +149,7 @@ func misfit(t schema.TypeSchema, v any) (hints.Integer, json.Number, bool) {
 				return n, number, false
 			}
 		}
-	case t.Name == "ffi.Map" || t.Name == "ffi.Dict":
+	case class == crossing.Mapping:
 		return check(t.Args[1], slices.Collect(maps.Values(object))...)
 	}
 	return hints.Integer{}, "", true

@@ -31,7 +31,7 @@ var rooms = []room{
 	{dir: "internal/needs_64_bit_linux_macos_or_windows_see_readme"},
 	{dir: "internal/dynlib", own: []string{"internal/crash", "internal/elfheader", "internal/needs_64_bit_linux_macos_or_windows_see_readme"}, other: []string{purego, "golang.org/x/sys/..."}},
 	// The machine, from the ground up. Only its top floor may look for a library.
-	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/crossing", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
 	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/crossing", "internal/objects"}, other: []string{purego}},
 	{dir: "internal/values", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects"}, other: []string{purego}},
@@ -64,8 +64,8 @@ var rooms = []room{
 
 	// The model stands on the ground floor: pure data with the only parser of metadata.
 	{dir: "internal/jsonlines"},
-	{dir: "schema", own: []string{"internal/jsonlines"}},
-	{dir: "schema/hints", own: []string{"internal/jsonlines", "schema"}},
+	{dir: "schema", own: []string{"internal/crossing", "internal/jsonlines"}},
+	{dir: "schema/hints", own: []string{"internal/crossing", "internal/jsonlines", "schema"}},
 	{dir: "internal/symbols", own: []string{"internal/elfheader"}},
 	// The grammar of tags, for Define and for export.
 	{dir: "internal/fieldtag", own: []string{"internal/abi", "schema"}},
@@ -88,7 +88,7 @@ var rooms = []room{
 	// The values that the stages of bindings pass on, and the stages in their order.
 	{dir: "gen/config", own: []string{"schema/hints"}},
 	{dir: "gen/internal/plan", own: []string{"gen/config", "cuda/spec", "schema", "schema/hints"}},
-	{dir: "gen/internal/classify", own: []string{"gen/config", "gen/internal/plan", "cuda/spec", "internal/docstring", "internal/nearest", "schema", "schema/hints"}},
+	{dir: "gen/internal/classify", own: []string{"internal/crossing", "gen/config", "gen/internal/plan", "cuda/spec", "internal/docstring", "internal/nearest", "schema", "schema/hints"}},
 	{dir: "gen/internal/place", own: []string{"gen/internal/plan", "gen/internal/classify", "schema"}},
 	{dir: "gen/internal/types", own: []string{"gen/config", "gen/internal/plan", "gen/internal/classify", "gen/internal/place", "cuda/spec", "schema", "schema/hints"}},
 	{dir: "gen/internal/members", own: []string{"gen/config", "gen/internal/plan", "gen/internal/classify", "gen/internal/place", "gen/internal/types", "schema"}},
@@ -108,7 +108,7 @@ var rooms = []room{
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "machine", "project", "probe", "bindings", "packaging", "pynames", "report"),
-		"internal/whole", "gen", "internal/capi", "internal/jsonlines", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
+		"internal/whole", "gen", "internal/capi", "internal/crossing", "internal/jsonlines", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// Packages of the tool, from the ground up.
@@ -117,7 +117,7 @@ var rooms = []room{
 	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find", "internal/whole"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/jsonlines", "gen/config", "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/whole", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
-	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/find", "schema", "schema/hints")},
+	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/crossing", "internal/find", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe", "pynames", "vendored"), "gen", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/vendored", own: []string{"cuda/...", "runtime/..."}}, // in a file that no build has
 	{dir: "cmd/tvmffi-bind/internal/packaging", own: append(command("console"), "internal/whole")},

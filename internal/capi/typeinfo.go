@@ -7,16 +7,8 @@ import (
 
 	"github.com/ebitengine/purego"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
-
-// kindNames names the types that are not objects, like the registry.
-var kindNames = map[abi.TypeIndex]string{
-	abi.TypeNone: "None", abi.TypeInt: "int", abi.TypeBool: "bool", abi.TypeFloat: "float",
-	abi.TypeOpaquePtr: "void*", abi.TypeDataType: "DataType", abi.TypeDevice: "Device",
-	abi.TypeDLTensorPtr: "DLTensor*", abi.TypeRawStr: "const char*", abi.TypeByteArrayPtr: "TVMFFIByteArray*",
-	abi.TypeObjectRValueRef: "ObjectRValueRef", abi.TypeSmallStr: "ffi.SmallStr", abi.TypeSmallBytes: "ffi.SmallBytes",
-	abi.TypeUnchanged: "ffi.Unchanged",
-}
 
 // TypeAttribute returns the borrowed value of an attribute of a type.
 func TypeAttribute(index abi.TypeIndex, name string) (abi.Any, bool) {
@@ -214,7 +206,7 @@ func Ancestor(info *abi.TypeInfo, depth int32) *abi.TypeInfo {
 
 // KeyOf returns the key of a type, such as ffi.Array.
 func KeyOf(index abi.TypeIndex) string {
-	if name, ok := kindNames[index]; ok {
+	if name := crossing.NameOf(index); name != "" {
 		return name
 	}
 	if !index.IsObject() || !attached.Load() {

@@ -1,24 +1,15 @@
 package hints
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
-
-// short maps the names of Python and C++ that ParseType also accepts to the names of the
-// registry.
-var short = map[string]string{
-	"Array": "ffi.Array", "List": "ffi.List", "Map": "ffi.Map", "Dict": "ffi.Dict", "Shape": "ffi.Shape",
-	"Module": "ffi.Module", "Function": "ffi.Function", "Object": "ffi.Object", "Error": "ffi.Error",
-	"Tensor": "ffi.Tensor", "str": "ffi.String", "String": "ffi.String", "bytes": "ffi.Bytes", "Bytes": "ffi.Bytes",
-	"dtype": "DataType", "int64": "int",
-}
 
 // Constant returns a constant as a parameter of type t takes it: an int for a float as a float, and
 // a bool for an int as an int. as is the name of its type, "" for None. ok is false if the
@@ -87,7 +78,12 @@ func ParseType(text string) (schema.TypeSchema, error) {
 	if err != nil {
 		return t, err
 	}
-	return t.Renamed(func(t schema.TypeSchema) string { return cmp.Or(short[t.Name], t.Name) }), nil
+	return t.Renamed(func(t schema.TypeSchema) string {
+		if kind, ok := crossing.NamedInHints(t.Name); ok {
+			return crossing.Rows[kind].Key
+		}
+		return t.Name
+	}), nil
 }
 
 // TensorElement returns the element type of a type such as "Tensor(int32)".

@@ -11,21 +11,16 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
 
-// runtimeKeys are the types that package tvmffi implements by hand.
-var runtimeKeys = func() map[string]bool {
-	keys := plan.WordSet(`Any None bool int float DataType Device void* DLTensor* TVMFFIByteArray* ObjectRValueRef
-		ffi.Object ffi.String ffi.SmallStr ffi.Bytes ffi.SmallBytes ffi.Function ffi.Tensor ffi.Module ffi.Shape
-		ffi.Array ffi.List ffi.Map ffi.Dict ffi.Error ffi.BigInt ffi.OpaquePyObject ffi.Unchanged`)
-	keys["const char*"] = true
-	return keys
-}()
-
-// InRuntime reports whether package tvmffi has a type.
-func InRuntime(key string) bool { return runtimeKeys[key] }
+// InRuntime reports whether package tvmffi has a type for the values of a key.
+func InRuntime(key string) bool {
+	kind, ok := crossing.Named(key)
+	return ok && key == crossing.Canonical(key) && (crossing.Rows[kind].Class != crossing.Form || kind == crossing.KindAny)
+}
 
 // Items are the items of a schema that get a Go form, and the entries of all that the
 // configuration asks for.
@@ -112,7 +107,7 @@ func Select(s schema.Schema, c config.Config) (*Items, error) {
 		e := p.entry(plan.KindType, t.Key)
 		switch {
 		case p.skip(e):
-		case runtimeKeys[t.Key]:
+		case InRuntime(t.Key):
 			e.Status, e.Reason = plan.InRuntime, "package tvmffi has it"
 		case owned[t.Key] != "":
 			e.Status, e.Reason = plan.Skipped, "owned by "+owned[t.Key]

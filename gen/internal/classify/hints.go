@@ -418,7 +418,7 @@ func (p *Items) usable(t schema.TypeSchema) error {
 		if _, ok := hints.IntegerOf(schema.TypeSchema{Name: name}); ok {
 			continue
 		}
-		if (!runtimeKeys[name] || name == "ffi.Unchanged") && !structural[name] && p.Keys[name] == nil {
+		if (!InRuntime(name) || name == "ffi.Unchanged") && !structural[name] && p.Keys[name] == nil {
 			return fmt.Errorf("there is no type %q%s", name, nearest.Question(name, slices.Sorted(maps.Keys(p.Keys))))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
@@ -38,10 +39,17 @@ var cppInts = func() map[string]string {
 // platformInts are those without an entry there.
 var platformInts = []string{"char", "long", "int long", "long signed", "int long signed", "long unsigned", "int long unsigned", "wchar_t"}
 
-// cppContainers are the templates of C++ that TVM-FFI converts to a type of the registry.
-var cppContainers = map[string][]string{
-	"Optional": {"Optional", "optional"}, "ffi.Array": {"Array", "vector", "array"}, "ffi.List": {"List"}, "ffi.Map": {"Map", "map", "unordered_map"},
-	"ffi.Dict": {"Dict"}, "Tuple": {"Tuple", "tuple", "pair"}, "Variant": {"Variant", "variant"},
+// converts reports whether TVM-FFI converts a template of C++ to a type of the registry.
+func converts(template, name string) bool {
+	kind, _ := crossing.Named(name)
+	row := &crossing.Rows[kind]
+	switch {
+	case kind == crossing.KindTuple && template == "pair":
+		return true
+	case kind == crossing.KindOptional, kind == crossing.KindTuple, kind == crossing.KindVariant, crossing.Container(name):
+		return template == row.Name || slices.Contains(row.Same, "std::"+template)
+	}
+	return false
 }
 
 // cppWords are words before or behind a type that do not change its values.
@@ -212,7 +220,7 @@ func (a aliases) widths(t schema.TypeSchema, c cppType) (wide schema.TypeSchema,
 			ints++
 		}
 	}
-	if len(t.Args) != len(c.args) || !slices.Contains(cppContainers[t.Name], c.name) || t.Name == "Variant" && ints > 1 {
+	if len(t.Args) != len(c.args) || !converts(c.name, t.Name) || t.Name == "Variant" && ints > 1 {
 		return t, false
 	}
 	t.Args = slices.Clone(t.Args)

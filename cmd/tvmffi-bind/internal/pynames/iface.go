@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
@@ -120,7 +121,7 @@ func (in *iface) typeName(key string) string {
 // loose reports whether a type is Any or any object, or holds such values: then Python may say more.
 func loose(t schema.TypeSchema) bool {
 	return t.Name == "Any" || t.Name == "ffi.Object" || t.Func == nil && slices.ContainsFunc(t.Args, loose) ||
-		len(t.Args) == 0 && slices.Contains([]string{"ffi.Array", "ffi.List", "ffi.Map", "ffi.Dict"}, t.Name)
+		len(t.Args) == 0 && crossing.Container(t.Name)
 }
 
 // narrows returns the canonical text of a type if it says more than the library, "" otherwise.
