@@ -173,10 +173,10 @@ func (s Step) of(v abi.Any) (abi.Any, error) {
 		}
 		return s.Field.read(o)
 	case StepIndex:
-		if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
+		elements, ok := codec.Elements(v)
+		if !ok {
 			break
 		}
-		elements := capi.Elements(o.Handle())
 		if s.Index < 0 || s.Index >= len(elements) {
 			return abi.Any{}, errorf(failure.KindIndex, "Index %d out of bounds %d", s.Index, len(elements))
 		}
@@ -201,23 +201,10 @@ func valueOf(o *objects.Object, key tvmffi.Any) (v abi.Any, err error) {
 			panic(p)
 		}
 	}()
-	var x tvmffi.Any
-	var has bool
-	switch o.TypeIndex() {
-	case abi.TypeMap:
-		m, _ := tvmffi.Cast[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](wrap(o))
-		x, has = m.Get(key)
-	case abi.TypeDict:
-		m, _ := tvmffi.Cast[*tvmffi.Dict[tvmffi.Any, tvmffi.Any]](wrap(o))
-		x, has = m.Get(key)
+	if kind := codec.MapKindOf(o.TypeIndex()); kind != nil {
+		if v, has := codec.Ask(kind, o, key); has {
+			return v, nil
+		}
 	}
-	if !has {
-		return abi.Any{}, errorf(failure.KindKey, "there is no key %s", keyText(key))
-	}
-	defer x.Release()
-	t, err := codec.Encode(x)
-	if err != nil || t.Owned {
-		return t.Value, err
-	}
-	return objects.Share(t.Value), nil
+	return abi.Any{}, errorf(failure.KindKey, "there is no key %s", keyText(key))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -78,7 +79,7 @@ func accepts(index abi.TypeIndex) *schema.TypeSchema {
 	}
 	value := takeAny(v)
 	text, err := tvmffi.As[string](value)
-	if err != nil && v.TypeIndex != abi.TypeMap && v.TypeIndex != abi.TypeDict {
+	if err != nil && crossing.ClassOf(v.TypeIndex) != crossing.Mapping {
 		return nil
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -314,12 +315,12 @@ func (r *run) object(handle uintptr, path Path, given bool) bool {
 // enter puts an object onto the stack, if it has parts.
 func (r *run) enter(v abi.Any, path Path) bool {
 	f := frame{handle: uintptr(v.Bits)}
-	switch v.TypeIndex {
-	case abi.TypeArray, abi.TypeList:
+	switch crossing.ClassOf(v.TypeIndex) {
+	case crossing.Sequence:
 		if len(capi.Elements(f.handle)) == 0 {
 			return false
 		}
-	case abi.TypeMap, abi.TypeDict:
+	case crossing.Mapping:
 		if f.entries, r.err = entriesOf(f.handle, path); len(f.entries) == 0 {
 			return false
 		}

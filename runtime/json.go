@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -234,7 +235,7 @@ func appendJSONParts(b []byte, v abi.Any) ([]byte, error) {
 	if all, ok := codec.Elements(v); ok {
 		return appendJSONElements(b, all)
 	}
-	if v.TypeIndex != abi.TypeMap && v.TypeIndex != abi.TypeDict && (!codec.MayNest(v) || len(codec.FieldsOf(v.TypeIndex)) == 0) {
+	if crossing.ClassOf(v.TypeIndex) != crossing.Mapping && (!codec.MayNest(v) || len(codec.FieldsOf(v.TypeIndex)) == 0) {
 		return nil, failure.Errorf(failure.KindType, "%s has no form in JSON", capi.KeyOf(v.TypeIndex))
 	}
 	b = append(b, '{')

@@ -14,7 +14,7 @@ var floors = []struct {
 	height int
 	dirs   []string
 }{
-	{0, []string{"internal/abi"}},
+	{0, []string{"internal/abi", "internal/crossing"}},
 	{1, machine("internal/ccall", "internal/testkit/machinetest")},
 	{3, []string{"runtime/bindrt", "runtime/exportrt/...", "cuda/kernelrt/...", "reflection"}},                       // narrow
 	{2, []string{"runtime/...", "cuda/...", "native", "internal/testkit/runtimetest", "internal/testkit/crosstest"}}, // public

@@ -32,7 +32,7 @@ var rooms = []room{
 	{dir: "internal/dynlib", own: []string{"internal/crash", "internal/elfheader", "internal/needs_64_bit_linux_macos_or_windows_see_readme"}, other: []string{purego, "golang.org/x/sys/..."}},
 	// The machine, from the ground up. Only its top floor may look for a library.
 	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/crossing", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
-	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall"}, other: []string{purego}},
+	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/crossing"}, other: []string{purego}},
 	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/crossing", "internal/objects"}, other: []string{purego}},
 	{dir: "internal/values", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects"}, other: []string{purego}},
 	{dir: "internal/callbacks", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/values"}, other: []string{purego}},
@@ -43,7 +43,7 @@ var rooms = []room{
 	{dir: "internal/fields", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
 	{dir: "internal/defined", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/objects", "internal/registry"}, other: []string{purego}},
 	{dir: "internal/calls", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/failure", "internal/fields", "internal/libraries", "internal/objects", "internal/registry", "internal/values"}},
-	{dir: "internal/codec", own: []string{"internal/abi", "internal/callbacks", "internal/calls", "internal/capi", "internal/failure", "internal/fields", "internal/fieldtag", "internal/maptable", "internal/nearest", "internal/objects", "internal/registry", "internal/values", "schema"}},
+	{dir: "internal/codec", own: []string{"internal/abi", "internal/callbacks", "internal/calls", "internal/capi", "internal/crossing", "internal/failure", "internal/fields", "internal/fieldtag", "internal/maptable", "internal/nearest", "internal/objects", "internal/registry", "internal/values", "schema"}},
 	{dir: "internal/nearest"},
 	{dir: "internal/refusal"},
 	{dir: "internal/docstring"},
@@ -136,7 +136,7 @@ var rooms = []room{
 
 // machine returns what a package above the machine may import: the machine itself, and more.
 func machine(more ...string) []string {
-	return append([]string{"internal/abi", "internal/capi", "internal/objects", "internal/failure", "internal/values", "internal/callbacks", "internal/environment", "internal/registry", "internal/libraries", "internal/maptable", "internal/fields", "internal/defined", "internal/calls", "internal/codec"}, more...)
+	return append([]string{"internal/abi", "internal/capi", "internal/crossing", "internal/objects", "internal/failure", "internal/values", "internal/callbacks", "internal/environment", "internal/registry", "internal/libraries", "internal/maptable", "internal/fields", "internal/defined", "internal/calls", "internal/codec"}, more...)
 }
 
 // command returns the folders of packages below the command.

@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -25,9 +26,12 @@ func ContainerCodec(class *fields.Type, create *calls.Func, parts []reflect.Type
 	c := ObjectCodec(class)
 	c.Parts, c.Empty = parts, create
 	tests := sync.OnceValue(func() []func(abi.Any) bool { return testsOf(parts) })
-	share := c.Decode
+	share, shape := c.Decode, crossing.Sequence
+	if len(parts) == 2 {
+		shape = crossing.Mapping
+	}
 	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-		if !from.Loose && !from.Numbers || !isContainer(v.TypeIndex) || v.Bits == 0 || isMap(v.TypeIndex) != (len(parts) == 2) {
+		if !from.Loose && !from.Numbers || crossing.ClassOf(v.TypeIndex) != shape || v.Bits == 0 {
 			return share(v, from, p)
 		}
 		ok, err := class.Accepts(v.TypeIndex)
@@ -37,7 +41,7 @@ func ContainerCodec(class *fields.Type, create *calls.Func, parts []reflect.Type
 		if ok && allFit(v, parts, tests()) {
 			return share(v, from, p)
 		}
-		if ok && isMutable(v.TypeIndex) { // a copy would not see what others write
+		if ok && crossing.Mutable(v.TypeIndex) { // a copy would not see what others write
 			if err := firstMisfit(v, c, tests()); err != nil {
 				return err
 			}
@@ -67,10 +71,6 @@ func Misfit(o *objects.Object, c *Codec) error {
 	}
 	return c.misfit(abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())})
 }
-
-func isMap(t abi.TypeIndex) bool { return t == abi.TypeMap || t == abi.TypeDict }
-
-func isMutable(t abi.TypeIndex) bool { return t == abi.TypeList || t == abi.TypeDict }
 
 // SameKeys is the error for a map of which two keys become the key of a Go map.
 func SameKeys(kind *MapKind, key any) error {
@@ -124,7 +124,7 @@ func convertParts(v abi.Any, from objects.Reading, c *Codec, tests []func(abi.An
 	if from, err = Descend(from); err != nil {
 		return 0, err
 	}
-	loan := objects.BorrowScope{Counted: isMutable(v.TypeIndex)}
+	loan := objects.BorrowScope{Counted: crossing.Mutable(v.TypeIndex)}
 	defer loan.End()
 	inner := objects.Reading{Inner: &loan, Depth: from.Depth, Loose: from.Loose, Numbers: from.Numbers}
 	n := 0
@@ -156,11 +156,7 @@ func convertParts(v abi.Any, from objects.Reading, c *Codec, tests []func(abi.An
 		return 0, err
 	}
 	handle = uintptr(t.Value.Bits)
-	kind := &Maps
-	if t.Value.TypeIndex == abi.TypeDict {
-		kind = &Dicts
-	}
-	if len(c.Parts) == 2 && kind.Len(objects.Static(handle)) != n/2 {
+	if kind := MapKindOf(t.Value.TypeIndex); kind != nil && kind.Len(objects.Static(handle)) != n/2 {
 		objects.DecRef(handle)
 		return 0, failure.Errorf(failure.KindValue, "two keys of the %s are the same %s", capi.KeyOf(v.TypeIndex), Of(c.Parts[0]).Name)
 	}

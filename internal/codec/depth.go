@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -85,7 +86,7 @@ func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
 		case ok && depth+height > MaxDepth:
 			return 0, failure.Errorf(failure.KindValue, "the value is nested deeper than %d levels", MaxDepth)
 		case ok:
-			if b.most > 0 && (b.objects || isContainer(v.TypeIndex)) {
+			if b.most > 0 && (b.objects || crossing.ClassOf(v.TypeIndex).Container()) {
 				if b.visits += known >> heightBits; b.visits > b.most {
 					return 0, failure.Errorf(failure.KindValue, "the value shares parts with itself so often that to go through it takes more than %d visits: take parts of it", b.most)
 				}
@@ -123,10 +124,6 @@ func (b *Bounder) Visit(v abi.Any, depth int) (int, error) {
 		b.known[handle] = min(b.visits-before, 1<<40)<<heightBits | (height + 1)
 	}
 	return height + 1, err
-}
-
-func isContainer(t abi.TypeIndex) bool {
-	return t == abi.TypeArray || t == abi.TypeList || t == abi.TypeMap || t == abi.TypeDict
 }
 
 // Nest is the chain of Go slices, maps and pointers around a value that is

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -614,6 +615,17 @@ var (
 	NewTuple = calls.Func{Name: "ffi.Array"} // for an Array that is a tuple
 	NewList  = calls.Func{Name: "ffi.List"}
 )
+
+// CreateOf returns the function that makes a container of an index.
+func CreateOf(t abi.TypeIndex) *calls.Func {
+	if kind := MapKindOf(t); kind != nil {
+		return &kind.Create
+	}
+	if crossing.Mutable(t) {
+		return &NewList
+	}
+	return &NewArray
+}
 
 // Heap makes the compiler put the elements of s on the heap, which does not
 // move.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -154,12 +155,8 @@ func goMapCodec(t reflect.Type) *Codec {
 	c := &Codec{
 		Name: name,
 		Decode: func(v abi.Any, from objects.Reading, p unsafe.Pointer) (err error) {
-			kind := &Maps
-			switch v.TypeIndex {
-			case abi.TypeMap:
-			case abi.TypeDict:
-				kind = &Dicts
-			default:
+			kind := MapKindOf(v.TypeIndex)
+			if kind == nil {
 				return WrongType(name, v)
 			}
 			plain := objects.Reading{Loose: from.Loose, Numbers: from.Numbers}
@@ -220,14 +217,15 @@ func decodeMap(kind *MapKind, o *objects.Object, plain, from objects.Reading, to
 // strings, as a map[any]any, in which a key that is a container stays an object. It returns false
 // for other values.
 func DecodePlain(v abi.Any, from objects.Reading) (any, bool, error) {
-	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeMap {
+	class := crossing.ClassOf(v.TypeIndex)
+	if !class.Container() || crossing.Mutable(v.TypeIndex) {
 		return nil, false, nil
 	}
 	from, err := Descend(from)
 	if err != nil {
 		return nil, true, err
 	}
-	if v.TypeIndex == abi.TypeArray {
+	if class == crossing.Sequence {
 		items, err := DecodeFrom[[]any](v, from)
 		return items, true, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
@@ -166,8 +167,8 @@ func (m BigInts) Resolve(v *abi.Any) error {
 func (m BigInts) resolve(v abi.Any) (made abi.Any, changed bool, err error) {
 	var kind *calls.Func
 	var parts []abi.Any
-	switch v.TypeIndex {
-	case abi.TypeStr:
+	switch class := crossing.ClassOf(v.TypeIndex); {
+	case v.TypeIndex == abi.TypeStr:
 		text, _ := capi.StringOf(v)
 		digits, ok := strings.CutPrefix(text, string(m))
 		if !ok {
@@ -176,9 +177,9 @@ func (m BigInts) resolve(v abi.Any) (made abi.Any, changed bool, err error) {
 		n, _ := new(big.Int).SetString(digits, 10)
 		t, err := Encode(n)
 		return t.Value, err == nil, err
-	case abi.TypeArray:
+	case class == crossing.Sequence:
 		kind, parts = &NewArray, capi.Elements(uintptr(v.Bits))
-	case abi.TypeMap:
+	case class == crossing.Mapping:
 		kind = &Maps.Create
 		Maps.Read(objects.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool {
 			parts = append(parts, e.Key, e.Value)

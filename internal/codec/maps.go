@@ -18,6 +18,7 @@ import (
 
 // MapKind holds the functions of a kind of map.
 type MapKind struct {
+	index                               abi.TypeIndex
 	Name                                string
 	Class                               fields.Type
 	Create, size, find, Count, iterator calls.Func
@@ -25,9 +26,20 @@ type MapKind struct {
 	shared bool
 }
 
+// MapKindOf returns the kind of maps of an index, nil for values that are not maps.
+func MapKindOf(t abi.TypeIndex) *MapKind {
+	switch t {
+	case Maps.index:
+		return &Maps
+	case Dicts.index:
+		return &Dicts
+	}
+	return nil
+}
+
 // Maps is the kind of Map objects.
 var Maps = MapKind{
-	Name: "Map", Class: fields.Type{Key: "ffi.Map"}, Create: calls.Func{Name: "ffi.Map"}, size: calls.Func{Name: "ffi.MapSize"},
+	index: abi.TypeMap, Name: "Map", Class: fields.Type{Key: "ffi.Map"}, Create: calls.Func{Name: "ffi.Map"}, size: calls.Func{Name: "ffi.MapSize"},
 	find: calls.Func{Name: "ffi.MapGetItemOrMissing"}, Count: calls.Func{Name: "ffi.MapCount"}, iterator: calls.Func{Name: "ffi.MapForwardIterFunctor"},
 }
 
@@ -325,7 +337,7 @@ func Ask[K any](k *MapKind, o *objects.Object, key K) (abi.Any, bool) {
 
 // Dicts is the kind of Dict objects, which may change.
 var Dicts = MapKind{
-	Name: "Dict", Class: fields.Type{Key: "ffi.Dict"}, Create: calls.Func{Name: "ffi.Dict"}, size: calls.Func{Name: "ffi.DictSize"},
+	index: abi.TypeDict, Name: "Dict", Class: fields.Type{Key: "ffi.Dict"}, Create: calls.Func{Name: "ffi.Dict"}, size: calls.Func{Name: "ffi.DictSize"},
 	find: calls.Func{Name: "ffi.DictGetItemOrMissing"}, Count: calls.Func{Name: "ffi.DictCount"}, iterator: calls.Func{Name: "ffi.DictForwardIterFunctor"},
 	shared: true,
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
@@ -12,17 +13,12 @@ import (
 
 // HasParts reports whether v is an object other than a string or bytes.
 func HasParts(v abi.Any) bool {
-	return v.TypeIndex.IsObject() && v.TypeIndex != abi.TypeStr && v.TypeIndex != abi.TypeBytes && v.Bits != 0
+	return crossing.ClassOf(v.TypeIndex) >= crossing.Leaf && v.Bits != 0
 }
 
-// MayNest reports whether v is an object that may hold others: one that has parts and
-// is not an Error, Function, Shape, Tensor, Module, BigInt or a Python object.
+// MayNest reports whether v is an object that may hold others.
 func MayNest(v abi.Any) bool {
-	switch v.TypeIndex {
-	case abi.TypeError, abi.TypeFunction, abi.TypeShape, abi.TypeTensor, abi.TypeModule, abi.TypeBigInt, abi.TypeOpaquePyObject:
-		return false
-	}
-	return HasParts(v)
+	return crossing.ClassOf(v.TypeIndex) >= crossing.Sequence && v.Bits != 0
 }
 
 // Part is an element, an entry or a field of an object.
@@ -41,9 +37,9 @@ type partKind int
 
 // The kinds of parts.
 const (
-	// PartElement is an element of an Array or a List.
+	// PartElement is an element of a sequence.
 	PartElement partKind = iota
-	// PartEntry is an entry of a Map or a Dict.
+	// PartEntry is an entry of a mapping.
 	PartEntry
 	// PartField is a field whose value lies in the object.
 	PartField
@@ -51,18 +47,18 @@ const (
 	PartMade
 )
 
-// Elements returns the elements of a borrowed Array or List, and reports whether v is one.
+// Elements returns the elements of a borrowed sequence, and reports whether v is one.
 // [Parts] goes through them, too; a loop over elements alone saves its two calls for each,
 // a tenth of the time of a JSON graph of small arrays.
 func Elements(v abi.Any) ([]abi.Any, bool) {
-	if v.TypeIndex != abi.TypeArray && v.TypeIndex != abi.TypeList {
+	if crossing.ClassOf(v.TypeIndex) != crossing.Sequence {
 		return nil, false
 	}
 	return capi.Elements(uintptr(v.Bits)), true
 }
 
 // Parts calls yield with the parts of a borrowed object in their order, until it
-// returns false: elements of an Array or a List, entries of a Map or a Dict, otherwise
+// returns false: elements of a sequence, entries of a mapping, otherwise
 // fields. It panics if a getter fails, or if the library cannot read a map.
 func Parts(v abi.Any, yield func(Part) bool) { parts(v, false, yield) }
 
@@ -70,8 +66,8 @@ func Parts(v abi.Any, yield func(Part) bool) { parts(v, false, yield) }
 // fields that never do, without reading them.
 func parts(v abi.Any, nesting bool, yield func(Part) bool) {
 	handle := uintptr(v.Bits)
-	switch v.TypeIndex {
-	case abi.TypeArray, abi.TypeList:
+	switch crossing.ClassOf(v.TypeIndex) {
+	case crossing.Sequence:
 		for i, x := range capi.Elements(handle) {
 			if nesting && !MayNest(x) {
 				continue
@@ -80,7 +76,7 @@ func parts(v abi.Any, nesting bool, yield func(Part) bool) {
 				return
 			}
 		}
-	case abi.TypeMap, abi.TypeDict:
+	case crossing.Mapping:
 		i := 0
 		ReadEntries(v, func(k, x abi.Any) bool {
 			i++
@@ -111,14 +107,10 @@ func parts(v abi.Any, nesting bool, yield func(Part) bool) {
 	}
 }
 
-// ReadEntries calls each with the borrowed entries of a borrowed Map or Dict, until
+// ReadEntries calls each with the borrowed entries of a borrowed mapping, until
 // it returns false.
 func ReadEntries(v abi.Any, each func(k, x abi.Any) bool) {
-	kind := &Maps
-	if v.TypeIndex == abi.TypeDict {
-		kind = &Dicts
-	}
-	kind.Read(objects.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool { return each(e.Key, e.Value) })
+	MapKindOf(v.TypeIndex).Read(objects.Static(uintptr(v.Bits)), func(e *abi.MapEntry, _ int) bool { return each(e.Key, e.Value) })
 }
 
 // fieldList holds the readers of the fields of a type. A library may add some as

@@ -256,12 +256,7 @@ type record struct {
 
 // recordOf returns the record in v, which is borrowed. An Array, and an object that only Python knows, have no fields.
 func recordOf(v abi.Any, t reflect.Type) (r record, err error) {
-	switch {
-	case v.TypeIndex == abi.TypeMap:
-		r.kind = &Maps
-	case v.TypeIndex == abi.TypeDict:
-		r.kind = &Dicts
-	case !v.TypeIndex.IsObject() || len(FieldsOf(v.TypeIndex)) == 0:
+	if r.kind = MapKindOf(v.TypeIndex); r.kind == nil && (!v.TypeIndex.IsObject() || len(FieldsOf(v.TypeIndex)) == 0) {
 		return r, WrongType("ffi.Map, ffi.Dict or an object for "+t.String(), v)
 	}
 	r.of, r.index = objects.Static(uintptr(v.Bits)), v.TypeIndex

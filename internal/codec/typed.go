@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -114,11 +115,11 @@ func encodeTyped(c *Codec, p unsafe.Pointer, outer *Nest) (values.AnyView, error
 }
 
 // EncodeDynamicObject is EncodeObject for a value of any type. A caller that takes such values in flat form makes
-// containers of its own of an Array and a Map, which may hold typed values.
+// containers of its own of those that cannot change, which may hold typed values.
 func EncodeDynamicObject(o *objects.Object, outer *Nest) (values.AnyView, error) {
 	t, err := EncodeObject(o)
 	parts := outer.parts()
-	if err != nil || parts == nil || t.Value.TypeIndex != abi.TypeArray && t.Value.TypeIndex != abi.TypeMap {
+	if err != nil || parts == nil || !crossing.ClassOf(t.Value.TypeIndex).Container() || crossing.Mutable(t.Value.TypeIndex) {
 		return t, err
 	}
 	parts.Begin(callbacks.FlatTyped, 0)

@@ -212,29 +212,40 @@ func (k Kind) Values() []Value {
 	return append([]Value{{r.Key, r.Class, r.Index}}, r.More...)
 }
 
-// values has the value of each index up to that of the last kind.
-var values = func() (all [abi.TypeBigInt + 1]Value) {
-	for k := range Kinds {
-		for _, v := range k.Values() {
-			all[v.Index] = v
-		}
-	}
-	return all
-}()
+// Container reports whether values of the class hold values without names.
+func (c Class) Container() bool { return c == Sequence || c == Mapping }
 
 // ClassOf returns the class of a value by its type index. An object of a type that is not in the table has fields.
 func ClassOf(t abi.TypeIndex) Class {
 	if i := uint32(t - abi.TypeAny); i < uint32(len(classes)) {
-		return classes[i]
+		return classes[i].class
 	}
 	return Fields
 }
 
-// classes are those of values, from TypeAny on, in few lines of the cache.
-var classes = func() (all [1 + len(values)]Class) {
-	for i, v := range values {
-		if all[1+i] = v.Class; v.Class == Form && abi.TypeIndex(i).IsObject() {
-			all[1+i] = Fields
+// Mutable reports whether a value of an index is a container that may change.
+func Mutable(t abi.TypeIndex) bool {
+	i := uint32(t - abi.TypeAny)
+	return i < uint32(len(classes)) && classes[i].mutable
+}
+
+// classes has what calls ask about values, from TypeAny to the last kind, in few lines of the cache.
+var classes = func() (all [2 + abi.TypeBigInt]struct {
+	class   Class
+	mutable bool
+}) {
+	for i := range all {
+		if (abi.TypeAny + abi.TypeIndex(i)).IsObject() {
+			all[i].class = Fields
+		}
+	}
+	for i := range Rows {
+		r := &Rows[i]
+		if r.Class != Form {
+			all[r.Index-abi.TypeAny].class, all[r.Index-abi.TypeAny].mutable = r.Class, r.Mutable
+		}
+		for _, v := range r.More {
+			all[v.Index-abi.TypeAny].class = v.Class
 		}
 	}
 	return all
@@ -242,10 +253,21 @@ var classes = func() (all [1 + len(values)]Class) {
 
 // NameOf returns the name of a value that is not an object, "" for others.
 func NameOf(t abi.TypeIndex) string {
-	if t.IsObject() || uint32(t) >= uint32(len(values)) {
+	if t.IsObject() {
 		return ""
 	}
-	return values[t].Name
+	for i := range Rows {
+		r := &Rows[i]
+		if r.Index == t && r.Class != Form {
+			return r.Key
+		}
+		for _, v := range r.More {
+			if v.Index == t {
+				return v.Name
+			}
+		}
+	}
+	return ""
 }
 
 // Named returns the kind of a name in a type expression. Like its siblings it reports false for a name that is not one of a
@@ -308,5 +330,5 @@ func Canonical(name string) string {
 // Container reports whether a name in a type expression is that of a container.
 func Container(name string) bool {
 	k, _ := Named(name)
-	return Rows[k].Class == Sequence || Rows[k].Class == Mapping
+	return Rows[k].Class.Container()
 }

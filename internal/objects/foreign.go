@@ -13,6 +13,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/ccall"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // The collector does not see the memory behind tensors: a program that forgets to
@@ -168,13 +169,13 @@ func OwnView(handle uintptr, source *Object) *Object {
 // heavy reports whether the object holds much memory, so that its wrapper gets
 // its cleanup at once. The memory of a tensor is counted.
 func (o *Object) heavy() bool {
-	switch o.index {
-	case abi.TypeTensor:
+	switch {
+	case o.index == abi.TypeTensor:
 		if TensorBytes(capi.PointerTo[abi.DLTensor](o.handle+abi.ObjectSize)) >= smallest {
 			count(o, 0)
 			return true
 		}
-	case abi.TypeArray, abi.TypeList:
+	case crossing.ClassOf(o.index) == crossing.Sequence:
 		return uintptr(capi.PointerTo[abi.SeqCell](o.handle+abi.ObjectSize).Size) >= smallest/unsafe.Sizeof(abi.Any{})
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/defined"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -153,7 +154,7 @@ func (d *definition) codec() *codec.Codec {
 			if d.plain.Copy(v, p) {
 				return nil
 			}
-			if v.TypeIndex == abi.TypeMap || v.TypeIndex == abi.TypeDict {
+			if crossing.ClassOf(v.TypeIndex) == crossing.Mapping {
 				return entries().Decode(v, from, p)
 			}
 			if !v.TypeIndex.IsObject() {

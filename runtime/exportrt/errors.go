@@ -14,6 +14,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -83,7 +84,7 @@ func ErrorOf[T any](kind, base string, toError func(T) error) ErrorType {
 			return toError(*new(T)), nil // the kind came, but no fields
 		}
 		index := capi.PointerTo[abi.Object](context).TypeIndex
-		if index != abi.TypeMap && index != abi.TypeDict {
+		if crossing.ClassOf(index) != crossing.Mapping {
 			return toError(*new(T)), nil // the other language uses the context for something else
 		}
 		fields, err := codec.Decode[map[string]tvmffi.Any](abi.Any{TypeIndex: index, Bits: uint64(context)})

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -85,7 +86,7 @@ func borrowed[T tvmffi.Element](a *bindrt.Args, i int) ([]T, error) {
 		return failure.Errorf(kind, "expected a Tensor of %s with one dimension, got %s%s", want, got, remedy)
 	}
 	v := a.Value(i)
-	if (v.TypeIndex == abi.TypeArray || v.TypeIndex == abi.TypeList) && !strings.HasSuffix(want, "float16") {
+	if crossing.ClassOf(v.TypeIndex) == crossing.Sequence && !strings.HasSuffix(want, "float16") {
 		return bindrt.Arg[[]T](a, i), nil // which reports its error itself
 	}
 	if want == "uint8" && (v.TypeIndex == abi.TypeBytes || v.TypeIndex == abi.TypeSmallBytes || v.TypeIndex == abi.TypeByteArrayPtr) {

@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
@@ -39,14 +40,16 @@ type nodeType struct {
 // nodeTypeOf looks a type up by its key. The error says that no object of the type can be made;
 // libraries from 0.1.12 to 0.1.14 would end the process.
 func nodeTypeOf(key string) (*nodeType, error) {
-	switch key {
-	case "ffi.Array", "ffi.List":
+	kind, known := crossing.Named(key)
+	switch class := crossing.Rows[kind].Class; {
+	case !known || key != crossing.Rows[kind].Key:
+	case class == crossing.Sequence:
 		return &nodeType{kind: nodeSequence}, nil
-	case "ffi.Map", "ffi.Dict":
+	case class == crossing.Mapping:
 		return &nodeType{kind: nodeMap}, nil
-	case "Device":
+	case kind == crossing.KindDevice:
 		return &nodeType{kind: nodeDevice, key: key}, nil
-	case "ffi.Bytes":
+	case kind == crossing.KindBytes:
 		return &nodeType{kind: nodeBytes, key: key}, nil
 	}
 	index, err := registry.IndexOfKey(key)

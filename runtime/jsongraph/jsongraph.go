@@ -9,11 +9,13 @@ package jsongraph
 
 import (
 	"encoding/json"
+	"strings"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -88,11 +90,8 @@ func serializable(v abi.Any) (err error) {
 	var b codec.Bounder
 	if _, err = b.Visit(v, 0); err != nil && b.Cycle != 0 {
 		name := capi.KeyOf(b.Cycle)
-		switch b.Cycle {
-		case abi.TypeList:
-			name = "List"
-		case abi.TypeDict:
-			name = "Dict"
+		if crossing.Mutable(b.Cycle) {
+			name = strings.TrimPrefix(name, "ffi.")
 		}
 		err = failure.Errorf(failure.KindValue, "Cycle detected during serialization: a %s contains itself", name)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -203,12 +204,12 @@ func (w *graphWriter) references(refs []int64) {
 }
 
 func (w *graphWriter) object(v abi.Any, handle uintptr) (int64, bool) {
-	switch v.TypeIndex {
-	case abi.TypeShape:
+	switch class := crossing.ClassOf(v.TypeIndex); {
+	case v.TypeIndex == abi.TypeShape:
 		w.begin("ffi.Shape")
 		w.references(append(w.list(), codec.Wrap[*tvmffi.Shape](objects.Static(handle)).Slice()...))
 		return w.end(), true
-	case abi.TypeArray, abi.TypeList, abi.TypeMap, abi.TypeDict:
+	case class.Container():
 		return w.container(v)
 	}
 	if !w.writesFields(v.TypeIndex) {

@@ -9,6 +9,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -214,7 +215,7 @@ func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 		return codec.TakeAnyAs[tvmffi.Any](fields.Of(r.Index, codec.RecordOfAny(&s.Key).Str).Get(r.Object)), nil
 	case AccessItem:
 		i, err := tvmffi.As[int64](s.Key)
-		if err != nil || r.Index != abi.TypeArray && r.Index != abi.TypeList {
+		if err != nil || crossing.ClassOf(r.Index) != crossing.Sequence {
 			return fail(failure.KindIndex, "has no items")
 		}
 		all, _ := codec.Elements(abi.Any{TypeIndex: r.Index, Bits: uint64(r.Object.Handle())})
@@ -223,18 +224,12 @@ func (s AccessStep) follow(v tvmffi.Any) (tvmffi.Any, error) {
 		}
 		return codec.ShowAny[tvmffi.Any](all[i], objects.ReadOwned()), nil
 	case AccessKey:
-		var x tvmffi.Any
-		var ok bool
-		switch r.Index {
-		case abi.TypeMap:
-			x, ok = codec.Wrap[*tvmffi.Map[tvmffi.Any, tvmffi.Any]](r.Object).Get(s.Key)
-		case abi.TypeDict:
-			x, ok = codec.Wrap[*tvmffi.Dict[tvmffi.Any, tvmffi.Any]](r.Object).Get(s.Key)
+		if kind := codec.MapKindOf(r.Index); kind != nil {
+			if x, ok := codec.Ask(kind, r.Object, s.Key); ok {
+				return codec.TakeAnyAs[tvmffi.Any](x), nil
+			}
 		}
-		if !ok {
-			return fail(failure.KindKey, "has no key "+s.Key.String())
-		}
-		return x, nil
+		return fail(failure.KindKey, "has no key "+s.Key.String())
 	}
 	return fail(failure.KindKey, "lacks what the path names")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -61,11 +62,12 @@ func Clone[P tvmffi.ObjectType[P]](x P) (P, error) {
 // shallowCopy returns an owned copy of a live object.
 func shallowCopy(o *objects.Object) (abi.Any, error) {
 	v := abi.Any{TypeIndex: o.TypeIndex(), Bits: uint64(o.Handle())}
-	switch v.TypeIndex {
-	case abi.TypeArray, abi.TypeMap, abi.TypeShape, abi.TypeStr, abi.TypeBytes, abi.TypeBigInt:
+	class, mutable := crossing.ClassOf(v.TypeIndex), crossing.Mutable(v.TypeIndex)
+	switch {
+	case class == crossing.Text, class.Container() && !mutable, v.TypeIndex == abi.TypeShape, v.TypeIndex == abi.TypeBigInt:
 		return values.Owned(v)
-	case abi.TypeList:
-		t, err := codec.Packed(&codec.NewList, 0, func(p *calls.Pack) error {
+	case class == crossing.Sequence:
+		t, err := codec.Packed(codec.CreateOf(v.TypeIndex), 0, func(p *calls.Pack) error {
 			all, _ := codec.Elements(v)
 			for _, x := range all {
 				p.Any(x)
@@ -73,8 +75,8 @@ func shallowCopy(o *objects.Object) (abi.Any, error) {
 			return nil
 		})
 		return t.Value, err
-	case abi.TypeDict:
-		return copyDict(v)
+	case class == crossing.Mapping:
+		return copyMapping(v)
 	}
 	attribute, ok := capi.TypeAttribute(v.TypeIndex, "__ffi_shallow_copy__")
 	if !ok || attribute.TypeIndex != abi.TypeFunction {
@@ -83,9 +85,9 @@ func shallowCopy(o *objects.Object) (abi.Any, error) {
 	return failure.Apply(uintptr(attribute.Bits), []abi.Any{v})
 }
 
-func copyDict(v abi.Any) (out abi.Any, err error) {
+func copyMapping(v abi.Any) (out abi.Any, err error) {
 	defer codec.Catch(&err)
-	t, err := codec.Packed(&codec.Dicts.Create, 0, func(args *calls.Pack) error {
+	t, err := codec.Packed(codec.CreateOf(v.TypeIndex), 0, func(args *calls.Pack) error {
 		codec.Parts(v, func(p codec.Part) bool {
 			for _, x := range []abi.Any{p.Key, p.Value} { // the entries end with the step
 				args.Put(values.AnyView{Value: objects.Share(x), Owned: true})
