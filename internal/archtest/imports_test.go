@@ -101,10 +101,10 @@ var rooms = []room{
 	{dir: "gen/internal/emit", own: []string{"cuda/spec", "internal/docstring", "gen/internal/kernel", "gen/internal/plan", "gen/internal/source", "schema"}, other: []string{jennifer}},
 	// The faces of a Go library: a description that belongs to no language, and a writer
 	// for each language.
-	{dir: "gen/internal/face", own: []string{"gen/internal/source", "internal/fieldtag", "schema"}},
+	{dir: "gen/internal/face", own: []string{"gen/internal/source", "internal/crossing", "internal/fieldtag", "schema"}},
 	{dir: "gen/internal/pyface", own: []string{"gen/internal/face", "internal/crossing", "internal/docstring"}},
-	{dir: "gen/internal/cppface", own: []string{"gen/internal/face", "internal/docstring"}},
-	{dir: "gen/internal/rustface", own: []string{"gen/internal/face", "internal/docstring"}},
+	{dir: "gen/internal/cppface", own: []string{"gen/internal/face", "internal/crossing", "internal/docstring"}},
+	{dir: "gen/internal/rustface", own: []string{"gen/internal/face", "internal/crossing", "internal/docstring"}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "machine", "project", "probe", "bindings", "packaging", "pynames", "report"),

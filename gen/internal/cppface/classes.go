@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // referenceMembers are the names that an ffi::ObjectRef has itself, and that TVM-FFI uses.
@@ -83,7 +84,7 @@ func (w *writer) members(c *face.Class) *class {
 	if f := k.constructor; f != nil && f.single() {
 		t := f.ordered()[0].Type
 		// That would be a copy constructor, or one that the others have to look at before the record is complete.
-		if t.Bare().Kind == face.KindClass && t.Bare().Class == c || len(f.params) == 1 && w.needs(t) {
+		if t.Bare().Kind == crossing.KindClass && t.Bare().Class == c || len(f.params) == 1 && w.needs(t) {
 			k.maker = s.Claim("make")
 		}
 	}

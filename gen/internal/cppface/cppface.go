@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // Config says how the files are written.
@@ -258,7 +259,7 @@ func (w *writer) declarations() {
 		}
 	}
 	for _, e := range w.lib.Enums {
-		if e.Kind == face.KindInt {
+		if e.Kind == crossing.KindInt {
 			w.intEnum(e)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
@@ -32,7 +33,7 @@ func TestWrite_everyKind(t *testing.T) {
 
 func writeEveryKind(t *testing.T, compiler func(testing.TB) string, standard string) {
 	l := kindsLibrary()
-	used := map[face.Kind]bool{face.KindNone: true}
+	used := map[crossing.Kind]bool{crossing.KindNone: true}
 	var note func(*face.Type)
 	note = func(t *face.Type) {
 		if !used[t.Kind] || len(t.Elems) > 0 {
@@ -47,7 +48,7 @@ func writeEveryKind(t *testing.T, compiler func(testing.TB) string, standard str
 			note(p.Type)
 		}
 	}
-	for k := range face.Kinds {
+	for k := range crossing.Exported {
 		if !used[k] {
 			t.Errorf("no function of the test has kind %d", k)
 		}

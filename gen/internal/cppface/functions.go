@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // function is a function, a method or a constructor with its C++ names.
@@ -102,7 +103,7 @@ func (w *writer) defaults(params []param, wanted, template bool) bool {
 
 // needs reports whether a default of type t needs a late record.
 func (w *writer) needs(t *face.Type) bool {
-	return t.Kind == face.KindOptional && w.late[t.Elems[0].Record] || slices.ContainsFunc(t.Elems, w.needs)
+	return t.Kind == crossing.KindOptional && w.late[t.Elems[0].Record] || slices.ContainsFunc(t.Elems, w.needs)
 }
 
 // signature is the list of parameters of f, without a variadic one.
@@ -131,7 +132,7 @@ func (w *writer) arguments(f *function) []string {
 // variadic returns the type of variadic arguments, if f has them.
 func (f *function) variadic() *face.Type {
 	if f.Packed {
-		return &face.Type{Kind: face.KindAny}
+		return &face.Type{Kind: crossing.KindAny}
 	}
 	if n := len(f.params); n > 0 && f.params[n-1].Variadic {
 		return f.params[n-1].Type
@@ -172,7 +173,7 @@ func (w *writer) forms(f *function, call, start string, self ...string) []form {
 		}
 		many := slices.Insert(slices.Clone(list), 1, "rest"+element)
 		kind := "const detail::Sequence<" + w.value(t) + ">&"
-		if t.Kind == face.KindAny {
+		if t.Kind == crossing.KindAny {
 			kind = "ffi::PackedArgs"
 		}
 		forms = append(forms, form{
@@ -190,7 +191,7 @@ func (w *writer) forms(f *function, call, start string, self ...string) []form {
 // pack returns the template of a function with variadic arguments of type t, the code that
 // passes them on, and the code after the list of them.
 func (w *writer) pack(t *face.Type) (template, pass, element string) {
-	if t.Kind == face.KindAny {
+	if t.Kind == crossing.KindAny {
 		return "template <typename... Rest>", "rest...", ""
 	}
 	k := kindOf(t)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // The functions of the library that make an error of Go, and that read its fields.
@@ -28,7 +29,7 @@ func (w *writer) recordField(r *face.Record, t *face.Type) string {
 // incomplete reports whether values of t hold a record that is not complete where r is. Of the
 // containers of the standard library only std::vector may hold that.
 func (w *writer) incomplete(t *face.Type, r *face.Record) bool {
-	if t.Kind == face.KindSequence && t.Elems[0].Kind == face.KindRecord {
+	if t.Kind == crossing.KindSequence && t.Elems[0].Kind == crossing.KindRecord {
 		return false
 	}
 	return w.order.Hold(t, r) || slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return w.incomplete(e, r) })
@@ -68,7 +69,7 @@ func (w *writer) record(r *face.Record) {
 	for i, f := range r.Fields {
 		w.p("%s  %s %s", comment("  ", doc(f.Doc)), w.recordField(r, f.Type), w.recordFields[r][i])
 		zero := kindOf(f.Type).zero
-		if f.Default != nil && f.Default.Kind != face.KindNone {
+		if f.Default != nil && f.Default.Kind != crossing.KindNone {
 			zero = " = " + w.literal(f.Default, f.Type)
 		}
 		w.p("%s;\n", zero)
@@ -86,7 +87,7 @@ func (w *writer) traits() {
 		w.p("template <>\nstruct TypeTraits<%s> : ::%s::detail::ReferenceTraits<%s, ::%s::detail::%sObj> {};\n\n", name, w.ns, name, w.ns, w.names[c])
 	}
 	for _, e := range w.lib.Enums {
-		if e.Kind == face.KindString {
+		if e.Kind == crossing.KindString {
 			w.p("template <>\nstruct TypeTraits<%[1]s> : ::%[2]s::detail::StringEnumTraits<%[1]s> {};\n\n", w.own(w.names[e]), w.ns)
 		}
 	}
@@ -138,7 +139,7 @@ func (w *writer) intEnum(e *face.Enum) {
 // members, as in Go.
 func (w *writer) stringEnums() {
 	for _, e := range w.lib.Enums {
-		if e.Kind != face.KindString {
+		if e.Kind != crossing.KindString {
 			continue
 		}
 		name := w.names[e]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // kind says how the values of a kind of type cross. Words with $ are those that word knows.
@@ -26,42 +27,42 @@ const number = "std::is_arithmetic_v<std::decay_t<Rest>>"
 
 // Kinds is the table of the kinds. A record becomes a map, which an Any holds during the call.
 var Kinds = face.Table[kind]{
-	face.KindNone:     {value: "void"},
-	face.KindAny:      {value: "ffi::Any", param: "ffi::AnyView", optional: "ffi::AnyView"},
-	face.KindBool:     {value: "bool", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
-	face.KindInt:      {value: "$int", param: "$value", restIf: "std::is_integral_v<std::decay_t<Rest>>", rest: "rest..."}, // Go checks the range
-	face.KindFloat:    {value: "$float", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
-	face.KindComplex:  {value: "std::complex<$value0>", param: "const $value&", optional: "const detail::Nullable<detail::Given<$value>, $value>&", arg: "detail::Owned($name)", rest: "ffi::Any(detail::Element<$value>::Of(rest))..."},
-	face.KindBigInt:   {value: "detail::BigInt"},
-	face.KindString:   {value: "ffi::String", result: "std::string", param: "const detail::Text&", optional: "const detail::OptionalText&", restIf: "std::is_convertible_v<Rest, detail::Text>", rest: "detail::Text(rest)..."},
-	face.KindBytes:    {value: "ffi::Bytes", result: "std::vector<unsigned char>", param: "const detail::Data&", optional: "const detail::OptionalData&"},
-	face.KindDuration: {value: "std::chrono::nanoseconds", param: "$value", optional: "const detail::Nullable<detail::Given<$value>, $value>&"},
-	face.KindTime:     {value: "std::chrono::system_clock::time_point", param: "$value", optional: "const detail::Nullable<detail::Given<$value>, $value>&", arg: "detail::Owned($name)"},
-	face.KindDataType: {value: "DLDataType", param: "$value"},
-	face.KindDevice:   {value: "DLDevice", param: "$value"},
-	face.KindPointer:  {value: "void*", param: "$value"},
+	crossing.KindNone:     {value: "void"},
+	crossing.KindAny:      {value: "ffi::Any", param: "ffi::AnyView", optional: "ffi::AnyView"},
+	crossing.KindBool:     {value: "bool", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
+	crossing.KindInt:      {value: "$int", param: "$value", restIf: "std::is_integral_v<std::decay_t<Rest>>", rest: "rest..."}, // Go checks the range
+	crossing.KindFloat:    {value: "$float", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
+	crossing.KindComplex:  {value: "std::complex<$value0>", param: "const $value&", optional: "const detail::Nullable<detail::Given<$value>, $value>&", arg: "detail::Owned($name)", rest: "ffi::Any(detail::Element<$value>::Of(rest))..."},
+	crossing.KindBigInt:   {value: "detail::BigInt"},
+	crossing.KindString:   {value: "ffi::String", result: "std::string", param: "const detail::Text&", optional: "const detail::OptionalText&", restIf: "std::is_convertible_v<Rest, detail::Text>", rest: "detail::Text(rest)..."},
+	crossing.KindBytes:    {value: "ffi::Bytes", result: "std::vector<unsigned char>", param: "const detail::Data&", optional: "const detail::OptionalData&"},
+	crossing.KindDuration: {value: "std::chrono::nanoseconds", param: "$value", optional: "const detail::Nullable<detail::Given<$value>, $value>&"},
+	crossing.KindTime:     {value: "std::chrono::system_clock::time_point", param: "$value", optional: "const detail::Nullable<detail::Given<$value>, $value>&", arg: "detail::Owned($name)"},
+	crossing.KindDataType: {value: "DLDataType", param: "$value"},
+	crossing.KindDevice:   {value: "DLDevice", param: "$value"},
+	crossing.KindPointer:  {value: "void*", param: "$value"},
 
-	face.KindOptional: {value: "$optional", result: "$optionalResult", param: "$optionalParam"},
-	face.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
-	face.KindSequence: {value: "ffi::Array<$value0>", result: "std::vector<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
-	face.KindMapping:  {value: "ffi::Map<$value0, $value1>", result: "std::map<$part0, $part1>", param: "const detail::Mapping<$value0, $value1>&", optional: "const detail::Nullable<detail::Mapping<$value0, $value1>, $result>&"},
-	face.KindSet:      {value: "std::set<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $value>&"},
-	face.KindRecord:   {value: "$own", arg: "ffi::Any($name)"},
-	face.KindArray:    {value: "ffi::Array<$value0>"},
-	face.KindList:     {value: "ffi::List<$value0>"},
-	face.KindMap:      {value: "ffi::Map<$value0, $value1>"},
-	face.KindDict:     {value: "ffi::Dict<$value0, $value1>"},
+	crossing.KindOptional: {value: "$optional", result: "$optionalResult", param: "$optionalParam"},
+	crossing.KindTuple:    {value: "ffi::Tuple<$values>", result: "std::tuple<$parts>", param: "const $result&", optional: "const std::optional<$result>&", arg: "detail::Owned($name)"},
+	crossing.KindSequence: {value: "ffi::Array<$value0>", result: "std::vector<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $result>&"},
+	crossing.KindMapping:  {value: "ffi::Map<$value0, $value1>", result: "std::map<$part0, $part1>", param: "const detail::Mapping<$value0, $value1>&", optional: "const detail::Nullable<detail::Mapping<$value0, $value1>, $result>&"},
+	crossing.KindSet:      {value: "std::set<$part0>", param: "const detail::Sequence<$value0>&", optional: "const detail::Nullable<detail::Sequence<$value0>, $value>&"},
+	crossing.KindRecord:   {value: "$own", arg: "ffi::Any($name)"},
+	crossing.KindArray:    {value: "ffi::Array<$value0>"},
+	crossing.KindList:     {value: "ffi::List<$value0>"},
+	crossing.KindMap:      {value: "ffi::Map<$value0, $value1>"},
+	crossing.KindDict:     {value: "ffi::Dict<$value0, $value1>"},
 
-	face.KindShape:      {value: "ffi::Shape"},
-	face.KindTensor:     {value: "ffi::Tensor", param: "const detail::TensorArgument&"},
-	face.KindModule:     {value: "ffi::Module"},
-	face.KindObject:     {value: "ffi::ObjectRef"},
-	face.KindClass:      {value: "$own", zero: " = nullptr"},
-	face.KindEnum:       {value: "$own", param: "$value"},
-	face.KindErrorValue: {value: "ffi::Error", zero: ` = ffi::Error("RuntimeError", "", "")`},
-	face.KindCallable:   {value: "ffi::TypedFunction<$value0($params)>"},
-	face.KindFunction:   {value: "ffi::Function"},
-	face.KindIterator:   {value: "ffi::Function", result: "detail::Iterator<$part0>"},
+	crossing.KindShape:    {value: "ffi::Shape"},
+	crossing.KindTensor:   {value: "ffi::Tensor", param: "const detail::TensorArgument&"},
+	crossing.KindModule:   {value: "ffi::Module"},
+	crossing.KindObject:   {value: "ffi::ObjectRef"},
+	crossing.KindClass:    {value: "$own", zero: " = nullptr"},
+	crossing.KindEnum:     {value: "$own", param: "$value"},
+	crossing.KindError:    {value: "ffi::Error", zero: ` = ffi::Error("RuntimeError", "", "")`},
+	crossing.KindCallable: {value: "ffi::TypedFunction<$value0($params)>"},
+	crossing.KindFunction: {value: "ffi::Function"},
+	crossing.KindIterator: {value: "ffi::Function", result: "detail::Iterator<$part0>"},
 }
 
 func kindOf(t *face.Type) kind {
@@ -69,11 +70,11 @@ func kindOf(t *face.Type) kind {
 	switch {
 	case t.Lent:
 		k.param = "const detail::Slice<$value0>&"
-	case t.Kind == face.KindEnum && t.Enum.Kind == face.KindString:
+	case t.Kind == crossing.KindEnum && t.Enum.Kind == crossing.KindString:
 		k.param = ""
 	case t.Wide():
 		k.arg, k.rest, k.optional = "detail::Owned($name)", "detail::Owned(rest)...", "const detail::Nullable<detail::Given<$value>, $value>&"
-	case t.Kind == face.KindSequence && t.Elems[0].Kind == face.KindInt && t.Elems[0].Bits == 8 && t.Elems[0].Unsigned:
+	case t.Kind == crossing.KindSequence && t.Elems[0].Kind == crossing.KindInt && t.Elems[0].Bits == 8 && t.Elems[0].Unsigned:
 		k.result = "" // a vector of them is bytes
 	}
 	k.result, k.param, k.arg, k.zero = cmp.Or(k.result, k.value), cmp.Or(k.param, "const $value&"), cmp.Or(k.arg, "$name"), cmp.Or(k.zero, "{}")
@@ -104,7 +105,7 @@ func (w *writer) word(t *face.Type, word string) string {
 		elem := t.Elems[0]
 		standard := elem.Wide()
 		switch elem.Kind {
-		case face.KindString, face.KindBytes, face.KindTuple, face.KindSequence, face.KindMapping, face.KindDuration, face.KindTime, face.KindComplex, face.KindSet:
+		case crossing.KindString, crossing.KindBytes, crossing.KindTuple, crossing.KindSequence, crossing.KindMapping, crossing.KindDuration, crossing.KindTime, crossing.KindComplex, crossing.KindSet:
 			standard = true
 		}
 		if standard {
@@ -113,7 +114,7 @@ func (w *writer) word(t *face.Type, word string) string {
 	case "optionalParam":
 		return w.expand(t.Elems[0], kindOf(t.Elems[0]).optional)
 	}
-	if t.Elems[0].Kind == face.KindAny { // which has a null
+	if t.Elems[0].Kind == crossing.KindAny { // which has a null
 		return "ffi::Any"
 	}
 	return "ffi::Optional<" + w.value(t.Elems[0]) + ">"
@@ -129,7 +130,7 @@ func (w *writer) param(t *face.Type) string { return w.expand(t, kindOf(t).param
 
 // arg returns the argument that a parameter becomes.
 func (w *writer) arg(t *face.Type, name string) string {
-	if bare := t.Bare(); bare.Kind == face.KindRecord || bare.Kind == face.KindTuple {
+	if bare := t.Bare(); bare.Kind == crossing.KindRecord || bare.Kind == crossing.KindTuple {
 		t = bare
 	}
 	return strings.ReplaceAll(kindOf(t).arg, "$name", name)
@@ -150,13 +151,13 @@ func (w *writer) callbackParam(t *face.Type) string {
 		return w.value(t)
 	}
 	switch t.Kind {
-	case face.KindRecord:
+	case crossing.KindRecord:
 		return "ffi::Map<ffi::String, ffi::Any>"
-	case face.KindTime, face.KindComplex:
+	case crossing.KindTime, crossing.KindComplex:
 		return "const detail::Given<" + w.value(t) + ">&"
 	}
 	switch t.Bare().Kind {
-	case face.KindDuration, face.KindTime, face.KindComplex, face.KindSet:
+	case crossing.KindDuration, crossing.KindTime, crossing.KindComplex, crossing.KindSet:
 		return w.param(t)
 	}
 	return w.value(t)
@@ -169,23 +170,23 @@ func (w *writer) own(name string) string { return "::" + w.ns + "::" + name }
 func (w *writer) literal(v *face.Value, t *face.Type) string {
 	bare := t.Bare()
 	switch {
-	case v.Kind == face.KindNone && t.Kind == face.KindOptional && bare.Kind != face.KindAny:
+	case v.Kind == crossing.KindNone && t.Kind == crossing.KindOptional && bare.Kind != crossing.KindAny:
 		return "std::nullopt"
-	case v.Kind == face.KindNone:
+	case v.Kind == crossing.KindNone:
 		return "nullptr"
-	case bare.Kind == face.KindEnum:
+	case bare.Kind == crossing.KindEnum:
 		return w.member(bare.Enum, v)
 	}
 	switch v.Kind {
-	case face.KindBool:
+	case crossing.KindBool:
 		return v.Text
-	case face.KindInt, face.KindDuration:
+	case crossing.KindInt, crossing.KindDuration:
 		return w.value(bare) + "{" + integer(v.Text, bare.Unsigned) + "}"
-	case face.KindFloat:
+	case crossing.KindFloat:
 		return w.float(v.Text, bare)
-	case face.KindDataType:
+	case crossing.KindDataType:
 		return "ffi::StringToDLDataType(" + quote(v.Text) + ")"
-	case face.KindString:
+	case crossing.KindString:
 		return quoteView(v.Text)
 	}
 	panic(fmt.Sprintf("cppface: no default of the kind %v", v.Kind))
@@ -198,7 +199,7 @@ func (w *writer) member(e *face.Enum, v *face.Value) string {
 			return w.own(w.names[e]) + "::" + memberNames(e)[i]
 		}
 	}
-	if e.Kind == face.KindString {
+	if e.Kind == crossing.KindString {
 		return w.own(w.names[e]) + "(" + quote(v.Text) + ")"
 	}
 	return "static_cast<" + w.own(w.names[e]) + ">(" + integer(v.Text, false) + ")"
@@ -207,7 +208,7 @@ func (w *writer) member(e *face.Enum, v *face.Value) string {
 // memberNames returns the names of the members of an enum.
 func memberNames(e *face.Enum) []string {
 	s := newScope()
-	if e.Kind == face.KindString {
+	if e.Kind == crossing.KindString {
 		s = newScope("value", identifier(e.Name))
 	}
 	names := make([]string, len(e.Members))

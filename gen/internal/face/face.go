@@ -4,6 +4,8 @@
 // Of makes the description. A writer has a Table with a row for each Kind.
 package face
 
+import "github.com/tvmffi-go/tvmffi/internal/crossing"
+
 // Library is everything that a Go package offers to other languages.
 type Library struct {
 	// Name is the name of the shared library, lib<Name>.so, and of the modules of
@@ -77,7 +79,7 @@ type Result struct {
 // Value is a default.
 type Value struct {
 	// Kind is KindInt, KindFloat, KindBool, KindString, KindDuration, KindDataType or KindNone.
-	Kind Kind
+	Kind crossing.Kind
 	// Text is a decimal number, of nanoseconds for KindDuration, a number with a point or an exponent, NaN, +Inf, -Inf, true, false, or the string itself,
 	// unquoted. It is empty for KindNone.
 	Text string
@@ -140,7 +142,7 @@ type Enum struct {
 	Name, Path string
 	Doc        string
 	// Kind is KindInt or KindString. Unsigned is set for an integer of 64 bits without a sign.
-	Kind     Kind
+	Kind     crossing.Kind
 	Unsigned bool
 	// Members are in the order of the source, with different names.
 	Members []Member
@@ -169,81 +171,11 @@ type Error struct {
 	Fields []Field
 }
 
-// Kind is the kind of a type.
-type Kind int
-
-// The kinds of types.
-const (
-	// KindNone is None, void or (): there is no value. Only results have this kind.
-	KindNone Kind = iota
-	// KindAny is a value of any type. A union of Go is one: it does not list its types.
-	KindAny
-	KindBool
-	// KindInt is an integer of Bits bits, which is signed unless Unsigned is set.
-	KindInt
-	// KindFloat is a float of Bits bits.
-	KindFloat
-	// KindComplex is a complex number: a tuple of the two floats Elems.
-	KindComplex
-	// KindBigInt is an integer of any size, *big.Int.
-	KindBigInt
-	KindString
-	KindBytes
-	// KindDuration is a time.Duration: an integer of nanoseconds.
-	KindDuration
-	// KindTime is a time.Time: a tuple of three ints, the seconds since 1970 in UTC, nanoseconds, and the
-	// seconds by which its zone is east of UTC.
-	KindTime
-	KindDataType
-	KindDevice
-	// KindPointer is an address.
-	KindPointer
-	// KindOptional is Elems[0] or None.
-	KindOptional
-	// KindTuple has the types Elems.
-	KindTuple
-	// KindSequence is a slice or an array of Go: a copied Array of Elems[0]. Any sequence
-	// is a valid argument.
-	KindSequence
-	// KindMapping is a map of Go: a copied Map of Elems[0] to Elems[1].
-	KindMapping
-	// KindSet is a map of Elems[0] to struct{}: a copied Array of its keys.
-	KindSet
-	// KindRecord is a struct with tags but without a directive: a Map of strings, with
-	// the values that Record describes.
-	KindRecord
-	// KindArray, KindList, KindMap and KindDict are containers that cross by reference.
-	KindArray
-	KindList
-	KindMap
-	KindDict
-	KindShape
-	KindTensor
-	KindModule
-	// KindObject is any object, or one whose type another library registers.
-	KindObject
-	// KindClass is an object of Class.
-	KindClass
-	// KindEnum is a value of Enum.
-	KindEnum
-	// KindErrorValue is an error that is passed as a value.
-	KindErrorValue
-	// KindCallable is a function with the parameters Elems[1:] and the result Elems[0].
-	KindCallable
-	// KindFunction is a function that takes any arguments.
-	KindFunction
-	// KindIterator yields values of Elems[0]. It is a function without parameters that
-	// returns a tuple of one value, or None at the end.
-	KindIterator
-
-	// Kinds is the number of kinds.
-	Kinds
-)
-
 // Type is a type.
 type Type struct {
-	Kind Kind
-	// Elems are the types that a Kind is made of.
+	Kind crossing.Kind
+	// Elems are the types that a Kind is made of: those of what a container, a tuple or an iterator holds, of the value that may
+	// be None, and of the numbers of a complex number or a time. Of a KindCallable they are the result and the parameters.
 	Elems []*Type
 	// Bits and Unsigned describe KindInt and KindFloat.
 	Bits     int

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // TestOf_fields has a class with fields of each sort, and some that are not for others: they
@@ -100,19 +101,19 @@ func Take(leaf Leaf, leaves []*Leaf, pair *testing.TestIntPair, small Int, large
 	}
 	params := face.Of(p, "shop", "my.").Functions[0].Params
 	leaf, leaves, pair := params[0].Type, params[1].Type, params[2].Type
-	if leaf.Kind != face.KindRecord || leaf.Record.Name != "Leaf" || len(leaf.Record.Fields) != 1 {
+	if leaf.Kind != crossing.KindRecord || leaf.Record.Name != "Leaf" || len(leaf.Record.Fields) != 1 {
 		t.Fatalf("the struct is %+v", leaf)
 	}
-	if next := leaf.Record.Fields[0].Type; next.Kind != face.KindOptional || next.Elems[0].Record != leaf.Record {
+	if next := leaf.Record.Fields[0].Type; next.Kind != crossing.KindOptional || next.Elems[0].Record != leaf.Record {
 		t.Errorf("the field of the same struct is %+v", next)
 	}
-	if e := leaves.Elems[0]; leaves.Kind != face.KindSequence || e.Kind != face.KindOptional || e.Elems[0].Record != leaf.Record {
+	if e := leaves.Elems[0]; leaves.Kind != crossing.KindSequence || e.Kind != crossing.KindOptional || e.Elems[0].Record != leaf.Record {
 		t.Errorf("the slice is %+v of %+v", leaves, e)
 	}
-	if small, large := params[3].Type, params[4].Type; small.Kind != face.KindInt || small.Bits != 8 || large.Kind != face.KindBigInt {
+	if small, large := params[3].Type, params[4].Type; small.Kind != crossing.KindInt || small.Bits != 8 || large.Kind != crossing.KindBigInt {
 		t.Errorf("the numbers are %+v and %+v", small, large)
 	}
-	if pair.Kind != face.KindObject {
+	if pair.Kind != crossing.KindObject {
 		t.Errorf("the object of another library is %+v", pair)
 	}
 }

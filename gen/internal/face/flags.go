@@ -3,13 +3,15 @@ package face
 import (
 	"slices"
 	"strconv"
+
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // Flags reports whether the values of e are bits, as those of 1 << iota are: each bit from 1 on has a
 // constant, up to the last one, and all other constants are 0 or made of these bits. Constants that count
 // up, such as 1, 2, 3 and 4, are those of an ordinary enum.
 func (e *Enum) Flags() bool {
-	if e.Kind != KindInt {
+	if e.Kind != crossing.KindInt {
 		return false
 	}
 	var values []uint64

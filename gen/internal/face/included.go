@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // part is a package of a library: the package itself, or one that it includes.
@@ -58,7 +59,7 @@ func (b *builder) addKernels() {
 func kernelType(text string) *Type {
 	if rest, ok := strings.CutPrefix(text, "Optional<"); ok {
 		t := kernelType(strings.TrimSuffix(rest, ">"))
-		if t.Kind == KindOptional {
+		if t.Kind == crossing.KindOptional {
 			return t // a pointer or a stream, which may be None
 		}
 		return optional(t)
@@ -66,10 +67,10 @@ func kernelType(text string) *Type {
 	if t, ok := kernelTypes[text]; ok {
 		return &t
 	}
-	return &Type{Kind: KindAny}
+	return &Type{Kind: crossing.KindAny}
 }
 
 var kernelTypes = map[string]Type{
-	"DLTensor*": {Kind: KindTensor}, "Tensor": {Kind: KindTensor}, "float": {Kind: KindFloat, Bits: 64}, "int": {Kind: KindInt, Bits: 64},
-	"bool": {Kind: KindBool}, "void*": {Kind: KindOptional, Elems: []*Type{{Kind: KindPointer}}},
+	"DLTensor*": {Kind: crossing.KindTensor}, "Tensor": {Kind: crossing.KindTensor}, "float": {Kind: crossing.KindFloat, Bits: 64}, "int": {Kind: crossing.KindInt, Bits: 64},
+	"bool": {Kind: crossing.KindBool}, "void*": {Kind: crossing.KindOptional, Elems: []*Type{{Kind: crossing.KindPointer}}},
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // TestOf_included checks that the functions, classes, enums and errors of included packages
@@ -94,8 +95,8 @@ func Later() {} // is not in the generated file
 		t.Errorf("own has %+v", own.Params[0].Type)
 	}
 	add := functions["add"]
-	if len(add.Params) != 3 || add.Doc != "It adds." || add.Params[0].Type.Kind != face.KindTensor || add.Params[1].Name != "n" ||
-		add.Params[2].Type.Kind != face.KindOptional || add.Params[2].Type.Elems[0].Kind != face.KindPointer {
+	if len(add.Params) != 3 || add.Doc != "It adds." || add.Params[0].Type.Kind != crossing.KindTensor || add.Params[1].Name != "n" ||
+		add.Params[2].Type.Kind != crossing.KindOptional || add.Params[2].Type.Elems[0].Kind != crossing.KindPointer {
 		t.Errorf("add is %+v", add)
 	}
 }

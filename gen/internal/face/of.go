@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
 
@@ -134,16 +135,16 @@ func (b *builder) embedded(t types.Type) *Class {
 
 // special notes the methods for which other languages have a form of their own.
 func (c *Class) special(f *Function) {
-	returns := func(k Kind) bool { return len(f.Results) == 1 && f.Results[0].Type.Kind == k }
+	returns := func(k crossing.Kind) bool { return len(f.Results) == 1 && f.Results[0].Type.Kind == k }
 	switch {
 	case len(f.Params) > 0 || f.Packed || f.Context:
 	case f.GoName == "Close" && len(f.Results) == 0:
 		c.Close = f
-	case f.GoName == "Len" && returns(KindInt):
+	case f.GoName == "Len" && returns(crossing.KindInt):
 		c.Len = f
-	case f.GoName == "String" && returns(KindString):
+	case f.GoName == "String" && returns(crossing.KindString):
 		c.String = f
-	case f.GoName == "All" && returns(KindIterator):
+	case f.GoName == "All" && returns(crossing.KindIterator):
 		c.All = f
 	}
 }
@@ -193,8 +194,8 @@ func (b *builder) fields(t types.Type, c *Class) []Field {
 			continue
 		}
 		d := b.field(f, tag, reflect.StructTag(s.Tag(i)).Get("doc"))
-		if c != nil && d.Type.Kind == KindOptional && !d.HasDefault { // as define registers it
-			d.Default, d.HasDefault = &Value{Kind: KindNone}, true
+		if c != nil && d.Type.Kind == crossing.KindOptional && !d.HasDefault { // as define registers it
+			d.Default, d.HasDefault = &Value{Kind: crossing.KindNone}, true
 		}
 		fields = append(fields, d)
 	}
@@ -215,7 +216,7 @@ func (b *builder) function(f *source.Function) *Function {
 		if p.Default != nil {
 			param.Default = defaultOf(*p.Default, param.Type)
 			if *p.Default == "nil" && param.Default == nil { // an object or a func, which may be None
-				param.Default, param.Type = &Value{Kind: KindNone}, optional(param.Type)
+				param.Default, param.Type = &Value{Kind: crossing.KindNone}, optional(param.Type)
 			}
 		}
 		g.Params = append(g.Params, param)
@@ -236,17 +237,17 @@ func (b *builder) crossing(p source.Param) *Type {
 	if !p.Lent {
 		return t
 	}
-	elem := &Type{Kind: KindInt, Bits: 8, Unsigned: true} // of []byte, which else are bytes
-	if t.Kind == KindSequence {
+	elem := &Type{Kind: crossing.KindInt, Bits: 8, Unsigned: true} // of []byte, which else are bytes
+	if t.Kind == crossing.KindSequence {
 		elem = t.Elems[0]
 	}
-	return &Type{Kind: KindTensor, Elems: []*Type{elem}, Lent: true}
+	return &Type{Kind: crossing.KindTensor, Elems: []*Type{elem}, Lent: true}
 }
 
 // enum adds the enum of e.
 func (b *builder) enum(e *source.Enum) {
 	basic := e.Object.Type().Underlying().(*types.Basic)
-	enum := &Enum{Name: e.GoName, Path: e.Object.Pkg().Path() + "." + e.GoName, Doc: e.Doc, Kind: KindInt, Unsigned: basic.Info()&types.IsUnsigned != 0 && bits(basic) == 64}
+	enum := &Enum{Name: e.GoName, Path: e.Object.Pkg().Path() + "." + e.GoName, Doc: e.Doc, Kind: crossing.KindInt, Unsigned: basic.Info()&types.IsUnsigned != 0 && bits(basic) == 64}
 	used := map[string]bool{}
 	for _, c := range e.Constants {
 		m := Member{GoName: c.GoName, Name: memberName(c.GoName, e.GoName), Doc: c.Doc}
@@ -255,10 +256,10 @@ func (b *builder) enum(e *source.Enum) {
 		}
 		used[m.Name] = true
 		if c.Value.Kind() == constant.String {
-			enum.Kind = KindString
-			m.Value = Value{Kind: KindString, Text: constant.StringVal(c.Value)}
+			enum.Kind = crossing.KindString
+			m.Value = Value{Kind: crossing.KindString, Text: constant.StringVal(c.Value)}
 		} else {
-			m.Value = Value{Kind: KindInt, Text: c.Value.ExactString()}
+			m.Value = Value{Kind: crossing.KindInt, Text: c.Value.ExactString()}
 		}
 		enum.Members = append(enum.Members, m)
 	}

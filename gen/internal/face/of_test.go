@@ -7,6 +7,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // TestOf reads a small package and checks what the writers rely on.
@@ -96,11 +97,11 @@ func Mix(shades []float32, by float64, into *Base, on func() (int8, bool, error)
 		t.Errorf("classes %+v, %+v", base, child)
 	}
 	id := base.Fields[0]
-	if id.Type.Kind != face.KindOptional || id.Type.Elems[0].Bits != 64 || !id.KwOnly || !id.HasDefault || id.Default.Kind != face.KindNone {
+	if id.Type.Kind != crossing.KindOptional || id.Type.Elems[0].Bits != 64 || !id.KwOnly || !id.HasDefault || id.Default.Kind != crossing.KindNone {
 		t.Errorf("field id is %+v", id)
 	}
 	shade := child.Fields[0]
-	if len(child.Fields) != 1 || shade.Type.Enum != l.Enums[0] || *shade.Default != (face.Value{Kind: face.KindInt, Text: "1"}) {
+	if len(child.Fields) != 1 || shade.Type.Enum != l.Enums[0] || *shade.Default != (face.Value{Kind: crossing.KindInt, Text: "1"}) {
 		t.Errorf("fields of Child: %+v", child.Fields)
 	}
 	color := l.Enums[0]
@@ -111,13 +112,13 @@ func Mix(shades []float32, by float64, into *Base, on func() (int8, bool, error)
 	if f.Name != "paint" || f.Symbol != "paint" || f.Global != "my.paint" || !f.Fails || len(f.Params) != 4 || f.Params[1].Name != "arg1" {
 		t.Fatalf("function %+v", f)
 	}
-	kinds := []face.Kind{face.KindEnum, face.KindMapping, face.KindBytes, face.KindCallable}
+	kinds := []crossing.Kind{crossing.KindEnum, crossing.KindMapping, crossing.KindBytes, crossing.KindCallable}
 	for i, k := range kinds {
 		if f.Params[i].Type.Kind != k {
 			t.Errorf("parameter %d has kind %d, want %d", i, f.Params[i].Type.Kind, k)
 		}
 	}
-	if c := f.Params[3].Type.Elems; c[0].Kind != face.KindString || c[1].Bits != 8 {
+	if c := f.Params[3].Type.Elems; c[0].Kind != crossing.KindString || c[1].Bits != 8 {
 		t.Errorf("callable %+v", c)
 	}
 	checkOpaque(t, l.Classes[2], l.Classes[3])
@@ -165,24 +166,24 @@ func checkMix(t *testing.T, f *face.Function) {
 		t.Fatalf("function %+v", f)
 	}
 	lent, by, into, on, more := f.Params[0], f.Params[1], f.Params[2], f.Params[3], f.Params[4]
-	if lent.Type.Kind != face.KindTensor || !lent.Type.Lent || lent.Type.Elems[0].Bits != 32 || lent.Default != nil {
+	if lent.Type.Kind != crossing.KindTensor || !lent.Type.Lent || lent.Type.Elems[0].Bits != 32 || lent.Default != nil {
 		t.Errorf("shades %+v", lent)
 	}
-	if *by.Default != (face.Value{Kind: face.KindFloat, Text: "0.5"}) {
+	if *by.Default != (face.Value{Kind: crossing.KindFloat, Text: "0.5"}) {
 		t.Errorf("by %+v", by)
 	}
-	none := face.Value{Kind: face.KindNone}
-	if into.Type.Kind != face.KindOptional || *into.Default != none || on.Type.Kind != face.KindOptional || on.Type.Elems[0].Kind != face.KindCallable || *on.Default != none || len(on.Type.Elems[0].Elems[0].Elems) != 2 {
+	none := face.Value{Kind: crossing.KindNone}
+	if into.Type.Kind != crossing.KindOptional || *into.Default != none || on.Type.Kind != crossing.KindOptional || on.Type.Elems[0].Kind != crossing.KindCallable || *on.Default != none || len(on.Type.Elems[0].Elems[0].Elems) != 2 {
 		t.Errorf("into %+v, on %+v", into, on)
 	}
-	if !more.Variadic || more.Type.Kind != face.KindEnum || more.Default != nil {
+	if !more.Variadic || more.Type.Kind != crossing.KindEnum || more.Default != nil {
 		t.Errorf("more %+v", more)
 	}
 	mixed, names := f.Results[0], f.Results[1]
 	if mixed.Name != "mixed" || !mixed.Type.Lent || mixed.Type.Elems[0].Bits != 8 || !mixed.Type.Elems[0].Unsigned {
 		t.Errorf("mixed %+v", mixed)
 	}
-	if e := names.Type; e.Kind != face.KindIterator || e.Elems[0].Kind != face.KindTuple || e.Elems[0].Elems[1].Bits != 8 {
+	if e := names.Type; e.Kind != crossing.KindIterator || e.Elems[0].Kind != crossing.KindTuple || e.Elems[0].Elems[1].Bits != 8 {
 		t.Errorf("names %+v", names.Type)
 	}
 }
@@ -195,14 +196,14 @@ func checkOpaque(t *testing.T, drawer, till *face.Class) {
 	}
 	c := till.Constructor
 	if c == nil || c.Doc != "NewTill makes a till." || len(c.Params) != 2 || c.Results[0].Type.Class != till || !c.Fails ||
-		c.Params[0].Default != nil || *c.Params[1].Default != (face.Value{Kind: face.KindInt, Text: "1"}) {
+		c.Params[0].Default != nil || *c.Params[1].Default != (face.Value{Kind: crossing.KindInt, Text: "1"}) {
 		t.Errorf("constructor %+v", c)
 	}
-	if len(till.Methods) != 2 || till.Close != till.Methods[1] || len(till.Properties) != 1 || till.Properties[0].Results[0].Type.Kind != face.KindFloat {
+	if len(till.Methods) != 2 || till.Close != till.Methods[1] || len(till.Properties) != 1 || till.Properties[0].Results[0].Type.Kind != crossing.KindFloat {
 		t.Errorf("members %+v", till)
 	}
 	list := till.Methods[0].Params[0].Type
-	if list.Kind != face.KindSequence || list.Elems[0].Kind != face.KindClass || list.Elems[0].Class != till || len(till.Methods[0].Params) != 1 {
+	if list.Kind != crossing.KindSequence || list.Elems[0].Kind != crossing.KindClass || list.Elems[0].Class != till || len(till.Methods[0].Params) != 1 {
 		t.Errorf("parameter %+v", list)
 	}
 }

@@ -7,21 +7,13 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/source"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // runtimePath is the package of the runtime types.
 const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
-
-// runtimeKinds are the kinds of the types of the runtime, by name.
-var runtimeKinds = map[string]Kind{
-	"Any": KindAny, "Variant": KindAny, "Packed": KindFunction, "DataType": KindDataType, "Device": KindDevice, "Pointer": KindPointer,
-	"ObjectRef": KindObject, "Object": KindObject, "GoValue": KindObject, "Opaque": KindObject, "Function": KindFunction,
-	"Tensor": KindTensor, "Module": KindModule, "Shape": KindShape, "Error": KindErrorValue,
-	"Array": KindArray, "ArrayArg": KindArray, "ArrayLike": KindArray, "Values": KindArray, "List": KindList,
-	"Map": KindMap, "MapArg": KindMap, "MapLike": KindMap, "Pairs": KindMap, "Dict": KindDict,
-}
 
 // typeOf describes a type of Go. source has refused the types that cannot cross.
 func (b *builder) typeOf(t types.Type) *Type {
@@ -37,30 +29,30 @@ func (b *builder) typeOf(t types.Type) *Type {
 		return b.pointer(u)
 	case *types.Slice:
 		if e, ok := types.Unalias(u.Elem()).Underlying().(*types.Basic); ok && e.Kind() == types.Byte {
-			return &Type{Kind: KindBytes}
+			return &Type{Kind: crossing.KindBytes}
 		}
-		return &Type{Kind: KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
+		return &Type{Kind: crossing.KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
 	case *types.Array:
-		return &Type{Kind: KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
+		return &Type{Kind: crossing.KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
 	case *types.Map:
 		if source.IsSet(u) {
-			return &Type{Kind: KindSet, Elems: []*Type{b.typeOf(u.Key())}}
+			return &Type{Kind: crossing.KindSet, Elems: []*Type{b.typeOf(u.Key())}}
 		}
-		return &Type{Kind: KindMapping, Elems: []*Type{b.typeOf(u.Key()), b.typeOf(u.Elem())}}
+		return &Type{Kind: crossing.KindMapping, Elems: []*Type{b.typeOf(u.Key()), b.typeOf(u.Elem())}}
 	case *types.Signature:
 		return b.callable(u)
 	}
-	return &Type{Kind: KindAny}
+	return &Type{Kind: crossing.KindAny}
 }
 
 // named describes a type by its name; nil if its underlying type decides.
 func (b *builder) named(n *types.Named) *Type {
 	o := n.Obj()
 	if c := b.classes[o]; c != nil {
-		return &Type{Kind: KindClass, Class: c}
+		return &Type{Kind: crossing.KindClass, Class: c}
 	}
 	if e := b.enums[o]; e != nil {
-		return &Type{Kind: KindEnum, Enum: e}
+		return &Type{Kind: crossing.KindEnum, Enum: e}
 	}
 	path := ""
 	if o.Pkg() != nil {
@@ -68,27 +60,29 @@ func (b *builder) named(n *types.Named) *Type {
 	}
 	switch {
 	case path == "math/big" && o.Name() == "Int":
-		return &Type{Kind: KindBigInt}
+		return &Type{Kind: crossing.KindBigInt}
 	case path == "time" && o.Name() == "Duration":
-		return &Type{Kind: KindDuration, Bits: 64}
+		return &Type{Kind: crossing.KindDuration, Bits: 64}
 	case path == "time" && o.Name() == "Time":
-		whole := &Type{Kind: KindInt, Bits: 64}
-		return &Type{Kind: KindTime, Elems: []*Type{whole, whole, whole}}
+		whole := &Type{Kind: crossing.KindInt, Bits: 64}
+		return &Type{Kind: crossing.KindTime, Elems: []*Type{whole, whole, whole}}
 	case path == "iter" && (o.Name() == "Seq" || o.Name() == "Seq2"):
-		d := &Type{Kind: KindIterator, Elems: []*Type{b.elem(n)}}
+		d := &Type{Kind: crossing.KindIterator, Elems: []*Type{b.elem(n)}}
 		return d
 	case path == runtimePath+"/define" && o.Name() == "Instance":
 		return b.typeOf(n.TypeArgs().At(0))
 	case path == runtimePath && strings.HasPrefix(o.Name(), "Tuple"):
-		return &Type{Kind: KindTuple, Elems: b.arguments(n)}
-	case path == runtimePath && runtimeKinds[o.Name()] != KindNone:
-		return &Type{Kind: runtimeKinds[o.Name()], Elems: b.arguments(n)}
+		return &Type{Kind: crossing.KindTuple, Elems: b.arguments(n)}
+	case path == runtimePath:
+		if kind, ok := crossing.NamedInGo(o.Name()); ok {
+			return &Type{Kind: kind, Elems: b.arguments(n)}
+		}
 	}
 	if s, ok := n.Underlying().(*types.Struct); ok {
 		if embedsVariant(s) {
-			return &Type{Kind: KindAny}
+			return &Type{Kind: crossing.KindAny}
 		}
-		return &Type{Kind: KindRecord, Record: b.record(n)}
+		return &Type{Kind: crossing.KindRecord, Record: b.record(n)}
 	}
 	return nil
 }
@@ -99,7 +93,7 @@ func (b *builder) elem(n *types.Named) *Type {
 	if len(elems) == 1 {
 		return elems[0]
 	}
-	return &Type{Kind: KindTuple, Elems: elems}
+	return &Type{Kind: crossing.KindTuple, Elems: elems}
 }
 
 func (b *builder) arguments(n *types.Named) []*Type {
@@ -136,20 +130,20 @@ func (b *builder) record(n *types.Named) *Record {
 func basic(u *types.Basic) *Type {
 	switch info := u.Info(); {
 	case info&types.IsBoolean != 0:
-		return &Type{Kind: KindBool}
+		return &Type{Kind: crossing.KindBool}
 	case info&types.IsString != 0:
-		return &Type{Kind: KindString}
+		return &Type{Kind: crossing.KindString}
 	case info&types.IsFloat != 0:
-		return &Type{Kind: KindFloat, Bits: bits(u)}
+		return &Type{Kind: crossing.KindFloat, Bits: bits(u)}
 	case info&types.IsComplex != 0:
-		part := &Type{Kind: KindFloat, Bits: bits(u) / 2}
-		return &Type{Kind: KindComplex, Elems: []*Type{part, part}}
+		part := &Type{Kind: crossing.KindFloat, Bits: bits(u) / 2}
+		return &Type{Kind: crossing.KindComplex, Elems: []*Type{part, part}}
 	case info&types.IsInteger != 0:
-		return &Type{Kind: KindInt, Bits: bits(u), Unsigned: info&types.IsUnsigned != 0}
+		return &Type{Kind: crossing.KindInt, Bits: bits(u), Unsigned: info&types.IsUnsigned != 0}
 	case u.Kind() == types.UnsafePointer:
-		return &Type{Kind: KindPointer}
+		return &Type{Kind: crossing.KindPointer}
 	}
-	return &Type{Kind: KindAny}
+	return &Type{Kind: crossing.KindAny}
 }
 
 func bits(u *types.Basic) int {
@@ -166,12 +160,12 @@ func (b *builder) pointer(u *types.Pointer) *Type {
 	object := types.NewMethodSet(u).Lookup(named.Obj().Pkg(), "TVMFFIType") != nil
 	d := b.typeOf(u.Elem())
 	switch {
-	case d.Kind == KindBigInt || d.Kind == KindErrorValue:
+	case d.Kind == crossing.KindBigInt || d.Kind == crossing.KindError:
 		return d
 	case isClass && d.Class.Opaque:
 		return d
-	case object && d.Kind == KindRecord:
-		return &Type{Kind: KindObject}
+	case object && d.Kind == crossing.KindRecord:
+		return &Type{Kind: crossing.KindObject}
 	case object:
 		return d
 	}
@@ -180,7 +174,7 @@ func (b *builder) pointer(u *types.Pointer) *Type {
 
 // Bare returns t, or the type inside if t is optional.
 func (t *Type) Bare() *Type {
-	for t.Kind == KindOptional {
+	for t.Kind == crossing.KindOptional {
 		t = t.Elems[0]
 	}
 	return t
@@ -188,10 +182,10 @@ func (t *Type) Bare() *Type {
 
 // Wide reports whether values of t may be beyond int64: numbers of 64 bits without a sign.
 func (t *Type) Wide() bool {
-	return t.Kind == KindInt && t.Unsigned && (t.Bits == 64 || t.Bits == 0) || t.Kind == KindEnum && t.Enum.Unsigned
+	return t.Kind == crossing.KindInt && t.Unsigned && (t.Bits == 64 || t.Bits == 0) || t.Kind == crossing.KindEnum && t.Enum.Unsigned
 }
 
-func optional(t *Type) *Type { return &Type{Kind: KindOptional, Elems: []*Type{t}} }
+func optional(t *Type) *Type { return &Type{Kind: crossing.KindOptional, Elems: []*Type{t}} }
 
 func (b *builder) callable(s *types.Signature) *Type {
 	var results []*Type
@@ -200,19 +194,19 @@ func (b *builder) callable(s *types.Signature) *Type {
 			results = append(results, b.typeOf(r.Type()))
 		}
 	}
-	result := &Type{Kind: KindNone}
+	result := &Type{Kind: crossing.KindNone}
 	switch len(results) {
 	case 0:
 	case 1:
 		result = results[0]
 	default:
-		result = &Type{Kind: KindTuple, Elems: results}
+		result = &Type{Kind: crossing.KindTuple, Elems: results}
 	}
 	elems := []*Type{result}
 	for p := range s.Params().Variables() {
 		elems = append(elems, b.typeOf(p.Type()))
 	}
-	return &Type{Kind: KindCallable, Elems: elems}
+	return &Type{Kind: crossing.KindCallable, Elems: elems}
 }
 
 func (b *builder) field(f *types.Var, tag fieldtag.Tag, doc string) Field {
@@ -224,8 +218,8 @@ func (b *builder) field(f *types.Var, tag fieldtag.Tag, doc string) Field {
 	case tag.HasDefault:
 		d.Default, d.HasDefault = defaultOf(tag.Default, d.Type), true
 	case tag.Optional:
-		d.Default, d.HasDefault = &Value{Kind: KindNone}, true
-		if d.Type.Kind != KindOptional {
+		d.Default, d.HasDefault = &Value{Kind: crossing.KindNone}, true
+		if d.Type.Kind != crossing.KindOptional {
 			d.Type = optional(d.Type)
 		}
 	}
@@ -234,31 +228,31 @@ func (b *builder) field(f *types.Var, tag fieldtag.Tag, doc string) Field {
 
 // defaultOf returns the default text of a value of type t, which source has checked.
 func defaultOf(text string, t *Type) *Value {
-	if t.Kind == KindOptional && text == "nil" {
-		return &Value{Kind: KindNone}
+	if t.Kind == crossing.KindOptional && text == "nil" {
+		return &Value{Kind: crossing.KindNone}
 	}
 	t = t.Bare()
 	kind := t.Kind
-	if kind == KindEnum {
+	if kind == crossing.KindEnum {
 		kind = t.Enum.Kind
 	}
 	switch kind {
-	case KindBool:
+	case crossing.KindBool:
 		on, _ := strconv.ParseBool(text)
 		text = strconv.FormatBool(on)
-	case KindInt:
+	case crossing.KindInt:
 		if n, ok := new(big.Int).SetString(text, 0); ok {
 			text = n.String()
 		}
-	case KindFloat:
+	case crossing.KindFloat:
 		x, _ := strconv.ParseFloat(text, t.Bits)
 		if text = strconv.FormatFloat(x, 'g', -1, t.Bits); !strings.ContainsAny(text, ".eIN") {
 			text += ".0"
 		}
-	case KindDuration:
+	case crossing.KindDuration:
 		d, _ := fieldtag.Duration(text)
 		text = strconv.FormatInt(int64(d), 10)
-	case KindString, KindDataType:
+	case crossing.KindString, crossing.KindDataType:
 	default:
 		return nil
 	}

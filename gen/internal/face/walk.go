@@ -1,6 +1,10 @@
 package face
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
+)
 
 // EachFunction calls f for each function, and for each constructor, property and method with its class.
 func (l *Library) EachFunction(f func(*Class, *Function)) {
@@ -83,7 +87,7 @@ func (r Records) Hold(t *Type, field *Record) bool {
 	if t.Record != nil {
 		return r.cyclic[t.Record] && slices.Index(r.List, t.Record) >= slices.Index(r.List, field)
 	}
-	return (t.Kind == KindOptional || t.Kind == KindTuple) && slices.ContainsFunc(t.Elems, func(e *Type) bool { return r.Hold(e, field) })
+	return (t.Kind == crossing.KindOptional || t.Kind == crossing.KindTuple) && slices.ContainsFunc(t.Elems, func(e *Type) bool { return r.Hold(e, field) })
 }
 
 // Result returns the type of what f returns: a tuple of several results.
@@ -92,13 +96,13 @@ func (f *Function) Result() *Type {
 	case len(f.Results) == 1:
 		return f.Results[0].Type
 	case len(f.Results) > 1:
-		t := &Type{Kind: KindTuple}
+		t := &Type{Kind: crossing.KindTuple}
 		for _, r := range f.Results {
 			t.Elems = append(t.Elems, r.Type)
 		}
 		return t
 	}
-	return &Type{Kind: KindNone}
+	return &Type{Kind: crossing.KindNone}
 }
 
 // Init returns the fields that the constructor of c takes if no func of Go makes objects, those of its parents first.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"unicode"
+
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // A File is a file of a face. Path is relative to the folder of the face, with forward slashes.
@@ -78,21 +80,14 @@ func Words(text string) map[string]bool {
 	return set
 }
 
-// names are those of the kinds.
-var names = strings.Fields(`None Any Bool Int Float Complex BigInt String Bytes Duration Time DataType Device Pointer Optional Tuple Sequence Mapping Set Record
-	Array List Map Dict Shape Tensor Module Object Class Enum ErrorValue Callable Function Iterator`)
-
-// String returns the name of a kind, such as Int.
-func (k Kind) String() string { return names[k] }
-
 // A Table has what a language needs to know about each kind.
-type Table[Row any] map[Kind]Row
+type Table[Row any] map[crossing.Kind]Row
 
 // Has reports whether the table has a row for k.
-func (t Table[Row]) Has(k Kind) bool { _, ok := t[k]; return ok }
+func (t Table[Row]) Has(k crossing.Kind) bool { _, ok := t[k]; return ok }
 
 // Row returns the row of k.
-func (t Table[Row]) Row(k Kind) Row {
+func (t Table[Row]) Row(k crossing.Kind) Row {
 	row, ok := t[k]
 	if !ok {
 		panic(fmt.Sprintf("%T has no row for the kind %v", t, k))
@@ -111,7 +106,7 @@ func Expand(t *Type, text string, word func(t *Type, name string) string) string
 		case i < len(t.Elems):
 			return word(t.Elems[i], name[:len(name)-1])
 		}
-		return word(&Type{Kind: KindAny}, name[:len(name)-1])
+		return word(&Type{Kind: crossing.KindAny}, name[:len(name)-1])
 	})
 }
 

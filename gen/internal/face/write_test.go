@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // TestClean has texts that would end a comment, or look like something else in it.
@@ -24,7 +25,7 @@ func TestClean(t *testing.T) {
 // TestExpand has elements that a type has and has not, and names that a scope gives out.
 func TestExpand(t *testing.T) {
 	word := func(t *face.Type, name string) string { return name + ":" + t.Kind.String() }
-	m := &face.Type{Kind: face.KindMap, Elems: []*face.Type{{Kind: face.KindString}}}
+	m := &face.Type{Kind: crossing.KindMap, Elems: []*face.Type{{Kind: crossing.KindString}}}
 	if got, want := face.Expand(m, "$of<$key0, $value1>", word), "of:Map<key:String, value:Any>"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -38,10 +39,10 @@ func TestExpand(t *testing.T) {
 func TestRecords_Hold(t *testing.T) {
 	a, b, list := &face.Record{Name: "A"}, &face.Record{Name: "B"}, &face.Record{Name: "List"}
 	optional := func(r *face.Record) *face.Type {
-		return &face.Type{Kind: face.KindOptional, Elems: []*face.Type{{Kind: face.KindRecord, Record: r}}}
+		return &face.Type{Kind: crossing.KindOptional, Elems: []*face.Type{{Kind: crossing.KindRecord, Record: r}}}
 	}
 	a.Fields, b.Fields = []face.Field{{Type: optional(b)}}, []face.Field{{Type: optional(a)}}
-	list.Fields = []face.Field{{Type: &face.Type{Kind: face.KindSequence, Elems: []*face.Type{{Kind: face.KindRecord, Record: list}}}}}
+	list.Fields = []face.Field{{Type: &face.Type{Kind: crossing.KindSequence, Elems: []*face.Type{{Kind: crossing.KindRecord, Record: list}}}}}
 	l := &face.Library{Functions: []*face.Function{{Params: []face.Param{{Type: optional(a)}, {Type: optional(list)}}}}}
 	r := l.Records()
 	if len(r.List) != 3 || r.List[0] != b || r.List[1] != a {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // reserved are the names of tvm_ffi.Object that its other methods use.
@@ -70,7 +71,7 @@ func (c *classWriter) prepare() {
 		c.made[f] = made{c.resultConverter(f), c.fresh(c.Name + "_" + f.Name), ""}
 	}
 	for i := range c.Fields {
-		if f := &c.Fields[i]; f.Type.Bare().Kind == face.KindEnum || converted(f.Type) || untyped(f.Type) && f.Type.Bare().Kind != face.KindCallable {
+		if f := &c.Fields[i]; f.Type.Bare().Kind == crossing.KindEnum || converted(f.Type) || untyped(f.Type) && f.Type.Bare().Kind != crossing.KindCallable {
 			c.from(f.Type)
 			c.made[f] = made{c.converter(f.Type), c.fresh(c.Name + "_" + f.Name), c.fresh(c.Name + "_set_" + f.Name)}
 		} else if widened(f.Type) {

@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // native are the kinds whose values have a class of Python, also in fields and callbacks.
-var native = []face.Kind{face.KindComplex, face.KindDuration, face.KindTime, face.KindSet}
+var native = []crossing.Kind{crossing.KindComplex, crossing.KindDuration, crossing.KindTime, crossing.KindSet}
 
 // converted reports whether a value of type t is one of a native kind, or may hold one.
 func converted(t *face.Type) bool { return holds(t, native, nil) }
@@ -19,35 +20,35 @@ func converted(t *face.Type) bool { return holds(t, native, nil) }
 // checked reports whether code of Python converts or checks an argument of type t: it is converted, or an enum, or a
 // callback that returns one.
 func checked(t *face.Type) bool {
-	if f := t.Bare(); f.Kind == face.KindCallable {
+	if f := t.Bare(); f.Kind == crossing.KindCallable {
 		return converted(t) || checked(f.Elems[0])
 	}
-	return holds(t, append([]face.Kind{face.KindEnum}, native...), nil)
+	return holds(t, append([]crossing.Kind{crossing.KindEnum}, native...), nil)
 }
 
 // shaped reports whether an argument of type t that is not plain is converted: it is checked, or holds a record, bytes or a value
 // of any type, for which there are other objects than dicts, bytes and those of TVM-FFI. The result of a callback is not in
 // an argument.
 func shaped(t *face.Type) bool {
-	return checked(t) || hasRecord(t) || untyped(t) || t.Bare().Kind != face.KindCallable && holds(t, []face.Kind{face.KindBytes}, nil)
+	return checked(t) || hasRecord(t) || untyped(t) || t.Bare().Kind != crossing.KindCallable && holds(t, []crossing.Kind{crossing.KindBytes}, nil)
 }
 
 // hasRecord reports whether a value of type t is a record, or holds one that is converted.
 func hasRecord(t *face.Type) bool {
 	k := Kinds.Row(t.Kind)
-	return t.Record != nil || k.from != "" && t.Kind != face.KindCallable && slices.ContainsFunc(t.Elems, hasRecord)
+	return t.Record != nil || k.from != "" && t.Kind != crossing.KindCallable && slices.ContainsFunc(t.Elems, hasRecord)
 }
 
 // untyped reports whether a value of type t is one of any type, or may hold one.
-func untyped(t *face.Type) bool { return holds(t, []face.Kind{face.KindAny}, nil) }
+func untyped(t *face.Type) bool { return holds(t, []crossing.Kind{crossing.KindAny}, nil) }
 
 // returnsAny reports whether a result of type t may hold a value of any type, also one of a function or an iterator in it.
 func returnsAny(t *face.Type) bool {
-	return untyped(t) || t.Kind == face.KindIterator && untyped(t.Elems[0])
+	return untyped(t) || t.Kind == crossing.KindIterator && untyped(t.Elems[0])
 }
 
 // holds reports whether a value of type t is of one of the kinds, or holds one that is converted. outer are the records around t.
-func holds(t *face.Type, kinds []face.Kind, outer []*face.Record) bool {
+func holds(t *face.Type, kinds []crossing.Kind, outer []*face.Record) bool {
 	if slices.Contains(kinds, t.Kind) {
 		return true
 	}
@@ -62,19 +63,19 @@ func holds(t *face.Type, kinds []face.Kind, outer []*face.Record) bool {
 // converter returns a function that converts a result of type t, or "" if it stays as it is.
 func (w *writer) converter(t *face.Type) string {
 	to := Kinds.Row(t.Kind).to
-	w.values = w.values || t.Kind == face.KindAny
+	w.values = w.values || t.Kind == crossing.KindAny
 	switch {
 	case t.Lent:
 		return private + ".to_array"
 	case to == "":
 		return ""
-	case t.Kind == face.KindFunction || t.Kind == face.KindCallable && !converted(t) && !untyped(t) && !slices.ContainsFunc(t.Elems[1:], widened):
+	case t.Kind == crossing.KindFunction || t.Kind == crossing.KindCallable && !converted(t) && !untyped(t) && !slices.ContainsFunc(t.Elems[1:], widened):
 		return private + ".checked"
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "to", w.converter)
 	case t.Enum != nil:
 		return w.pooled(to, w.names[t.Enum])
-	case t.Kind == face.KindCallable:
+	case t.Kind == crossing.KindCallable:
 		return w.pooled(to, append(w.each(t.Elems[:1], w.converter), w.each(t.Elems[1:], w.fromPassed)...)...)
 	}
 	return w.conversion(t, to, w.converter)
@@ -87,14 +88,14 @@ func (w *writer) from(t *face.Type) string {
 	switch {
 	case !shaped(t) && !getsLists(t.Bare()):
 		return ""
-	case t.Kind == face.KindAny:
+	case t.Kind == crossing.KindAny:
 		w.values = true
 		return private + from
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "from", w.fromField)
 	case t.Enum != nil:
 		return w.pooled(from, w.names[t.Enum])
-	case t.Kind == face.KindCallable:
+	case t.Kind == crossing.KindCallable:
 		result := "None" // which guard converts
 		if checked(t) {
 			result = cmp.Or(w.from(t.Elems[0]), result)
@@ -108,7 +109,7 @@ func (w *writer) from(t *face.Type) string {
 // fromField is from for a field of a record or an error, in which an array may stand for a list.
 func (w *writer) fromField(t *face.Type) string {
 	from := w.from(t)
-	if depth := containers(t); depth > 0 && t.Bare().Kind != face.KindRecord {
+	if depth := containers(t); depth > 0 && t.Bare().Kind != crossing.KindRecord {
 		return w.pooled("_values.from_given", strconv.Itoa(depth), quote(keptKinds(t)), cmp.Or(from, "None"))
 	}
 	return from
@@ -147,7 +148,7 @@ func (w *writer) callbackConverter(t *face.Type) string {
 		return w.converter(t)
 	case t.Record != nil:
 		return w.recordConverter(t.Record, "plain", w.callbackConverter)
-	case t.Kind == face.KindOptional || gets(t):
+	case t.Kind == crossing.KindOptional || gets(t):
 		return w.conversion(t, to, w.callbackConverter)
 	}
 	return ""
@@ -156,28 +157,28 @@ func (w *writer) callbackConverter(t *face.Type) string {
 // gets reports whether a callback gets a container of Python for an argument of type t.
 func gets(t *face.Type) bool {
 	k := Kinds.Row(t.Bare().Kind)
-	return t.Bare().Kind == face.KindAny || k.container && k.to != ""
+	return t.Bare().Kind == crossing.KindAny || k.container && k.to != ""
 }
 
 // getsLists reports whether t is the type of a callback with such an argument.
 func getsLists(t *face.Type) bool {
-	return t.Kind == face.KindCallable && slices.ContainsFunc(t.Elems[1:], gets)
+	return t.Kind == crossing.KindCallable && slices.ContainsFunc(t.Elems[1:], gets)
 }
 
 // getsContainers reports whether a callback of type t gets containers of tvm_ffi, which stay what they are.
 func getsContainers(t *face.Type) bool {
-	kinds := []face.Kind{face.KindArray, face.KindList, face.KindMap, face.KindDict}
-	return t.Kind == face.KindCallable && slices.ContainsFunc(t.Elems[1:], func(p *face.Type) bool { return holds(p, kinds, nil) })
+	kinds := []crossing.Kind{crossing.KindArray, crossing.KindList, crossing.KindMap, crossing.KindDict}
+	return t.Kind == crossing.KindCallable && slices.ContainsFunc(t.Elems[1:], func(p *face.Type) bool { return holds(p, kinds, nil) })
 }
 
 // conversion returns the function helper for values of type t, with the functions that convert returns for their elements.
 func (w *writer) conversion(t *face.Type, helper string, convert func(*face.Type) string) string {
-	if t.Kind == face.KindTime || t.Kind == face.KindComplex || t.Kind == face.KindDuration || t.Kind == face.KindBytes {
+	if t.Kind == crossing.KindTime || t.Kind == crossing.KindComplex || t.Kind == crossing.KindDuration || t.Kind == crossing.KindBytes {
 		w.values = true
 		return private + helper
 	}
 	args := w.each(t.Elems, convert)
-	if t.Kind == face.KindOptional && args[0] == "None" {
+	if t.Kind == crossing.KindOptional && args[0] == "None" {
 		return ""
 	}
 	return w.pooled(helper, args...)
@@ -236,7 +237,7 @@ func (w *writer) recordConverter(r *face.Record, way string, convert func(*face.
 	case way == "from":
 		w.values = true
 		w.pyf("\n%s = %s_values.from_record(%s, %s)\n%s", name, private, quote(r.Name), table, after)
-	case flat(&face.Type{Kind: face.KindRecord, Record: r}, nil):
+	case flat(&face.Type{Kind: crossing.KindRecord, Record: r}, nil):
 		w.pyf("\n%s = %s.to_record(%s, True)\n%s", name, private, table, after)
 	default:
 		w.pyf("\n%s = %s.to_record(%s, False)\n%s", name, private, table, after)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // enums writes the enums.
@@ -17,7 +18,7 @@ func (w *writer) enums() {
 		if e.Flags() {
 			base, stubBase = private+".IntFlag", w.ref("enum", "IntFlag")
 		}
-		if e.Kind == face.KindString {
+		if e.Kind == crossing.KindString {
 			text := w.builtin("str")
 			base, stubBase = "str, "+private+".Enum", text+", "+w.ref("enum", "Enum")
 		}
@@ -32,7 +33,7 @@ func (w *writer) enums() {
 		for i, m := range e.Members {
 			w.both("    %s = %s\n", names[i], value(m.Value))
 		}
-		if e.Kind == face.KindString {
+		if e.Kind == crossing.KindString {
 			text := w.builtin("str")
 			w.pyf("\n    def __str__(self) -> %s:\n        return self.value\n", text)
 			w.pyif("    def __str__(self) -> %s: ...\n", text)
@@ -55,7 +56,7 @@ func givenRecords(l *face.Library) map[*face.Record]bool {
 	visited := map[*face.Record]bool{} // true: given
 	var visit func(t *face.Type, given bool)
 	visit = func(t *face.Type, given bool) {
-		given = given || t.Kind == face.KindCallable
+		given = given || t.Kind == crossing.KindCallable
 		for _, e := range t.Elems {
 			visit(e, given)
 		}
@@ -93,7 +94,7 @@ func (w *writer) typedDicts() {
 			lines = append(lines, described(f.Name, f.Doc)...)
 			awkward = awkward || inClass(f.Name) != f.Name
 			// A record that Go makes has the fields with defaults, too, except optional ones.
-			if f.HasDefault && (isGiven[r] || f.Default != nil && f.Default.Kind == face.KindNone) {
+			if f.HasDefault && (isGiven[r] || f.Default != nil && f.Default.Kind == crossing.KindNone) {
 				optional.fields = append(optional.fields, f)
 			} else {
 				required.fields = append(required.fields, f)

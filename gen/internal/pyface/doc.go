@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // docstring writes a text as a docstring.
@@ -124,9 +125,9 @@ func described(name, doc string) []string {
 func elementName(t *face.Type) string {
 	name := "int"
 	switch {
-	case t.Kind == face.KindBool:
+	case t.Kind == crossing.KindBool:
 		return "bool"
-	case t.Kind == face.KindFloat:
+	case t.Kind == crossing.KindFloat:
 		name = "float"
 	case t.Unsigned:
 		name = "uint"

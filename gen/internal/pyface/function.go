@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // function writes a function of the module, and its asynchronous form.
@@ -52,7 +53,7 @@ func (w *writer) target(f *face.Function, method bool) string {
 	for i, p := range params {
 		params[i].Default = nil // Python passes all of them
 		if checked(p.Type) {
-			params[i].Type = &face.Type{Kind: face.KindAny}
+			params[i].Type = &face.Type{Kind: crossing.KindAny}
 		}
 	}
 	return forC(map[bool]string{true: "o"}[method], params, false)
@@ -102,7 +103,7 @@ func (w *writer) returned(params []parameter) (all []string) {
 // fromReturned returns the function for the results of a callback of type t that are not plain, or "". One that is checked
 // converts them itself.
 func (w *writer) fromReturned(t *face.Type) string {
-	if t = t.Bare(); t.Kind != face.KindCallable || checked(t) {
+	if t = t.Bare(); t.Kind != crossing.KindCallable || checked(t) {
 		return ""
 	}
 	return w.from(t.Elems[0])
@@ -121,7 +122,7 @@ func forC(object string, params []parameter, fields bool) string {
 			letter = "p"
 		case p.kwOnly || letter == "":
 			return ""
-		case letter == "s" && (fields || p.Type.Kind == face.KindOptional), letter == "f" && fields, letter == "n" && arrayDepth(p.Type) == 0:
+		case letter == "s" && (fields || p.Type.Kind == crossing.KindOptional), letter == "f" && fields, letter == "n" && arrayDepth(p.Type) == 0:
 			letter = "v"
 		case letter == "f":
 			letter = callbackLetter(p.Type.Bare())
@@ -139,7 +140,7 @@ func forC(object string, params []parameter, fields bool) string {
 // isNumber reports whether t is a number, a bool or one of these or None.
 func isNumber(t *face.Type) bool {
 	switch t.Bare().Kind {
-	case face.KindBool, face.KindInt, face.KindFloat, face.KindBigInt:
+	case crossing.KindBool, crossing.KindInt, crossing.KindFloat, crossing.KindBigInt:
 		return true
 	}
 	return false
@@ -147,15 +148,15 @@ func isNumber(t *face.Type) bool {
 
 // callbackLetter returns the letter of a callback. Few kinds that C could do need code of Python.
 func callbackLetter(t *face.Type) string {
-	if t.Kind != face.KindCallable {
+	if t.Kind != crossing.KindCallable {
 		return "f"
 	}
 	letter, result := "f", t.Elems[0]
 	if getsContainers(t) {
 		letter = "c"
 	}
-	switch bytes := holds(result, []face.Kind{face.KindBytes}, nil); {
-	case bytes && result.Bare().Kind == face.KindBytes && letter == "f":
+	switch bytes := holds(result, []crossing.Kind{crossing.KindBytes}, nil); {
+	case bytes && result.Bare().Kind == crossing.KindBytes && letter == "f":
 		return "b"
 	case bytes, isNumber(result) && letter == "c":
 		return "p"
@@ -169,15 +170,15 @@ func callbackLetter(t *face.Type) string {
 
 // elements are the kinds of the elements of slices for which an array of NumPy stands, with the kind that it has there unless
 // that is a bool or a real number.
-var elements = map[face.Kind]string{
-	face.KindBool: "", face.KindInt: "", face.KindFloat: "", face.KindComplex: "c", face.KindDuration: "m", face.KindTime: "M",
+var elements = map[crossing.Kind]string{
+	crossing.KindBool: "", crossing.KindInt: "", crossing.KindFloat: "", crossing.KindComplex: "c", crossing.KindDuration: "m", crossing.KindTime: "M",
 }
 
 // arrayDepth returns 1 for a slice of elements that an array can have, also an optional one, 2 for a slice of such slices,
 // and so on. It is 0 for all other types.
 func arrayDepth(t *face.Type) int {
 	depth := 1
-	for t = t.Bare(); t.Kind == face.KindSequence; t = t.Elems[0] {
+	for t = t.Bare(); t.Kind == crossing.KindSequence; t = t.Elems[0] {
 		if _, ok := elements[t.Elems[0].Kind]; ok {
 			return depth
 		}
@@ -204,8 +205,8 @@ func arrayKinds(t *face.Type) string {
 
 // columnKinds adds the kinds of each column in a value of type t to found.
 func columnKinds(t *face.Type, found map[string]bool) {
-	if t.Kind != face.KindSequence && t.Kind != face.KindArray {
-		if Kinds.Row(t.Kind).container || t.Kind == face.KindOptional {
+	if t.Kind != crossing.KindSequence && t.Kind != crossing.KindArray {
+		if Kinds.Row(t.Kind).container || t.Kind == crossing.KindOptional {
 			for _, e := range t.Elems {
 				columnKinds(e, found)
 			}
@@ -221,10 +222,10 @@ func columnKinds(t *face.Type, found map[string]bool) {
 	case !ok && shaped(e):
 		kinds = "-"
 	}
-	if t.Elems[0].Kind == face.KindOptional {
+	if t.Elems[0].Kind == crossing.KindOptional {
 		kinds += "?"
 	}
-	if t.Kind == face.KindArray && strings.ContainsAny(kinds, "cM") {
+	if t.Kind == crossing.KindArray && strings.ContainsAny(kinds, "cM") {
 		kinds += "l"
 	}
 	found[kinds] = true
@@ -234,7 +235,7 @@ func columnKinds(t *face.Type, found map[string]bool) {
 // records.
 func containers(t *face.Type) int {
 	k := Kinds.Row(t.Kind)
-	if !k.container && t.Kind != face.KindOptional {
+	if !k.container && t.Kind != crossing.KindOptional {
 		return 0
 	}
 	depth := 0
@@ -249,7 +250,7 @@ func containers(t *face.Type) int {
 
 // returnedDepth returns the number of containers in the result of a callback of type t.
 func returnedDepth(t *face.Type) int {
-	if t = t.Bare(); t.Kind == face.KindCallable {
+	if t = t.Bare(); t.Kind == crossing.KindCallable {
 		return containers(t.Elems[0])
 	}
 	return 0
@@ -331,9 +332,9 @@ func (w *writer) guard(p parameter) string {
 		args += ", convert=" + from
 	}
 	switch t := p.Type.Bare(); {
-	case t.Kind == face.KindFunction:
+	case t.Kind == crossing.KindFunction:
 		args += ", packed=True"
-	case t.Kind == face.KindCallable && isNumber(t.Elems[0]):
+	case t.Kind == crossing.KindCallable && isNumber(t.Elems[0]):
 		args += ", convert=" + private + ".number"
 	}
 	return fmt.Sprintf("%s_errors.guard(%s%s)", private, p.name, args)
@@ -409,7 +410,7 @@ func (w *writer) body(f *face.Function, d def, indent string, params []parameter
 			arg = "*" + arg
 		case guarded(p.Type):
 			w.pyf("%s%s = %s\n", indent, p.name, w.guard(p))
-		case d.async && p.Type.Bare().Kind == face.KindTensor:
+		case d.async && p.Type.Bare().Kind == crossing.KindTensor:
 			arg = private + ".owned(" + arg + ")"
 		}
 		args = append(args, arg)

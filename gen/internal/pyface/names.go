@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // keywords are the words that cannot be names.
@@ -105,7 +106,7 @@ func (p parameter) optional() bool { return p.unknown || p.Default != nil }
 // whole returns the type of p in the function, where a variadic parameter is a tuple of any length.
 func (p parameter) whole() *face.Type {
 	if p.Variadic {
-		return &face.Type{Kind: face.KindSequence, Elems: []*face.Type{p.Type}}
+		return &face.Type{Kind: crossing.KindSequence, Elems: []*face.Type{p.Type}}
 	}
 	return p.Type
 }
@@ -121,7 +122,7 @@ func (w *writer) parameters(f *face.Function, method bool) []parameter {
 		params = append(params, parameter{Param: p, name: used.Claim(p.Name), key: p.Name})
 	}
 	if f.Packed {
-		anything := &face.Type{Kind: face.KindAny}
+		anything := &face.Type{Kind: crossing.KindAny}
 		params = append(params, parameter{Param: face.Param{Name: "args", Type: anything, Variadic: true}, name: "args"})
 	}
 	return params
@@ -162,18 +163,18 @@ func (w *writer) signature(params []parameter, method, stub bool) string {
 
 // literal writes a default.
 func (w *writer) literal(v face.Value, t *face.Type, stub bool) string {
-	if v.Kind == face.KindDuration {
+	if v.Kind == crossing.KindDuration {
 		return w.ref("datetime", "timedelta") + "(" + duration(v.Text) + ")"
 	}
 	text := value(v)
-	if t = t.Bare(); t.Kind == face.KindEnum {
+	if t = t.Bare(); t.Kind == crossing.KindEnum {
 		for i, m := range members(t.Enum) {
 			if value(t.Enum.Members[i].Value) == text {
 				return w.names[t.Enum] + "." + m
 			}
 		}
 	}
-	if v.Kind == face.KindFloat && strings.ContainsAny(text, "n") { // inf and nan
+	if v.Kind == crossing.KindFloat && strings.ContainsAny(text, "n") { // inf and nan
 		if stub {
 			return "..."
 		}
@@ -204,13 +205,13 @@ func members(e *face.Enum) []string {
 // value writes a value.
 func value(v face.Value) string {
 	switch v.Kind {
-	case face.KindNone:
+	case crossing.KindNone:
 		return "None"
-	case face.KindBool:
+	case crossing.KindBool:
 		return strings.ToUpper(v.Text[:1]) + v.Text[1:]
-	case face.KindInt:
+	case crossing.KindInt:
 		return v.Text
-	case face.KindFloat:
+	case crossing.KindFloat:
 		return strings.ToLower(strings.TrimPrefix(v.Text, "+"))
 	}
 	return quote(v.Text)

@@ -21,18 +21,18 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func of(k face.Kind, elems ...*face.Type) *face.Type { return &face.Type{Kind: k, Elems: elems} }
+func of(k crossing.Kind, elems ...*face.Type) *face.Type { return &face.Type{Kind: k, Elems: elems} }
 
 var (
-	integer = of(face.KindInt)
-	text    = of(face.KindString)
+	integer = of(crossing.KindInt)
+	text    = of(crossing.KindString)
 	point   = &face.Class{Name: "Point", Key: "all.Point", Doc: "Point is a [Point] with \\ and \"\"\"."}
-	color   = &face.Enum{Name: "Color", Path: "example.test/all.Color", Kind: face.KindInt, Members: []face.Member{
-		{GoName: "ColorRed", Name: "RED", Doc: "ColorRed is like blood.", Value: face.Value{Kind: face.KindInt, Text: "1"}},
-		{GoName: "ColorBlue", Name: "BLUE", Value: face.Value{Kind: face.KindInt, Text: "-2"}},
+	color   = &face.Enum{Name: "Color", Path: "example.test/all.Color", Kind: crossing.KindInt, Members: []face.Member{
+		{GoName: "ColorRed", Name: "RED", Doc: "ColorRed is like blood.", Value: face.Value{Kind: crossing.KindInt, Text: "1"}},
+		{GoName: "ColorBlue", Name: "BLUE", Value: face.Value{Kind: crossing.KindInt, Text: "-2"}},
 	}}
-	fruit = &face.Enum{Name: "Fruit", Path: "example.test/all.Fruit", Doc: "Fruit grows.", Kind: face.KindString, Members: []face.Member{
-		{GoName: "FruitPear", Name: "PEAR", Value: face.Value{Kind: face.KindString, Text: "pear"}},
+	fruit = &face.Enum{Name: "Fruit", Path: "example.test/all.Fruit", Doc: "Fruit grows.", Kind: crossing.KindString, Members: []face.Member{
+		{GoName: "FruitPear", Name: "PEAR", Value: face.Value{Kind: crossing.KindString, Text: "pear"}},
 	}}
 	limits = &face.Record{Name: "Limits"}
 )
@@ -40,49 +40,49 @@ var (
 // types has a type of each kind.
 func types() []*face.Type {
 	limits.Fields = []face.Field{
-		{Name: "low", Type: of(face.KindFloat), Doc: "at least"}, {Name: "class", Type: &face.Type{Kind: face.KindEnum, Enum: color}},
-		{Name: "more", Type: of(face.KindOptional, &face.Type{Kind: face.KindRecord, Record: limits}), HasDefault: true, Default: &face.Value{Kind: face.KindNone}},
+		{Name: "low", Type: of(crossing.KindFloat), Doc: "at least"}, {Name: "class", Type: &face.Type{Kind: crossing.KindEnum, Enum: color}},
+		{Name: "more", Type: of(crossing.KindOptional, &face.Type{Kind: crossing.KindRecord, Record: limits}), HasDefault: true, Default: &face.Value{Kind: crossing.KindNone}},
 	}
-	all := make([]*face.Type, face.Kinds)
-	for k := range face.Kinds {
+	all := make([]*face.Type, crossing.Exported)
+	for k := range crossing.Exported {
 		all[k] = of(k)
 	}
-	all[face.KindOptional] = of(face.KindOptional, integer)
-	all[face.KindTuple] = of(face.KindTuple, integer, text)
-	all[face.KindComplex] = of(face.KindComplex, of(face.KindFloat), of(face.KindFloat))
-	all[face.KindTime] = of(face.KindTime, integer, integer, integer)
-	all[face.KindSet] = of(face.KindSet, integer)
-	for _, k := range []face.Kind{face.KindSequence, face.KindArray, face.KindList, face.KindIterator} {
-		all[k] = of(k, &face.Type{Kind: face.KindEnum, Enum: color})
+	all[crossing.KindOptional] = of(crossing.KindOptional, integer)
+	all[crossing.KindTuple] = of(crossing.KindTuple, integer, text)
+	all[crossing.KindComplex] = of(crossing.KindComplex, of(crossing.KindFloat), of(crossing.KindFloat))
+	all[crossing.KindTime] = of(crossing.KindTime, integer, integer, integer)
+	all[crossing.KindSet] = of(crossing.KindSet, integer)
+	for _, k := range []crossing.Kind{crossing.KindSequence, crossing.KindArray, crossing.KindList, crossing.KindIterator} {
+		all[k] = of(k, &face.Type{Kind: crossing.KindEnum, Enum: color})
 	}
-	for _, k := range []face.Kind{face.KindMapping, face.KindMap, face.KindDict} {
-		all[k] = of(k, text, of(face.KindSequence, integer))
+	for _, k := range []crossing.Kind{crossing.KindMapping, crossing.KindMap, crossing.KindDict} {
+		all[k] = of(k, text, of(crossing.KindSequence, integer))
 	}
-	all[face.KindCallable] = of(face.KindCallable, of(face.KindSequence, integer), of(face.KindSequence, text))
-	all[face.KindRecord].Record = limits
-	all[face.KindClass].Class = point
-	all[face.KindEnum].Enum = color
+	all[crossing.KindCallable] = of(crossing.KindCallable, of(crossing.KindSequence, integer), of(crossing.KindSequence, text))
+	all[crossing.KindRecord].Record = limits
+	all[crossing.KindClass].Class = point
+	all[crossing.KindEnum].Enum = color
 	return all
 }
 
 // want says how each kind looks as a parameter and as a result.
-var want = [face.Kinds][2]string{
-	face.KindNone: {"None", "None"}, face.KindAny: {"Any", "Any"}, face.KindBool: {"bool", "bool"}, face.KindInt: {"int", "int"},
-	face.KindFloat: {"float", "float"}, face.KindBigInt: {"int", "int"}, face.KindString: {"str", "str"},
-	face.KindBytes: {"bytes | bytearray | _BufferLike | _ArrayLike", "bytes"}, face.KindDataType: {"tvm_ffi.dtype | str", "tvm_ffi.dtype"},
-	face.KindDevice: {"tvm_ffi.Device | str", "tvm_ffi.Device"}, face.KindPointer: {"ctypes.c_void_p | None", "ctypes.c_void_p | None"},
-	face.KindOptional: {"int | None", "int | None"},
-	face.KindComplex:  {"complex", "complex"}, face.KindDuration: {"timedelta", "timedelta"}, face.KindTime: {"datetime", "datetime"},
-	face.KindSet:   {"Set[int]", "set[int]"},
-	face.KindTuple: {"tuple[int, str]", "tuple[int, str]"}, face.KindSequence: {"Sequence[Color | int]", "list[Color]"},
-	face.KindMapping: {"Mapping[str, Sequence[int] | _ArrayLike]", "dict[str, list[int]]"}, face.KindRecord: {"Limits", "Limits"},
-	face.KindArray: {"Sequence[Color | int]", "tvm_ffi.Array[int]"}, face.KindList: {"tvm_ffi.List[int]", "tvm_ffi.List[int]"},
-	face.KindMap: {"Mapping[str, Sequence[int]]", "tvm_ffi.Map[str, Sequence[int]]"}, face.KindDict: {"tvm_ffi.Dict[str, Sequence[int]]", "tvm_ffi.Dict[str, Sequence[int]]"},
-	face.KindShape: {"tvm_ffi.Shape", "tvm_ffi.Shape"}, face.KindTensor: {"_TensorLike", "tvm_ffi.Tensor"}, face.KindModule: {"tvm_ffi.Module", "tvm_ffi.Module"},
-	face.KindObject: {"tvm_ffi.Object", "tvm_ffi.Object"},
-	face.KindClass:  {"Point", "Point"}, face.KindEnum: {"Color | int", "Color"}, face.KindErrorValue: {"Exception | Error | None", "Error | None"},
-	face.KindCallable: {"Callable[[list[str]], Sequence[int] | _ArrayLike]", "Callable[[Sequence[str]], Sequence[int]]"},
-	face.KindFunction: {"Callable[..., Any]", "Callable[..., Any]"}, face.KindIterator: {"Callable[[], Any]", "Generator[Color, None, None]"},
+var want = [crossing.Exported][2]string{
+	crossing.KindNone: {"None", "None"}, crossing.KindAny: {"Any", "Any"}, crossing.KindBool: {"bool", "bool"}, crossing.KindInt: {"int", "int"},
+	crossing.KindFloat: {"float", "float"}, crossing.KindBigInt: {"int", "int"}, crossing.KindString: {"str", "str"},
+	crossing.KindBytes: {"bytes | bytearray | _BufferLike | _ArrayLike", "bytes"}, crossing.KindDataType: {"tvm_ffi.dtype | str", "tvm_ffi.dtype"},
+	crossing.KindDevice: {"tvm_ffi.Device | str", "tvm_ffi.Device"}, crossing.KindPointer: {"ctypes.c_void_p | None", "ctypes.c_void_p | None"},
+	crossing.KindOptional: {"int | None", "int | None"},
+	crossing.KindComplex:  {"complex", "complex"}, crossing.KindDuration: {"timedelta", "timedelta"}, crossing.KindTime: {"datetime", "datetime"},
+	crossing.KindSet:   {"Set[int]", "set[int]"},
+	crossing.KindTuple: {"tuple[int, str]", "tuple[int, str]"}, crossing.KindSequence: {"Sequence[Color | int]", "list[Color]"},
+	crossing.KindMapping: {"Mapping[str, Sequence[int] | _ArrayLike]", "dict[str, list[int]]"}, crossing.KindRecord: {"Limits", "Limits"},
+	crossing.KindArray: {"Sequence[Color | int]", "tvm_ffi.Array[int]"}, crossing.KindList: {"tvm_ffi.List[int]", "tvm_ffi.List[int]"},
+	crossing.KindMap: {"Mapping[str, Sequence[int]]", "tvm_ffi.Map[str, Sequence[int]]"}, crossing.KindDict: {"tvm_ffi.Dict[str, Sequence[int]]", "tvm_ffi.Dict[str, Sequence[int]]"},
+	crossing.KindShape: {"tvm_ffi.Shape", "tvm_ffi.Shape"}, crossing.KindTensor: {"_TensorLike", "tvm_ffi.Tensor"}, crossing.KindModule: {"tvm_ffi.Module", "tvm_ffi.Module"},
+	crossing.KindObject: {"tvm_ffi.Object", "tvm_ffi.Object"},
+	crossing.KindClass:  {"Point", "Point"}, crossing.KindEnum: {"Color | int", "Color"}, crossing.KindError: {"Exception | Error | None", "Error | None"},
+	crossing.KindCallable: {"Callable[[list[str]], Sequence[int] | _ArrayLike]", "Callable[[Sequence[str]], Sequence[int]]"},
+	crossing.KindFunction: {"Callable[..., Any]", "Callable[..., Any]"}, crossing.KindIterator: {"Callable[[], Any]", "Generator[Color, None, None]"},
 }
 
 // TestKinds checks the types of parameters and results of every kind.
@@ -90,7 +90,7 @@ func TestKinds(t *testing.T) {
 	l := &face.Library{Name: "all", Prefix: "all.", Path: "example.test/all", Classes: []*face.Class{point}, Enums: []*face.Enum{color}}
 	for k, typ := range types() {
 		f := &face.Function{Name: fmt.Sprintf("f%d", k), GoName: "F", Results: []face.Result{{Type: typ}}}
-		if face.Kind(k) != face.KindNone {
+		if crossing.Kind(k) != crossing.KindNone {
 			f.Params = []face.Param{{Name: "x", Type: typ}}
 		} else {
 			f.Results = nil
@@ -100,7 +100,7 @@ func TestKinds(t *testing.T) {
 	files := write(l)
 	for k, w := range want {
 		line := fmt.Sprintf("def f%d(x: %s) -> %s: ...\n", k, w[0], w[1])
-		if face.Kind(k) == face.KindNone {
+		if crossing.Kind(k) == crossing.KindNone {
 			line = "def f0() -> None: ...\n"
 		}
 		if w[0] == "" || !strings.Contains(files["all/__init__.pyi"], line) {
@@ -167,52 +167,52 @@ func everything() *face.Library {
 	bag := &face.Class{
 		Name: "Bag", Key: "all.Bag", Opaque: true, Doc: "Bag holds.", Compare: true, Hash: true,
 		Close: method("close", "Close", nil), Len: method("len", "Len", integer), String: method("string", "String", text),
-		All: method("all", "All", of(face.KindIterator, text)), Properties: []*face.Function{method("size", "Size", &face.Type{Kind: face.KindEnum, Enum: color})},
-		Constructor: &face.Function{GoName: "NewBag", Fails: true, Params: []face.Param{{Name: "self", Type: integer}, {Name: "f", Type: of(face.KindFunction)}, {Name: "rest", Type: text, Variadic: true}}},
+		All: method("all", "All", of(crossing.KindIterator, text)), Properties: []*face.Function{method("size", "Size", &face.Type{Kind: crossing.KindEnum, Enum: color})},
+		Constructor: &face.Function{GoName: "NewBag", Fails: true, Params: []face.Param{{Name: "self", Type: integer}, {Name: "f", Type: of(crossing.KindFunction)}, {Name: "rest", Type: text, Variadic: true}}},
 	}
 	bag.Methods = []*face.Function{bag.Close, bag.Len, bag.String, bag.All, {Name: "wait", GoName: "Wait", Context: true, Fails: true},
 		{Name: "ends", GoName: "Ends", Results: []face.Result{{Name: "first", Type: text}, {Name: "last", Type: text}}}}
 	base := &face.Class{Name: "Base", Key: "all.Base", ParentKey: "other.Base", Structural: true, Fields: []face.Field{
-		{Name: "id", Type: integer, ReadOnly: true}, {Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: &face.Value{Kind: face.KindInt, Text: "1"}, HasDefault: true},
-		{Name: "hidden", Type: text, NoInit: true}, {Name: "from", Type: text}, {Name: "until", Type: of(face.KindOptional, of(face.KindTime)), HasDefault: true}, {Name: "big", Type: of(face.KindBigInt), HasDefault: true},
+		{Name: "id", Type: integer, ReadOnly: true}, {Name: "color", Type: &face.Type{Kind: crossing.KindEnum, Enum: color}, Default: &face.Value{Kind: crossing.KindInt, Text: "1"}, HasDefault: true},
+		{Name: "hidden", Type: text, NoInit: true}, {Name: "from", Type: text}, {Name: "until", Type: of(crossing.KindOptional, of(crossing.KindTime)), HasDefault: true}, {Name: "big", Type: of(crossing.KindBigInt), HasDefault: true},
 	}}
-	child := &face.Class{Name: "Child", Key: "all.Child", Parent: base, KwOnly: true, Equal: true, Fields: []face.Field{{Name: "x", Type: of(face.KindFloat), Doc: "across"}},
+	child := &face.Class{Name: "Child", Key: "all.Child", Parent: base, KwOnly: true, Equal: true, Fields: []face.Field{{Name: "x", Type: of(crossing.KindFloat), Doc: "across"}},
 		Methods: []*face.Function{method("area", "Area", integer)}}
 	base.Methods = []*face.Function{method("area", "Area", integer)}
-	lent := func(k face.Kind, bits int, unsigned bool) *face.Type {
-		return &face.Type{Kind: face.KindTensor, Lent: true, Elems: []*face.Type{{Kind: k, Bits: bits, Unsigned: unsigned}}}
+	lent := func(k crossing.Kind, bits int, unsigned bool) *face.Type {
+		return &face.Type{Kind: crossing.KindTensor, Lent: true, Elems: []*face.Type{{Kind: k, Bits: bits, Unsigned: unsigned}}}
 	}
 	return &face.Library{
 		Name: "all", Prefix: "all.", Path: "example.test/all", Doc: "Package all has all.", Classes: []*face.Class{point, bag, {Name: "Sealed", Key: "all.Sealed", Opaque: true}, base, child},
 		Enums: []*face.Enum{color, fruit},
 		Errors: []*face.Error{{Name: "LostError", Kind: "all.LostError", Base: "KeyError", Doc: "LostError says what.", Fields: []face.Field{
-			{Name: "name", Type: text, Doc: "what"}, {Name: "code", Type: integer, HasDefault: true, Default: &face.Value{Kind: face.KindInt, Text: "3"}}}}, {Name: "PlainError", Kind: "all.PlainError"},
-			{Name: "LateError", Kind: "all.LateError", Fields: []face.Field{{Name: "by", Type: of(face.KindDuration)}}},
+			{Name: "name", Type: text, Doc: "what"}, {Name: "code", Type: integer, HasDefault: true, Default: &face.Value{Kind: crossing.KindInt, Text: "3"}}}}, {Name: "PlainError", Kind: "all.PlainError"},
+			{Name: "LateError", Kind: "all.LateError", Fields: []face.Field{{Name: "by", Type: of(crossing.KindDuration)}}},
 			{Name: "Code", Kind: "all.Code", Fields: []face.Field{{Name: "value", Type: integer}}}},
 		Functions: []*face.Function{
 			{Name: "divmod", GoName: "DivMod", Symbol: "divmod", Global: "all.divmod", Doc: "DivMod divides.", Fails: true, Params: []face.Param{
-				{Name: "a", Type: integer}, {Name: "b", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "16"}}}, Results: []face.Result{{Name: "quot", Type: integer}, {Name: "_count", Type: of(face.KindSequence, integer)}}},
-			{Name: "join", GoName: "Join", Symbol: "join", Packed: true, Results: []face.Result{{Type: of(face.KindAny)}}},
-			{Name: "lambda", GoName: "Lambda", Global: "all.lambda", Params: []face.Param{{Name: "class", Type: text, Default: &face.Value{Kind: face.KindString, Text: "a\"b\nπ"}},
-				{Name: "None", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "-Inf"}}, {Name: "print", Type: &face.Type{Kind: face.KindEnum, Enum: fruit}, Default: &face.Value{Kind: face.KindString, Text: "pear"}}},
-				Results: []face.Result{{Type: of(face.KindOptional, integer)}}},
-			{Name: "lent", GoName: "Lent", Symbol: "lent", Params: []face.Param{{Name: "flags", Type: lent(face.KindBool, 8, false)}, {Name: "floats", Type: lent(face.KindFloat, 32, false)}, {Name: "bytes", Type: lent(face.KindInt, 8, true)},
-				{Name: "on", Type: of(face.KindBool), Default: &face.Value{Kind: face.KindBool, Text: "true"}}, {Name: "off", Type: of(face.KindBool), Default: &face.Value{Kind: face.KindBool, Text: "false"}},
-				{Name: "mode", Type: of(face.KindOptional, integer), Default: &face.Value{Kind: face.KindNone}}, {Name: "size", Type: of(face.KindOptional, integer), Default: &face.Value{Kind: face.KindInt, Text: "8"}}},
+				{Name: "a", Type: integer}, {Name: "b", Type: integer, Default: &face.Value{Kind: crossing.KindInt, Text: "16"}}}, Results: []face.Result{{Name: "quot", Type: integer}, {Name: "_count", Type: of(crossing.KindSequence, integer)}}},
+			{Name: "join", GoName: "Join", Symbol: "join", Packed: true, Results: []face.Result{{Type: of(crossing.KindAny)}}},
+			{Name: "lambda", GoName: "Lambda", Global: "all.lambda", Params: []face.Param{{Name: "class", Type: text, Default: &face.Value{Kind: crossing.KindString, Text: "a\"b\nπ"}},
+				{Name: "None", Type: of(crossing.KindFloat), Default: &face.Value{Kind: crossing.KindFloat, Text: "-Inf"}}, {Name: "print", Type: &face.Type{Kind: crossing.KindEnum, Enum: fruit}, Default: &face.Value{Kind: crossing.KindString, Text: "pear"}}},
+				Results: []face.Result{{Type: of(crossing.KindOptional, integer)}}},
+			{Name: "lent", GoName: "Lent", Symbol: "lent", Params: []face.Param{{Name: "flags", Type: lent(crossing.KindBool, 8, false)}, {Name: "floats", Type: lent(crossing.KindFloat, 32, false)}, {Name: "bytes", Type: lent(crossing.KindInt, 8, true)},
+				{Name: "on", Type: of(crossing.KindBool), Default: &face.Value{Kind: crossing.KindBool, Text: "true"}}, {Name: "off", Type: of(crossing.KindBool), Default: &face.Value{Kind: crossing.KindBool, Text: "false"}},
+				{Name: "mode", Type: of(crossing.KindOptional, integer), Default: &face.Value{Kind: crossing.KindNone}}, {Name: "size", Type: of(crossing.KindOptional, integer), Default: &face.Value{Kind: crossing.KindInt, Text: "8"}}},
 				Results: []face.Result{{Name: "total", Type: integer}}},
-			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(face.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}, {Name: "f", Type: of(face.KindOptional, of(face.KindFunction))}},
-				Results: []face.Result{{Type: of(face.KindSequence, &face.Type{Kind: face.KindRecord, Record: limits})}}},
-			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(face.KindFloat), Default: &face.Value{Kind: face.KindFloat, Text: "3.0"}}, {Name: "xs", Type: integer, Variadic: true}}},
+			{Name: "list", GoName: "List", Symbol: "list", Params: []face.Param{{Name: "_ffi_list", Type: of(crossing.KindSequence, text)}, {Name: "class", Type: integer}, {Name: "class_", Type: integer}, {Name: "f", Type: of(crossing.KindOptional, of(crossing.KindFunction))}},
+				Results: []face.Result{{Type: of(crossing.KindSequence, &face.Type{Kind: crossing.KindRecord, Record: limits})}}},
+			{Name: "Point", GoName: "PointOf", Symbol: "Point", Params: []face.Param{{Name: "π", Type: of(crossing.KindFloat), Default: &face.Value{Kind: crossing.KindFloat, Text: "3.0"}}, {Name: "xs", Type: integer, Variadic: true}}},
 			{Name: "plan", GoName: "Plan", Symbol: "plan", Params: []face.Param{
-				{Name: "from", Type: of(face.KindTime)}, {Name: "every", Type: of(face.KindDuration), Default: &face.Value{Kind: face.KindDuration, Text: "5400000000000"}},
-				{Name: "next", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindSequence, of(face.KindTime)), of(face.KindTime), integer)), Default: &face.Value{Kind: face.KindNone}},
-				{Name: "by_color", Type: of(face.KindOptional, of(face.KindMapping, &face.Type{Kind: face.KindEnum, Enum: color}, of(face.KindSet, text))), Default: &face.Value{Kind: face.KindNone}},
-				{Name: "waves", Type: of(face.KindSequence, of(face.KindSequence, of(face.KindComplex))), Variadic: true}},
-				Results: []face.Result{{Type: of(face.KindCallable, of(face.KindDuration), of(face.KindTime))}, {Type: of(face.KindTuple, of(face.KindSet, text), of(face.KindComplex))}}},
-			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(face.KindTensor)}, {Name: "f", Type: of(face.KindOptional, of(face.KindCallable, of(face.KindNone), of(face.KindTuple, integer)))},
-				{Name: "rows", Type: of(face.KindOptional, of(face.KindSequence, of(face.KindSequence, of(face.KindFloat))))}, {Name: "each", Type: of(face.KindCallable, of(face.KindSequence, of(face.KindBool)), of(face.KindMapping, text, of(face.KindSequence, integer)))},
-				{Name: "more", Type: of(face.KindSequence, integer), Variadic: true}},
-				Results: []face.Result{{Type: integer}, {Type: of(face.KindOptional, of(face.KindTuple, integer))}}},
+				{Name: "from", Type: of(crossing.KindTime)}, {Name: "every", Type: of(crossing.KindDuration), Default: &face.Value{Kind: crossing.KindDuration, Text: "5400000000000"}},
+				{Name: "next", Type: of(crossing.KindOptional, of(crossing.KindCallable, of(crossing.KindSequence, of(crossing.KindTime)), of(crossing.KindTime), integer)), Default: &face.Value{Kind: crossing.KindNone}},
+				{Name: "by_color", Type: of(crossing.KindOptional, of(crossing.KindMapping, &face.Type{Kind: crossing.KindEnum, Enum: color}, of(crossing.KindSet, text))), Default: &face.Value{Kind: crossing.KindNone}},
+				{Name: "waves", Type: of(crossing.KindSequence, of(crossing.KindSequence, of(crossing.KindComplex))), Variadic: true}},
+				Results: []face.Result{{Type: of(crossing.KindCallable, of(crossing.KindDuration), of(crossing.KindTime))}, {Type: of(crossing.KindTuple, of(crossing.KindSet, text), of(crossing.KindComplex))}}},
+			{Name: "sum", GoName: "Sum", Symbol: "sum", Context: true, Fails: true, Params: []face.Param{{Name: "t", Type: of(crossing.KindTensor)}, {Name: "f", Type: of(crossing.KindOptional, of(crossing.KindCallable, of(crossing.KindNone), of(crossing.KindTuple, integer)))},
+				{Name: "rows", Type: of(crossing.KindOptional, of(crossing.KindSequence, of(crossing.KindSequence, of(crossing.KindFloat))))}, {Name: "each", Type: of(crossing.KindCallable, of(crossing.KindSequence, of(crossing.KindBool)), of(crossing.KindMapping, text, of(crossing.KindSequence, integer)))},
+				{Name: "more", Type: of(crossing.KindSequence, integer), Variadic: true}},
+				Results: []face.Result{{Type: integer}, {Type: of(crossing.KindOptional, of(crossing.KindTuple, integer))}}},
 		},
 	}
 }

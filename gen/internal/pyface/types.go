@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // ref returns the text of a name of another module, and imports it for annotations. The
@@ -84,34 +85,34 @@ type kind struct {
 
 // Kinds is the table of the kinds. Containers of tvm_ffi cross by reference: their elements are not converted.
 var Kinds = face.Table[kind]{
-	face.KindNone: {given: "None"}, face.KindAny: {given: "$Any", to: "to_any", from: "from_any", c: "v"},
-	face.KindBool: {given: "$bool", c: "v"}, face.KindInt: {given: "$int", c: "v"}, face.KindFloat: {given: "$float", c: "v"},
-	face.KindComplex: {given: "$complex", raw: "$Sequence[$float]", to: "_values.to_complex", class: true, from: "from_complex"},
-	face.KindBigInt:  {given: "$int", c: "v"}, face.KindString: {given: "$str", c: "s"},
-	face.KindBytes:    {given: "$bytes | $bytearray | $buffer | $arrays", returned: "$bytes", from: "from_bytes", c: "v"},
-	face.KindDuration: {given: "$timedelta", raw: "$int", to: "_values.to_duration", class: true, from: "from_duration"},
-	face.KindTime:     {given: "$datetime", raw: "$Sequence[$int]", to: "_values.to_time", class: true, from: "from_time"},
-	face.KindDataType: {given: "$tvm_ffi.dtype | $str", returned: "$tvm_ffi.dtype"},
-	face.KindDevice:   {given: "$tvm_ffi.Device | $str", returned: "$tvm_ffi.Device"},
-	face.KindPointer:  {given: "$ctypes.c_void_p | None"},
-	face.KindOptional: {given: "$optional", to: "to_optional", from: "from_optional"},
-	face.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", from: "from_tuple", c: "v", container: true},
-	face.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", from: "from_list", c: "n", container: true},
-	face.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", from: "from_dict", c: "v", container: true},
-	face.KindSet:      {given: "$Set[$elems]", returned: "$set[$elems]", raw: "$Sequence[$elems]", to: "_values.to_set", class: true, from: "from_set"},
-	face.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", from: "from_record", c: "v", container: true},
-	face.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", from: "from_list", c: "v", container: true},
-	face.KindList:     {given: "$tvm_ffi.List[$raw0]"},
-	face.KindMap:      {given: "$Mapping[$given0, $given1]", returned: "$tvm_ffi.Map[$raw0, $raw1]", from: "from_dict", c: "v", container: true},
-	face.KindDict:     {given: "$tvm_ffi.Dict[$raw0, $raw1]"},
-	face.KindShape:    {given: "$tvm_ffi.Shape", c: "v"},
-	face.KindTensor:   {given: "$tensor", returned: "$tvm_ffi.Tensor"}, face.KindModule: {given: "$tvm_ffi.Module"},
-	face.KindObject: {given: "$tvm_ffi.Object"}, face.KindClass: {given: "$class", c: "o"},
-	face.KindEnum:       {given: "$enum", returned: "$class", raw: "$base", to: "to_enum", class: true, from: "from_enum"},
-	face.KindErrorValue: {given: "$Exception | $Error | None", returned: "$Error | None"},
-	face.KindCallable:   {given: "$callable", to: "_values.to_function", class: true, from: "from_function", c: "f"},
-	face.KindFunction:   {given: "$Callable[..., $Any]", to: "checked", class: true, c: "f"},
-	face.KindIterator: {
+	crossing.KindNone: {given: "None"}, crossing.KindAny: {given: "$Any", to: "to_any", from: "from_any", c: "v"},
+	crossing.KindBool: {given: "$bool", c: "v"}, crossing.KindInt: {given: "$int", c: "v"}, crossing.KindFloat: {given: "$float", c: "v"},
+	crossing.KindComplex: {given: "$complex", raw: "$Sequence[$float]", to: "_values.to_complex", class: true, from: "from_complex"},
+	crossing.KindBigInt:  {given: "$int", c: "v"}, crossing.KindString: {given: "$str", c: "s"},
+	crossing.KindBytes:    {given: "$bytes | $bytearray | $buffer | $arrays", returned: "$bytes", from: "from_bytes", c: "v"},
+	crossing.KindDuration: {given: "$timedelta", raw: "$int", to: "_values.to_duration", class: true, from: "from_duration"},
+	crossing.KindTime:     {given: "$datetime", raw: "$Sequence[$int]", to: "_values.to_time", class: true, from: "from_time"},
+	crossing.KindDataType: {given: "$tvm_ffi.dtype | $str", returned: "$tvm_ffi.dtype"},
+	crossing.KindDevice:   {given: "$tvm_ffi.Device | $str", returned: "$tvm_ffi.Device"},
+	crossing.KindPointer:  {given: "$ctypes.c_void_p | None"},
+	crossing.KindOptional: {given: "$optional", to: "to_optional", from: "from_optional"},
+	crossing.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", from: "from_tuple", c: "v", container: true},
+	crossing.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", from: "from_list", c: "n", container: true},
+	crossing.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", from: "from_dict", c: "v", container: true},
+	crossing.KindSet:      {given: "$Set[$elems]", returned: "$set[$elems]", raw: "$Sequence[$elems]", to: "_values.to_set", class: true, from: "from_set"},
+	crossing.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", from: "from_record", c: "v", container: true},
+	crossing.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", from: "from_list", c: "v", container: true},
+	crossing.KindList:     {given: "$tvm_ffi.List[$raw0]"},
+	crossing.KindMap:      {given: "$Mapping[$given0, $given1]", returned: "$tvm_ffi.Map[$raw0, $raw1]", from: "from_dict", c: "v", container: true},
+	crossing.KindDict:     {given: "$tvm_ffi.Dict[$raw0, $raw1]"},
+	crossing.KindShape:    {given: "$tvm_ffi.Shape", c: "v"},
+	crossing.KindTensor:   {given: "$tensor", returned: "$tvm_ffi.Tensor"}, crossing.KindModule: {given: "$tvm_ffi.Module"},
+	crossing.KindObject: {given: "$tvm_ffi.Object"}, crossing.KindClass: {given: "$class", c: "o"},
+	crossing.KindEnum:     {given: "$enum", returned: "$class", raw: "$base", to: "to_enum", class: true, from: "from_enum"},
+	crossing.KindError:    {given: "$Exception | $Error | None", returned: "$Error | None"},
+	crossing.KindCallable: {given: "$callable", to: "_values.to_function", class: true, from: "from_function", c: "f"},
+	crossing.KindFunction: {given: "$Callable[..., $Any]", to: "checked", class: true, c: "f"},
+	crossing.KindIterator: {
 		given: "$Callable[[], $Any]", returned: "$Generator[$elems, None, None]", raw: "$Callable[[], $Any]", to: "to_iterator", class: true,
 	},
 }
@@ -132,10 +133,10 @@ func (w *writer) typeText(t *face.Type, d direction) string {
 	case d != passed:
 	case t.Lent:
 		k.given += " | $Sequence[$elems] | $arrays"
-	case arrayDepth(t) > 0 && t.Kind == face.KindSequence:
+	case arrayDepth(t) > 0 && t.Kind == crossing.KindSequence:
 		k.given += " | $arrays"
 	}
-	if d == received && (t.Kind == face.KindEnum || t.Kind == face.KindIterator) {
+	if d == received && (t.Kind == crossing.KindEnum || t.Kind == crossing.KindIterator) {
 		k.returned = k.raw
 	}
 	text := [...]string{
@@ -198,7 +199,7 @@ func (w *writer) callable(t *face.Type, d direction) string {
 		return w.typeText(t, d)
 	}
 	value := text(t.Elems[0], result)
-	if params == received && t.Elems[0].Kind == face.KindNone {
+	if params == received && t.Elems[0].Kind == crossing.KindNone {
 		value = w.builtin("object") // the result is ignored
 	}
 	return fmt.Sprintf("%s[[%s], %s]", w.ref("collections.abc", "Callable"), face.List(t.Elems[1:], func(t *face.Type) string { return text(t, params) }), value)
@@ -206,7 +207,7 @@ func (w *writer) callable(t *face.Type, d direction) string {
 
 // enumType writes an enum as an argument. Its plain values are valid ones.
 func (w *writer) enumType(e *face.Enum) string {
-	if e.Kind == face.KindInt {
+	if e.Kind == crossing.KindInt {
 		return w.names[e] + " | " + w.builtin("int")
 	}
 	var values []string

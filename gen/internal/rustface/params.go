@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // option is a parameter or a field that a caller may leave out.
@@ -19,7 +20,7 @@ type option struct {
 // known returns a default, or nil if it has no value in Rust, where a Duration is not negative: then a caller gives the
 // parameter, or leaves the field to the library.
 func known(v *face.Value) *face.Value {
-	if v != nil && v.Kind == face.KindDuration && v.Text[0] == '-' {
+	if v != nil && v.Kind == crossing.KindDuration && v.Text[0] == '-' {
 		return nil
 	}
 	return v
@@ -49,11 +50,11 @@ func (w *writer) options(name, of string, list []option) {
 // defaultText shows a default in a doc comment.
 func defaultText(v *face.Value) string {
 	switch v.Kind {
-	case face.KindNone:
+	case crossing.KindNone:
 		return "None"
-	case face.KindString, face.KindDataType:
+	case crossing.KindString, crossing.KindDataType:
 		return quoted(v.Text)
-	case face.KindDuration:
+	case crossing.KindDuration:
 		n, _ := strconv.ParseInt(v.Text, 10, 64)
 		return time.Duration(n).String()
 	}
@@ -62,29 +63,29 @@ func defaultText(v *face.Value) string {
 
 // literal returns a default as a value of type t.
 func (w *writer) literal(v *face.Value, t *face.Type) string {
-	if v == nil || v.Kind == face.KindNone {
+	if v == nil || v.Kind == crossing.KindNone {
 		return optionOf + "::None"
 	}
 	switch t.Kind {
-	case face.KindOptional:
+	case crossing.KindOptional:
 		return optionOf + "::Some(" + w.literal(v, t.Elems[0]) + ")"
-	case face.KindEnum:
-		if t.Enum.Kind == face.KindString {
+	case crossing.KindEnum:
+		if t.Enum.Kind == crossing.KindString {
 			return w.names[t.Enum] + "(::std::borrow::Cow::Borrowed(" + quoted(v.Text) + "))"
 		}
 		return w.names[t.Enum] + "(" + v.Text + ")"
-	case face.KindFloat:
+	case crossing.KindFloat:
 		if name := limits[v.Text]; name != "" {
 			return "::std::primitive::" + number(t) + "::" + name
 		}
 		return v.Text
-	case face.KindDuration:
+	case crossing.KindDuration:
 		return "::std::time::Duration::from_nanos(" + v.Text + ")"
-	case face.KindBool, face.KindInt:
+	case crossing.KindBool, crossing.KindInt:
 		return v.Text
-	case face.KindString:
+	case crossing.KindString:
 		return "::std::string::String::from(" + quoted(v.Text) + ")"
-	case face.KindDataType:
+	case crossing.KindDataType:
 		return "library::data_type(" + quoted(v.Text) + ")"
 	}
 	panic(fmt.Sprintf("rustface: a default of kind %d", t.Kind)) // face.defaultOf makes no other

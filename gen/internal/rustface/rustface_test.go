@@ -6,43 +6,44 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // everything is a library with each Kind in each place, and with names that collide.
 func everything() *face.Library {
-	integer := &face.Type{Kind: face.KindInt, Bits: 64}
-	text := &face.Type{Kind: face.KindString}
+	integer := &face.Type{Kind: crossing.KindInt, Bits: 64}
+	text := &face.Type{Kind: crossing.KindString}
 	base := &face.Class{Name: "Option", Key: "all.Option", Doc: "Option [x] <b> `\n\n\tlet x = broken(;\n\nSee https://go.dev and */ */ ///.", Repr: true, Equal: true, Hash: true, Compare: true}
 	child := &face.Class{Name: "String", Key: "all.String", Parent: base, Frozen: true}
 	opaque := &face.Class{Name: "Self", Key: "all.Self", Opaque: true}
 	made := &face.Class{Name: "Vec", Key: "all.Vec", ParentKey: "other.Base"}
-	color := &face.Enum{Name: "Result", Kind: face.KindInt, Members: []face.Member{
-		{GoName: "ResultRed", Name: "RED", Doc: "Red is red.", Value: face.Value{Kind: face.KindInt, Text: "-16"}},
-		{GoName: "Resultred", Name: "RED_", Value: face.Value{Kind: face.KindInt, Text: "2"}},
+	color := &face.Enum{Name: "Result", Kind: crossing.KindInt, Members: []face.Member{
+		{GoName: "ResultRed", Name: "RED", Doc: "Red is red.", Value: face.Value{Kind: crossing.KindInt, Text: "-16"}},
+		{GoName: "Resultred", Name: "RED_", Value: face.Value{Kind: crossing.KindInt, Text: "2"}},
 	}}
-	mode := &face.Enum{Name: "Ok", Kind: face.KindString, Members: []face.Member{
-		{GoName: "OkFast", Name: "FAST", Value: face.Value{Kind: face.KindString, Text: "a \"b\"\n\u202e\\"}},
+	mode := &face.Enum{Name: "Ok", Kind: crossing.KindString, Members: []face.Member{
+		{GoName: "OkFast", Name: "FAST", Value: face.Value{Kind: crossing.KindString, Text: "a \"b\"\n\u202e\\"}},
 	}}
-	access := &face.Enum{Name: "Access", Kind: face.KindInt, Members: []face.Member{
-		{GoName: "Read", Name: "READ", Value: face.Value{Kind: face.KindInt, Text: "1"}}, {GoName: "Write", Name: "WRITE", Value: face.Value{Kind: face.KindInt, Text: "2"}},
-		{GoName: "Run", Name: "RUN", Value: face.Value{Kind: face.KindInt, Text: "4"}},
+	access := &face.Enum{Name: "Access", Kind: crossing.KindInt, Members: []face.Member{
+		{GoName: "Read", Name: "READ", Value: face.Value{Kind: crossing.KindInt, Text: "1"}}, {GoName: "Write", Name: "WRITE", Value: face.Value{Kind: crossing.KindInt, Text: "2"}},
+		{GoName: "Run", Name: "RUN", Value: face.Value{Kind: crossing.KindInt, Text: "4"}},
 	}}
 	record := &face.Record{Name: "Box"}
 	types := []*face.Type{
-		{Kind: face.KindAny}, {Kind: face.KindBool}, integer, {Kind: face.KindInt, Bits: 8}, {Kind: face.KindInt, Bits: 64, Unsigned: true}, {Kind: face.KindInt, Bits: 16, Unsigned: true},
-		{Kind: face.KindFloat, Bits: 32}, {Kind: face.KindFloat, Bits: 64}, {Kind: face.KindBigInt}, {Kind: face.KindDuration},
-		{Kind: face.KindTime, Elems: []*face.Type{integer, integer, integer}}, {Kind: face.KindComplex, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 64}, {Kind: face.KindFloat, Bits: 64}}},
-		{Kind: face.KindComplex, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 32}, {Kind: face.KindFloat, Bits: 32}}},
-		{Kind: face.KindSet, Elems: []*face.Type{text}}, {Kind: face.KindSet, Elems: []*face.Type{{Kind: face.KindInt, Bits: 8}}}, {Kind: face.KindSet, Elems: []*face.Type{{Kind: face.KindEnum, Enum: color}}}, text, {Kind: face.KindBytes}, {Kind: face.KindDataType}, {Kind: face.KindDevice},
-		{Kind: face.KindPointer}, {Kind: face.KindTuple, Elems: []*face.Type{integer, text}},
-		{Kind: face.KindRecord, Record: record}, {Kind: face.KindList, Elems: []*face.Type{integer}}, {Kind: face.KindDict, Elems: []*face.Type{text, integer}},
-		{Kind: face.KindArray, Elems: []*face.Type{text}}, {Kind: face.KindArray}, {Kind: face.KindMap, Elems: []*face.Type{text, {Kind: face.KindArray, Elems: []*face.Type{integer}}}}, {Kind: face.KindMap},
-		{Kind: face.KindShape}, {Kind: face.KindTensor}, {Kind: face.KindTensor, Lent: true, Elems: []*face.Type{{Kind: face.KindFloat, Bits: 32}}}, {Kind: face.KindModule},
-		{Kind: face.KindObject}, {Kind: face.KindClass, Class: base}, {Kind: face.KindClass, Class: opaque},
-		{Kind: face.KindEnum, Enum: color}, {Kind: face.KindEnum, Enum: mode}, {Kind: face.KindErrorValue},
-		{Kind: face.KindCallable, Elems: []*face.Type{text, integer, {Kind: face.KindClass, Class: base}}}, {Kind: face.KindCallable, Elems: []*face.Type{{Kind: face.KindNone}}},
-		{Kind: face.KindFunction}, {Kind: face.KindIterator, Elems: []*face.Type{text}},
-		{Kind: face.KindIterator, Elems: []*face.Type{{Kind: face.KindTuple, Elems: []*face.Type{text, integer}}}},
+		{Kind: crossing.KindAny}, {Kind: crossing.KindBool}, integer, {Kind: crossing.KindInt, Bits: 8}, {Kind: crossing.KindInt, Bits: 64, Unsigned: true}, {Kind: crossing.KindInt, Bits: 16, Unsigned: true},
+		{Kind: crossing.KindFloat, Bits: 32}, {Kind: crossing.KindFloat, Bits: 64}, {Kind: crossing.KindBigInt}, {Kind: crossing.KindDuration},
+		{Kind: crossing.KindTime, Elems: []*face.Type{integer, integer, integer}}, {Kind: crossing.KindComplex, Elems: []*face.Type{{Kind: crossing.KindFloat, Bits: 64}, {Kind: crossing.KindFloat, Bits: 64}}},
+		{Kind: crossing.KindComplex, Elems: []*face.Type{{Kind: crossing.KindFloat, Bits: 32}, {Kind: crossing.KindFloat, Bits: 32}}},
+		{Kind: crossing.KindSet, Elems: []*face.Type{text}}, {Kind: crossing.KindSet, Elems: []*face.Type{{Kind: crossing.KindInt, Bits: 8}}}, {Kind: crossing.KindSet, Elems: []*face.Type{{Kind: crossing.KindEnum, Enum: color}}}, text, {Kind: crossing.KindBytes}, {Kind: crossing.KindDataType}, {Kind: crossing.KindDevice},
+		{Kind: crossing.KindPointer}, {Kind: crossing.KindTuple, Elems: []*face.Type{integer, text}},
+		{Kind: crossing.KindRecord, Record: record}, {Kind: crossing.KindList, Elems: []*face.Type{integer}}, {Kind: crossing.KindDict, Elems: []*face.Type{text, integer}},
+		{Kind: crossing.KindArray, Elems: []*face.Type{text}}, {Kind: crossing.KindArray}, {Kind: crossing.KindMap, Elems: []*face.Type{text, {Kind: crossing.KindArray, Elems: []*face.Type{integer}}}}, {Kind: crossing.KindMap},
+		{Kind: crossing.KindShape}, {Kind: crossing.KindTensor}, {Kind: crossing.KindTensor, Lent: true, Elems: []*face.Type{{Kind: crossing.KindFloat, Bits: 32}}}, {Kind: crossing.KindModule},
+		{Kind: crossing.KindObject}, {Kind: crossing.KindClass, Class: base}, {Kind: crossing.KindClass, Class: opaque},
+		{Kind: crossing.KindEnum, Enum: color}, {Kind: crossing.KindEnum, Enum: mode}, {Kind: crossing.KindError},
+		{Kind: crossing.KindCallable, Elems: []*face.Type{text, integer, {Kind: crossing.KindClass, Class: base}}}, {Kind: crossing.KindCallable, Elems: []*face.Type{{Kind: crossing.KindNone}}},
+		{Kind: crossing.KindFunction}, {Kind: crossing.KindIterator, Elems: []*face.Type{text}},
+		{Kind: crossing.KindIterator, Elems: []*face.Type{{Kind: crossing.KindTuple, Elems: []*face.Type{text, integer}}}},
 	}
 	l := &face.Library{Name: "All", Prefix: "all.", Path: "example.com/all", Classes: []*face.Class{base, child, opaque, made}, Enums: []*face.Enum{mode, color, access}}
 	one := func(name string, t *face.Type) *face.Function {
@@ -51,66 +52,66 @@ func everything() *face.Library {
 	for i, t := range types {
 		l.Functions = append(l.Functions,
 			one(fmt.Sprintf("plain%d", i), t),
-			one(fmt.Sprintf("optional%d", i), &face.Type{Kind: face.KindOptional, Elems: []*face.Type{t}}),
-			one(fmt.Sprintf("sequence%d", i), &face.Type{Kind: face.KindSequence, Elems: []*face.Type{t}}),
-			one(fmt.Sprintf("mapping%d", i), &face.Type{Kind: face.KindMapping, Elems: []*face.Type{text, {Kind: face.KindSequence, Elems: []*face.Type{t}}}}),
-			one(fmt.Sprintf("callable%d", i), &face.Type{Kind: face.KindCallable, Elems: []*face.Type{t, t}}))
-		if t.Kind != face.KindIterator {
-			if t.Kind != face.KindRecord { // Go has no struct that holds itself
+			one(fmt.Sprintf("optional%d", i), &face.Type{Kind: crossing.KindOptional, Elems: []*face.Type{t}}),
+			one(fmt.Sprintf("sequence%d", i), &face.Type{Kind: crossing.KindSequence, Elems: []*face.Type{t}}),
+			one(fmt.Sprintf("mapping%d", i), &face.Type{Kind: crossing.KindMapping, Elems: []*face.Type{text, {Kind: crossing.KindSequence, Elems: []*face.Type{t}}}}),
+			one(fmt.Sprintf("callable%d", i), &face.Type{Kind: crossing.KindCallable, Elems: []*face.Type{t, t}}))
+		if t.Kind != crossing.KindIterator {
+			if t.Kind != crossing.KindRecord { // Go has no struct that holds itself
 				record.Fields = append(record.Fields, face.Field{Name: fmt.Sprintf("f%d", i), Type: t})
 			}
 			base.Fields = append(base.Fields, face.Field{Name: fmt.Sprintf("f%d", i), Type: t})
 		}
 	}
-	self := &face.Type{Kind: face.KindOptional, Elems: []*face.Type{{Kind: face.KindRecord, Record: &face.Record{Name: "Some"}}}}
+	self := &face.Type{Kind: crossing.KindOptional, Elems: []*face.Type{{Kind: crossing.KindRecord, Record: &face.Record{Name: "Some"}}}}
 	some := self.Elems[0].Record
-	some.Fields = []face.Field{{Name: "next", Type: self, Default: &face.Value{Kind: face.KindNone}}, {Name: "type", Type: text}, {Name: "Type", Type: integer}}
+	some.Fields = []face.Field{{Name: "next", Type: self, Default: &face.Value{Kind: crossing.KindNone}}, {Name: "type", Type: text}, {Name: "Type", Type: integer}}
 	l.Functions = append(l.Functions, one("chain", self), one("Chain", self))
 	opaque.Constructor = options("NewSelf", color, mode)
 	opaque.Methods = []*face.Function{
 		one("clone", text), one("new", text), one("deref", integer), options("match", color, mode),
 		{Name: "close", GoName: "Close", Fails: true}, {Name: "len", GoName: "Len", Results: []face.Result{{Type: integer}}},
 		{Name: "string", GoName: "String", Results: []face.Result{{Type: text}}},
-		{Name: "all", GoName: "All", Results: []face.Result{{Type: &face.Type{Kind: face.KindIterator, Elems: []*face.Type{text}}}}},
+		{Name: "all", GoName: "All", Results: []face.Result{{Type: &face.Type{Kind: crossing.KindIterator, Elems: []*face.Type{text}}}}},
 	}
 	opaque.Close, opaque.Len, opaque.String, opaque.All = opaque.Methods[4], opaque.Methods[5], opaque.Methods[6], opaque.Methods[7]
 	opaque.Properties = []*face.Function{{Name: "len_", GoName: "Length", Results: []face.Result{{Type: integer}}}}
 	child.Fields = []face.Field{
-		{Name: "norm", Type: text, HasDefault: true}, {Name: "fn", Type: integer, Default: &face.Value{Kind: face.KindInt, Text: "16"}, HasDefault: true, Doc: "a `doc"},
-		{Name: "ago", Type: &face.Type{Kind: face.KindDuration}, Default: &face.Value{Kind: face.KindDuration, Text: "-1"}, HasDefault: true},
+		{Name: "norm", Type: text, HasDefault: true}, {Name: "fn", Type: integer, Default: &face.Value{Kind: crossing.KindInt, Text: "16"}, HasDefault: true, Doc: "a `doc"},
+		{Name: "ago", Type: &face.Type{Kind: crossing.KindDuration}, Default: &face.Value{Kind: crossing.KindDuration, Text: "-1"}, HasDefault: true},
 		{Name: "hidden", Type: integer, NoInit: true}, {Name: "set_x", Type: integer, ReadOnly: true}, {Name: "x", Type: integer},
 	}
 	child.Methods = []*face.Function{one("norm", text), one("Norm", text)}
 	l.Functions = append(l.Functions, options("self", color, mode), options("load", color, mode), &face.Function{Name: "any", GoName: "Any", Symbol: "any", Packed: true})
 	// All defaults are Rust's.
 	l.Functions = append(l.Functions, &face.Function{Name: "same", GoName: "Same", Symbol: "same", Params: []face.Param{
-		{Name: "d", Type: &face.Type{Kind: face.KindOptional, Elems: []*face.Type{integer}}, Default: &face.Value{Kind: face.KindNone}},
+		{Name: "d", Type: &face.Type{Kind: crossing.KindOptional, Elems: []*face.Type{integer}}, Default: &face.Value{Kind: crossing.KindNone}},
 	}})
-	l.Errors = []*face.Error{{Name: "Error", Kind: "all.Error", Base: "KeyError", Fields: []face.Field{{Name: "code", Type: integer}, {Name: "value", Type: text}, {Name: "wait", Type: &face.Type{Kind: face.KindDuration}, Default: &face.Value{Kind: face.KindDuration, Text: "-1"}}}}}
+	l.Errors = []*face.Error{{Name: "Error", Kind: "all.Error", Base: "KeyError", Fields: []face.Field{{Name: "code", Type: integer}, {Name: "value", Type: text}, {Name: "wait", Type: &face.Type{Kind: crossing.KindDuration}, Default: &face.Value{Kind: crossing.KindDuration, Text: "-1"}}}}}
 	return l
 }
 
 // options returns a function with defaults of all kinds, several results and a variadic
 // parameter, which runs asynchronously too.
 func options(name string, color, mode *face.Enum) *face.Function {
-	integer, text := &face.Type{Kind: face.KindInt, Bits: 64}, &face.Type{Kind: face.KindString}
-	value := func(kind face.Kind, text string) *face.Value { return &face.Value{Kind: kind, Text: text} }
+	integer, text := &face.Type{Kind: crossing.KindInt, Bits: 64}, &face.Type{Kind: crossing.KindString}
+	value := func(kind crossing.Kind, text string) *face.Value { return &face.Value{Kind: kind, Text: text} }
 	return &face.Function{
 		Name: name, GoName: name, Symbol: name, Doc: "Docs [brackets] of " + name + ".\n\n# Heading\n\n  - one\n  - two", Fails: true, Context: true,
 		Params: []face.Param{
 			{Name: "options", Type: text}, {Name: "FUNCTION", Type: integer}, {Name: "self", Type: integer}, {Name: "Self", Type: integer}, {Name: "Größe", Type: integer}, {Name: "Ω", Type: integer}, {Name: "ﬁ", Type: integer},
-			{Name: "type", Type: integer, Default: value(face.KindInt, "-9223372036854775808")},
-			{Name: "Type", Type: text, Default: value(face.KindString, "a \"quoted\"\n\u202e{}\\")},
-			{Name: "f", Type: &face.Type{Kind: face.KindFloat, Bits: 32}, Default: value(face.KindFloat, "+Inf")},
-			{Name: "inf", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: value(face.KindFloat, "-Inf")},
-			{Name: "nan", Type: &face.Type{Kind: face.KindFloat, Bits: 64}, Default: value(face.KindFloat, "NaN")},
-			{Name: "flag", Type: &face.Type{Kind: face.KindBool}, Default: value(face.KindBool, "true")},
-			{Name: "t", Type: &face.Type{Kind: face.KindDataType}, Default: value(face.KindDataType, "float32")},
-			{Name: "maybe", Type: &face.Type{Kind: face.KindOptional, Elems: []*face.Type{integer}}, Default: value(face.KindNone, "")},
-			{Name: "wait", Type: &face.Type{Kind: face.KindDuration}, Default: value(face.KindDuration, "5400000000000")},
-			{Name: "back", Type: &face.Type{Kind: face.KindDuration}, Default: value(face.KindDuration, "-1")},
-			{Name: "color", Type: &face.Type{Kind: face.KindEnum, Enum: color}, Default: value(face.KindInt, "1")},
-			{Name: "mode", Type: &face.Type{Kind: face.KindEnum, Enum: mode}, Default: value(face.KindString, "fast")},
+			{Name: "type", Type: integer, Default: value(crossing.KindInt, "-9223372036854775808")},
+			{Name: "Type", Type: text, Default: value(crossing.KindString, "a \"quoted\"\n\u202e{}\\")},
+			{Name: "f", Type: &face.Type{Kind: crossing.KindFloat, Bits: 32}, Default: value(crossing.KindFloat, "+Inf")},
+			{Name: "inf", Type: &face.Type{Kind: crossing.KindFloat, Bits: 64}, Default: value(crossing.KindFloat, "-Inf")},
+			{Name: "nan", Type: &face.Type{Kind: crossing.KindFloat, Bits: 64}, Default: value(crossing.KindFloat, "NaN")},
+			{Name: "flag", Type: &face.Type{Kind: crossing.KindBool}, Default: value(crossing.KindBool, "true")},
+			{Name: "t", Type: &face.Type{Kind: crossing.KindDataType}, Default: value(crossing.KindDataType, "float32")},
+			{Name: "maybe", Type: &face.Type{Kind: crossing.KindOptional, Elems: []*face.Type{integer}}, Default: value(crossing.KindNone, "")},
+			{Name: "wait", Type: &face.Type{Kind: crossing.KindDuration}, Default: value(crossing.KindDuration, "5400000000000")},
+			{Name: "back", Type: &face.Type{Kind: crossing.KindDuration}, Default: value(crossing.KindDuration, "-1")},
+			{Name: "color", Type: &face.Type{Kind: crossing.KindEnum, Enum: color}, Default: value(crossing.KindInt, "1")},
+			{Name: "mode", Type: &face.Type{Kind: crossing.KindEnum, Enum: mode}, Default: value(crossing.KindString, "fast")},
 			{Name: "args", Type: text, Variadic: true},
 		},
 		Results: []face.Result{{Name: "quotient", Type: integer}, {Name: "text", Type: text}},
@@ -120,7 +121,7 @@ func options(name string, color, mode *face.Enum) *face.Function {
 // TestKinds checks that each Kind has a type and both conversions.
 func TestKinds(t *testing.T) {
 	l := everything()
-	seen := map[face.Kind]bool{face.KindNone: true}
+	seen := map[crossing.Kind]bool{crossing.KindNone: true}
 	var note func(*face.Type)
 	note = func(t *face.Type) {
 		seen[t.Kind] = true
@@ -129,7 +130,7 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	l.Each(note)
-	for k := range face.Kinds {
+	for k := range crossing.Exported {
 		if !seen[k] {
 			t.Errorf("the library of the test has nothing of kind %d", k)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // The paths below are complete, so that a type of Go may be called Option or String.
@@ -39,56 +40,56 @@ const (
 
 // Kinds is the table of the kinds.
 var Kinds = face.Table[kind]{
-	face.KindNone: {value: "()", to: anyType + "::new()", from: "library::nothing($e)"},
-	face.KindAny: {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)",
+	crossing.KindNone: {value: "()", to: anyType + "::new()", from: "library::nothing($e)"},
+	crossing.KindAny: {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)",
 		param: "impl ::std::convert::Into<" + anyType + ">", give: "::std::convert::Into::into($e)"},
 
-	face.KindBool:  {value: "bool", ffi: "$value", to: copied, shows: true},
-	face.KindInt:   {value: "$number", ffi: "i64", to: copied, shows: true},
-	face.KindFloat: {value: "$number", ffi: "f64", to: copied, shows: true},
-	face.KindComplex: {value: "($values,)", to: "library::tuple(::std::vec![$tos])", shows: true,
+	crossing.KindBool:  {value: "bool", ffi: "$value", to: copied, shows: true},
+	crossing.KindInt:   {value: "$number", ffi: "i64", to: copied, shows: true},
+	crossing.KindFloat: {value: "$number", ffi: "f64", to: copied, shows: true},
+	crossing.KindComplex: {value: "($values,)", to: "library::tuple(::std::vec![$tos])", shows: true,
 		from: "library::elements($e, $count, |x| " + okValue + "(($froms,)))"},
-	face.KindBigInt: {value: "::tvm_ffi::BigInt", ffi: "$value", shows: true,
+	crossing.KindBigInt: {value: "::tvm_ffi::BigInt", ffi: "$value", shows: true,
 		param: "impl ::std::convert::Into<$value>", give: anyType + "::from(::std::convert::Into::<$value>::into($e))"},
-	face.KindString: {value: "::std::string::String", ffi: "::tvm_ffi::String", to: "library::text($e)", from: "library::string($e)", shows: true,
+	crossing.KindString: {value: "::std::string::String", ffi: "::tvm_ffi::String", to: "library::text($e)", from: "library::string($e)", shows: true,
 		param: "&str", item: "impl ::std::convert::AsRef<str>"},
-	face.KindBytes: {value: "::std::vec::Vec<u8>", ffi: "::tvm_ffi::Bytes", to: "library::bytes($e)", from: "library::byte_vec($e)", shows: true,
+	crossing.KindBytes: {value: "::std::vec::Vec<u8>", ffi: "::tvm_ffi::Bytes", to: "library::bytes($e)", from: "library::byte_vec($e)", shows: true,
 		param: "&[u8]", item: "impl ::std::convert::AsRef<[u8]>"},
-	face.KindDuration: {value: "::std::time::Duration", ffi: "i64", to: "library::nanoseconds($owned)?", from: "library::duration($e)", shows: true},
-	face.KindTime:     {value: "::std::time::SystemTime", to: "library::time($owned)?", from: "library::system_time($e)", shows: true},
-	face.KindDataType: {value: "::tvm_ffi::DLDataType", ffi: "$value", to: copied},
-	face.KindDevice:   {value: "::tvm_ffi::DLDevice", ffi: "$value", to: copied},
-	face.KindPointer:  {value: "*mut ::std::ffi::c_void", to: copied},
+	crossing.KindDuration: {value: "::std::time::Duration", ffi: "i64", to: "library::nanoseconds($owned)?", from: "library::duration($e)", shows: true},
+	crossing.KindTime:     {value: "::std::time::SystemTime", to: "library::time($owned)?", from: "library::system_time($e)", shows: true},
+	crossing.KindDataType: {value: "::tvm_ffi::DLDataType", ffi: "$value", to: copied},
+	crossing.KindDevice:   {value: "::tvm_ffi::DLDevice", ffi: "$value", to: copied},
+	crossing.KindPointer:  {value: "*mut ::std::ffi::c_void", to: copied},
 
-	face.KindOptional: {value: optionOf + "<$value0>", to: "library::optional($place.as_ref(), $to0)?", from: "library::maybe($e, $from0)", shows: true,
+	crossing.KindOptional: {value: optionOf + "<$value0>", to: "library::optional($place.as_ref(), $to0)?", from: "library::maybe($e, $from0)", shows: true,
 		param: optionOf + "<$some0>", give: "library::optional($e, $give0)?"},
-	face.KindTuple: {value: "($values,)", to: "library::tuple(::std::vec![$tos])", shows: true,
+	crossing.KindTuple: {value: "($values,)", to: "library::tuple(::std::vec![$tos])", shows: true,
 		from: "library::elements($e, $count, |x| " + okValue + "(($froms,)))"},
-	face.KindSequence: {value: "::std::vec::Vec<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::vec($e, $from0)", shows: true,
+	crossing.KindSequence: {value: "::std::vec::Vec<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::vec($e, $from0)", shows: true,
 		param: iterator + "$item0>", give: "library::list($e, $each0)?"},
-	face.KindMapping: {value: "::std::collections::HashMap<$values>", to: "library::map($place.iter(), $to0, $to1)?", shows: true,
+	crossing.KindMapping: {value: "::std::collections::HashMap<$values>", to: "library::map($place.iter(), $to0, $to1)?", shows: true,
 		from: "library::hash_map($e, $from0, $from1)", param: iterator + "($item0, $item1)>", give: "library::map($e, $each0, $each1)?"},
-	face.KindSet: {value: "::std::collections::HashSet<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::hash_set($e, $from0)", shows: true,
+	crossing.KindSet: {value: "::std::collections::HashSet<$value0>", to: "library::list($place.iter(), $to0)?", from: "library::hash_set($e, $from0)", shows: true,
 		param: iterator + "$item0>", give: "library::list($e, $each0)?"},
-	face.KindRecord: {value: "$name", to: "$place.to_any()?", from: "$name::from_any($e)", param: reference, shows: true},
+	crossing.KindRecord: {value: "$name", to: "$place.to_any()?", from: "$name::from_any($e)", param: reference, shows: true},
 
-	face.KindArray:    {value: "$ffi", ffi: "::tvm_ffi::Array<$ffi0>", param: reference, shows: true},
-	face.KindMap:      {value: "$ffi", ffi: "::tvm_ffi::Map<$ffi0, $ffi1>", param: reference, shows: true},
-	face.KindList:     {value: "library::List", to: "$place.to_any()", from: "$value::from_any($e)", param: reference},
-	face.KindDict:     {value: "library::Dict", to: "$place.to_any()", from: "$value::from_any($e)", param: reference},
-	face.KindShape:    {value: "::tvm_ffi::Shape", ffi: "$value", param: "&[i64]", give: anyType + "::from($value::from($e))"},
-	face.KindTensor:   {value: "::tvm_ffi::Tensor", ffi: "$value", param: reference},
-	face.KindModule:   {value: "::tvm_ffi::Module", ffi: "$value", param: reference},
-	face.KindObject:   {value: objectRef, ffi: "$value", param: "&(impl ::tvm_ffi::ObjectRefCore + ::tvm_ffi::AnyCompatible)"},
-	face.KindClass:    {value: "$name", ffi: "$value", param: reference, shows: true},
-	face.KindFunction: {value: "::tvm_ffi::Function", ffi: "$value", param: reference},
-	face.KindEnum:     {value: "$name", ffi: "i64", to: anyType + "::from($place.0)", from: "library::get::<i64>($e).map($name)", shows: true},
-	face.KindErrorValue: {value: optionOf + "<::tvm_ffi::Error>", to: "library::optional($place.as_ref(), |x| " + okValue + "(library::shared(x)))?",
+	crossing.KindArray:    {value: "$ffi", ffi: "::tvm_ffi::Array<$ffi0>", param: reference, shows: true},
+	crossing.KindMap:      {value: "$ffi", ffi: "::tvm_ffi::Map<$ffi0, $ffi1>", param: reference, shows: true},
+	crossing.KindList:     {value: "library::List", to: "$place.to_any()", from: "$value::from_any($e)", param: reference},
+	crossing.KindDict:     {value: "library::Dict", to: "$place.to_any()", from: "$value::from_any($e)", param: reference},
+	crossing.KindShape:    {value: "::tvm_ffi::Shape", ffi: "$value", param: "&[i64]", give: anyType + "::from($value::from($e))"},
+	crossing.KindTensor:   {value: "::tvm_ffi::Tensor", ffi: "$value", param: reference},
+	crossing.KindModule:   {value: "::tvm_ffi::Module", ffi: "$value", param: reference},
+	crossing.KindObject:   {value: objectRef, ffi: "$value", param: "&(impl ::tvm_ffi::ObjectRefCore + ::tvm_ffi::AnyCompatible)"},
+	crossing.KindClass:    {value: "$name", ffi: "$value", param: reference, shows: true},
+	crossing.KindFunction: {value: "::tvm_ffi::Function", ffi: "$value", param: reference},
+	crossing.KindEnum:     {value: "$name", ffi: "i64", to: anyType + "::from($place.0)", from: "library::get::<i64>($e).map($name)", shows: true},
+	crossing.KindError: {value: optionOf + "<::tvm_ffi::Error>", to: "library::optional($place.as_ref(), |x| " + okValue + "(library::shared(x)))?",
 		from:  "library::maybe($e, library::get::<::tvm_ffi::Error>)",
 		param: optionOf + "<&::tvm_ffi::Error>", give: "library::optional($e, |x| " + okValue + "(library::shared(x)))?", shows: true},
-	face.KindCallable: {value: "::std::sync::Arc<dyn $signature>", to: "{ let f = ::std::clone::Clone::clone($e); $closure }", from: "$callee",
+	crossing.KindCallable: {value: "::std::sync::Arc<dyn $signature>", to: "{ let f = ::std::clone::Clone::clone($e); $closure }", from: "$callee",
 		param: "impl $signature", give: "{ let f = $e; $closure }"},
-	face.KindIterator: {value: "library::Seq<$value0>", to: "$place.to_any()", from: "library::Seq::from_any($e, $from0)", param: reference},
+	crossing.KindIterator: {value: "library::Seq<$value0>", to: "$place.to_any()", from: "library::Seq::from_any($e, $from0)", param: reference},
 }
 
 // textEnum is the kind of an enum of strings.
@@ -97,9 +98,9 @@ var textEnum = kind{value: "$name", ffi: "::tvm_ffi::String", to: "library::text
 func kindOf(t *face.Type) kind {
 	k := Kinds.Row(t.Kind)
 	switch {
-	case t.Kind == face.KindEnum && t.Enum.Kind == face.KindString:
+	case t.Kind == crossing.KindEnum && t.Enum.Kind == crossing.KindString:
 		k = textEnum
-	case t.Kind == face.KindInt && number(t) != "i64":
+	case t.Kind == crossing.KindInt && number(t) != "i64":
 		k.from = "library::integer::<$number>($e)"
 		if t.Wide() {
 			k.to, k.from = "library::unsigned($owned)", "library::number($e)"
@@ -199,7 +200,7 @@ func (w *writer) from(t *face.Type, e string) string { return w.expand(t, kindOf
 func number(t *face.Type) string {
 	letter := "i"
 	switch {
-	case t.Kind == face.KindFloat:
+	case t.Kind == crossing.KindFloat:
 		letter = "f"
 	case t.Unsigned:
 		letter = "u"
@@ -255,7 +256,7 @@ func (w *writer) closure(t *face.Type) string {
 	if len(args) == 0 {
 		name = "_"
 	}
-	if t.Elems[0].Kind == face.KindNone {
+	if t.Elems[0].Kind == crossing.KindNone {
 		value = "f(" + strings.Join(args, ", ") + ")?; " + ok(w.to(t.Elems[0], ""))
 	}
 	return fmt.Sprintf("library::function::<%d>(move |%s| { %s })", len(args), name, value)
@@ -276,7 +277,7 @@ func (w *writer) callee(t *face.Type, e string) string {
 // flat reports whether Rust takes results of type t apart, so that the library may return them in flat form.
 func flat(t *face.Type) bool {
 	switch t = t.Bare(); t.Kind {
-	case face.KindString, face.KindBytes, face.KindSequence, face.KindMapping, face.KindTuple, face.KindRecord, face.KindTime, face.KindComplex, face.KindSet:
+	case crossing.KindString, crossing.KindBytes, crossing.KindSequence, crossing.KindMapping, crossing.KindTuple, crossing.KindRecord, crossing.KindTime, crossing.KindComplex, crossing.KindSet:
 		return true
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // enum writes a type that holds any value, also one that a newer library knows.
@@ -22,7 +23,7 @@ func (w *writer) enum(e *face.Enum) {
 	if e.Unsigned {
 		of = "u64"
 	}
-	if e.Kind == face.KindString {
+	if e.Kind == crossing.KindString {
 		copies, of, value = "", "::std::borrow::Cow<'static, str>", "::std::borrow::Cow::Borrowed(%s)"
 		rest = "\n    /// Returns the text.\n    pub fn as_str(&self) -> &str {\n        &self.0\n    }\n"
 	}
@@ -30,13 +31,13 @@ func (w *writer) enum(e *face.Enum) {
 	for i, m := range e.Members {
 		w.comment("    ", "///", m.Doc, "`"+m.GoName+"` in Go.")
 		text := m.Value.Text
-		if e.Kind == face.KindString {
+		if e.Kind == crossing.KindString {
 			text = quoted(text)
 		}
 		w.p("    pub const %s: Self = Self("+value+");\n", names[i], text)
 	}
 	w.p("%s}\n\n", rest)
-	if e.Kind == face.KindString {
+	if e.Kind == crossing.KindString {
 		w.p("library::text_enum!(%s);\n\n", name)
 	}
 	if e.Flags() {
@@ -56,7 +57,7 @@ func fieldsOf(s scope, fields []face.Field) []string {
 // fieldType returns the type of a field of a record, in a box if the record would hold
 // itself.
 func (w *writer) fieldType(of *face.Record, t *face.Type) string {
-	if t.Kind == face.KindOptional && of != nil && w.records.Hold(t, of) {
+	if t.Kind == crossing.KindOptional && of != nil && w.records.Hold(t, of) {
 		return optionOf + "<::std::boxed::Box<" + w.value(t.Elems[0]) + ">>"
 	}
 	return w.value(t)
@@ -65,7 +66,7 @@ func (w *writer) fieldType(of *face.Record, t *face.Type) string {
 // shows reports whether values of t implement Debug. Those of the crate's containers always do.
 func shows(t *face.Type) bool {
 	hidden := func(e *face.Type) bool { return !shows(e) }
-	return kindOf(t).shows && (t.Kind == face.KindArray || t.Kind == face.KindMap || !slices.ContainsFunc(t.Elems, hidden))
+	return kindOf(t).shows && (t.Kind == crossing.KindArray || t.Kind == crossing.KindMap || !slices.ContainsFunc(t.Elems, hidden))
 }
 
 // structure writes a struct with public fields, and a function new.
@@ -107,7 +108,7 @@ func (w *writer) conversions(of *face.Record, fields []face.Field, names []strin
 	w.p("                _ => ::std::mem::drop(x.any()?),\n            }\n            %s(())\n        })?;\n        %[1]s(Self {\n", okValue)
 	for i, f := range fields {
 		expr := fmt.Sprintf("library::field(field%d, %s)?", i, w.mapper(f.Type))
-		if d := known(f.Default); d != nil && d.Kind != face.KindNone {
+		if d := known(f.Default); d != nil && d.Kind != crossing.KindNone {
 			expr = fmt.Sprintf("field%d.unwrap_or(%s)", i, w.literal(d, f.Type))
 		} else if w.fieldType(of, f.Type) != w.value(f.Type) {
 			expr += ".map(::std::boxed::Box::new)"

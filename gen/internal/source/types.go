@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
 
@@ -134,18 +135,18 @@ func (c *checker) runtimeType(n *types.Named, w way) (why string, known bool) {
 		return "", false
 	}
 	name := n.Obj().Name()
-	switch {
-	case name == "Any" || name == "DataType" || name == "Device" || name == "Pointer" || name == "ObjectRef" || name == "Variant" || name == "Packed":
-		return "", true
+	kind, known := crossing.NamedInGo(name)
+	switch row := &crossing.Rows[kind]; {
 	case strings.HasPrefix(name, "Tuple"):
 		return c.arguments(n, w), true
-	case name == "Values" || name == "Pairs" || strings.HasSuffix(name, "Arg") || strings.HasSuffix(name, "Like"):
+	case known && slices.Contains(row.Value, name):
+		return "", true
+	case known && slices.Contains(row.Given, name):
 		if w == incoming {
 			return fmt.Sprintf("type %s cannot be received: take a slice, a map, or a pointer such as *tvmffi.Array", c.r.text(n)), true
 		}
 		return c.arguments(n, w), true
-	case name == "Object" || name == "Function" || name == "Tensor" || name == "Module" || name == "Array" || name == "List" ||
-		name == "Map" || name == "Dict" || name == "Shape" || name == "Instance" || name == "GoValue" || name == "Error":
+	case known || name == "Instance":
 		return fmt.Sprintf("%s is used by its pointer: write *%s", c.r.text(n), c.r.text(n)), true
 	}
 	return "", false
