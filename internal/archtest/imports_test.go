@@ -90,7 +90,7 @@ var rooms = []room{
 	{dir: "gen/internal/plan", own: []string{"gen/config", "cuda/spec", "schema", "schema/hints"}},
 	{dir: "gen/internal/classify", own: []string{"internal/crossing", "gen/config", "gen/internal/plan", "cuda/spec", "internal/docstring", "internal/nearest", "schema", "schema/hints"}},
 	{dir: "gen/internal/place", own: []string{"gen/internal/plan", "gen/internal/classify", "schema"}},
-	{dir: "gen/internal/types", own: []string{"gen/config", "gen/internal/plan", "gen/internal/classify", "gen/internal/place", "cuda/spec", "schema", "schema/hints"}},
+	{dir: "gen/internal/types", own: []string{"internal/crossing", "gen/config", "gen/internal/plan", "gen/internal/classify", "gen/internal/place", "cuda/spec", "schema", "schema/hints"}},
 	{dir: "gen/internal/members", own: []string{"gen/config", "gen/internal/plan", "gen/internal/classify", "gen/internal/place", "gen/internal/types", "schema"}},
 	{dir: "gen/internal/names", own: []string{"gen/config", "gen/internal/plan", "gen/internal/types"}},
 	{dir: "gen/internal/docs", own: []string{"gen/internal/plan"}},

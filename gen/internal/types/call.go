@@ -6,6 +6,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -16,9 +17,9 @@ var frameSizes = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
 const textUnits = 4
 
 // method returns the name of the method by which frames pack and unpack values of the kind, or "".
-func (k kind) method() string {
-	if kindBool <= k && k <= kindPointer {
-		return kindNames[k]
+func method(k crossing.Kind) string {
+	if crossing.KindBool <= k && k <= crossing.KindPointer {
+		return k.String()
 	}
 	return ""
 }
@@ -34,7 +35,7 @@ func (p *Types) Call(pkg *plan.Package, s *schema.Signature, self bool) (*plan.C
 	if err != nil {
 		return nil, err
 	}
-	if self && (len(params) == 0 || params[0].kind != kindObject && params[0].kind != kindRoot) {
+	if self && (len(params) == 0 || params[0].kind != crossing.KindClass && params[0].kind != crossing.KindObject) {
 		return nil, errors.New("the first parameter of the method is not its object")
 	}
 	return p.newCall(pkg, params, names, result, self), nil
@@ -51,11 +52,11 @@ func (p *Types) newCall(pkg *plan.Package, params []*node, names []string, resul
 			c.Params = append(c.Params, param)
 		}
 	}
-	if result.kind != kindNone {
+	if result.kind != crossing.KindNone {
 		c.Result = p.result(pkg, result)
 	}
 	units := units(c)
-	if result.kind == kindString && units == c.Count {
+	if result.kind == crossing.KindString && units == c.Count {
 		units += textUnits
 	}
 	c.Frame = frame(units)
@@ -72,7 +73,7 @@ func ReturnObject(c *plan.Call, o *plan.Object) {
 func units(c *plan.Call) int {
 	units := c.Count
 	for _, param := range c.Params {
-		if param.Method == kindString.method() {
+		if param.Method == method(crossing.KindString) {
 			units += textUnits
 		}
 	}
@@ -94,32 +95,36 @@ func frame(units int) string {
 func (p *Types) param(pkg *plan.Package, n *node, name string) plan.Param {
 	base := n.base()
 	param := plan.Param{Type: p.goType(pkg, n, argument), Pack: plan.PackValue, Optional: n.optional(),
-		OrEmpty: n.container() && n.kind != kindList && n.kind != kindDict, Given: name, Usual: paramNames[base.kind]}
+		OrEmpty: n.container() && !crossing.Rows[n.kind].Mutable, Given: name, Usual: crossing.Rows[base.kind].Param}
 	switch base.kind {
-	case kindBool, kindInt, kindFloat, kindString, kindDataType, kindDevice, kindPointer:
+	case crossing.KindBool, crossing.KindInt, crossing.KindFloat, crossing.KindString, crossing.KindDataType, crossing.KindDevice, crossing.KindPointer:
 		if !n.optional() {
-			param.Pack, param.Method = plan.PackMethod, n.kind.method()
+			param.Pack, param.Method = plan.PackMethod, method(n.kind)
 		}
-	case kindBytes:
-		param.Pack, param.Method = plan.PackMethod, kindBytes.method()
+	case crossing.KindBytes:
+		param.Pack, param.Method = plan.PackMethod, method(crossing.KindBytes)
 		if n.optional() {
 			param.Pack = plan.PackBytes
 		}
-	case kindTensor:
+	case crossing.KindTensor:
 		if param.Pack = plan.PackPointer; base.element != nil {
 			param.Pack, param.Element = plan.PackTensor, base.element
 		}
-	case kindModule, kindFunction, kindList, kindDict:
+	case crossing.KindModule, crossing.KindFunction:
 		param.Pack = plan.PackPointer
-	case kindObject:
+	case crossing.KindClass:
 		param.Pack, param.Object = plan.PackRef, base.object
-	case kindRoot:
+	case crossing.KindObject:
 		param.Pack = plan.PackRoot
 		if lateKey(base.text) {
 			param.Usual = plan.LowerCamel(plan.LastPart(base.text))
 		}
-	case kindTyped:
+	case crossing.KindCallable:
 		param.Pack = plan.PackCallback
+	default:
+		if crossing.Rows[base.kind].Mutable {
+			param.Pack = plan.PackPointer
+		}
 	}
 	return param
 }
@@ -147,7 +152,7 @@ func (p *Types) Field(pkg *plan.Package, f *plan.Field, s *classify.Field) error
 	if key := p.late(s.Type); err == nil && key != "" {
 		err = unregistered(key)
 	}
-	if err == nil && n.kind == kindNone {
+	if err == nil && n.kind == crossing.KindNone {
 		err = errors.New("a field of type None has no Go type")
 	}
 	if err != nil {
@@ -155,9 +160,9 @@ func (p *Types) Field(pkg *plan.Package, f *plan.Field, s *classify.Field) error
 	}
 	f.Type, f.Object = p.goType(pkg, n, outcome), n.base().object
 	switch n.kind {
-	case kindBool, kindInt, kindFloat:
-		f.Read = n.kind.method()
-	case kindString:
+	case crossing.KindBool, crossing.KindInt, crossing.KindFloat:
+		f.Read = method(n.kind)
+	case crossing.KindString:
 		f.Read = "Text"
 	}
 	if s.Schema.Flags&schema.FlagWritable != 0 {
@@ -169,23 +174,14 @@ func (p *Types) Field(pkg *plan.Package, f *plan.Field, s *classify.Field) error
 
 // result plans a result of the given type.
 func (p *Types) result(pkg *plan.Package, n *node) *plan.Result {
-	r := &plan.Result{Type: p.goType(pkg, n, outcome), Method: n.kind.method(), Optional: n.optional()}
+	r := &plan.Result{Type: p.goType(pkg, n, outcome), Method: method(n.kind), Optional: n.optional()}
 	switch base := n.base(); base.kind {
-	case kindTensor:
+	case crossing.KindTensor:
 		r.Element = base.element
-	case kindObject:
+	case crossing.KindClass:
 		r.Object = base.object
-	case kindTyped:
+	case crossing.KindCallable:
 		r.Bound = p.newCall(pkg, base.params, base.names, base.result, false)
 	}
 	return r
-}
-
-// paramNames names the parameters that have no name in the schema.
-var paramNames = map[kind]string{
-	kindBool: "flag", kindInt: "n", kindFloat: "f", kindString: "s", kindBytes: "data", kindDataType: "dtype",
-	kindDevice: "device", kindPointer: "ptr", kindBigInt: "n", kindAny: "value", kindError: "cause",
-	kindTensor: "tensor", kindModule: "module", kindFunction: "function", kindTyped: "callback", kindShape: "shape",
-	kindArray: "items", kindList: "list", kindMap: "entries", kindDict: "dict", kindTuple: "tuple",
-	kindVariant: "value", kindRoot: "object",
 }

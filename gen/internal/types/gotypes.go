@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // A direction is that in which a value of a type crosses: Go passes it, or Go receives it.
@@ -21,19 +22,19 @@ func (d direction) flip() direction { return 1 - d }
 func predeclared(name string) plan.GoType { return plan.GoType{Name: name} }
 
 // plainTypes holds the Go types that are the same in both forms.
-var plainTypes = map[kind]plan.GoType{
-	kindBool: predeclared("bool"), kindInt: predeclared("int64"), kindFloat: predeclared("float64"),
-	kindString: predeclared("string"), kindBytes: {Slice: &plan.GoType{Name: "byte"}},
-	kindDataType: plan.RuntimeType("DataType"), kindDevice: plan.RuntimeType("Device"), kindPointer: plan.RuntimeType("Pointer"),
-	kindBigInt: plan.Pointer(plan.GoType{Path: plan.Big, Name: "Int"}), kindError: plan.Pointer(plan.RuntimeType("Error")),
-	kindTensor: plan.Pointer(plan.RuntimeType("Tensor")), kindModule: plan.Pointer(plan.RuntimeType("Module")),
-	kindFunction: plan.Pointer(plan.RuntimeType("Function")),
+var plainTypes = map[crossing.Kind]plan.GoType{
+	crossing.KindBool: predeclared("bool"), crossing.KindInt: predeclared("int64"), crossing.KindFloat: predeclared("float64"),
+	crossing.KindString: predeclared("string"), crossing.KindBytes: {Slice: &plan.GoType{Name: "byte"}},
+	crossing.KindDataType: plan.RuntimeType("DataType"), crossing.KindDevice: plan.RuntimeType("Device"), crossing.KindPointer: plan.RuntimeType("Pointer"),
+	crossing.KindBigInt: plan.Pointer(plan.GoType{Path: plan.Big, Name: "Int"}), crossing.KindError: plan.Pointer(plan.RuntimeType("Error")),
+	crossing.KindTensor: plan.Pointer(plan.RuntimeType("Tensor")), crossing.KindModule: plan.Pointer(plan.RuntimeType("Module")),
+	crossing.KindFunction: plan.Pointer(plan.RuntimeType("Function")),
 }
 
 // byValue holds the kinds whose Go type has no nil, so that Optional needs a pointer.
-var byValue = map[kind]bool{
-	kindBool: true, kindInt: true, kindFloat: true, kindString: true, kindDataType: true, kindDevice: true,
-	kindPointer: true, kindVariant: true,
+var byValue = map[crossing.Kind]bool{
+	crossing.KindBool: true, crossing.KindInt: true, crossing.KindFloat: true, crossing.KindString: true, crossing.KindDataType: true, crossing.KindDevice: true,
+	crossing.KindPointer: true, crossing.KindVariant: true,
 }
 
 // goType returns the Go type of a node in a package.
@@ -45,46 +46,45 @@ func (p *Types) goType(pkg *plan.Package, n *node, form direction) plan.GoType {
 		return t
 	}
 	switch n.kind {
-	case kindAny:
+	case crossing.KindAny:
 		return formed(form, predeclared("any"), plan.RuntimeType("Any"))
-	case kindRoot:
+	case crossing.KindObject:
 		return formed(form, plan.RuntimeType("ObjectRef"), plan.Pointer(plan.RuntimeType("Object")))
-	case kindObject:
+	case crossing.KindClass:
 		return formed(form, plan.GoType{Ref: n.object}, plan.Pointer(plan.GoType{Object: n.object}))
-	case kindShape:
+	case crossing.KindShape:
 		return formed(form, plan.RuntimeType("ArrayArg", predeclared("int64")), plan.Pointer(plan.RuntimeType("Shape")))
-	case kindArray:
-		return p.containerType(pkg, n, "Array", form)
-	case kindMap:
-		return p.containerType(pkg, n, "Map", form)
-	case kindList:
-		return plan.Pointer(plan.RuntimeType("List", p.goTypes(pkg, n, outcome)...))
-	case kindDict:
-		return plan.Pointer(plan.RuntimeType("Dict", p.goTypes(pkg, n, outcome)...))
-	case kindTuple:
+	case crossing.KindTuple:
 		if len(n.parts) == 0 {
 			return plan.Pointer(plan.RuntimeType("Array", plan.RuntimeType("Any")))
 		}
 		return plan.RuntimeType("Tuple"+strconv.Itoa(len(n.parts)), p.goTypes(pkg, n, form)...)
-	case kindVariant:
+	case crossing.KindVariant:
 		return plan.GoType{Variant: p.variantType(pkg, n)}
-	case kindOptional:
+	case crossing.KindOptional:
 		t := p.goType(pkg, n.parts[0], form)
-		if byValue[n.parts[0].kind] || n.parts[0].kind == kindTuple && t.Elem == nil {
+		if byValue[n.parts[0].kind] || n.parts[0].kind == crossing.KindTuple && t.Elem == nil {
 			return plan.Pointer(t)
 		}
 		return t
-	case kindTyped:
+	case crossing.KindCallable:
 		return plan.GoType{Func: p.funcType(pkg, n, form)}
+	}
+	if crossing.Rows[n.kind].Class.Container() {
+		return p.containerType(pkg, n, form)
 	}
 	panic("plan: a node without a Go type: " + n.text)
 }
 
-// containerType returns the Go type of an immutable container. As an outcome it is the
-// container; as an argument it is an interface that accepts the container or Go values.
+// containerType returns the Go type of a container. As an outcome, and if it may change, it is
+// the container; as an argument it is an interface that accepts the container or Go values.
 // The interface is strict if its elements are the same in both forms, because only then
 // can Go check the elements of a container.
-func (p *Types) containerType(pkg *plan.Package, n *node, name string, form direction) plan.GoType {
+func (p *Types) containerType(pkg *plan.Package, n *node, form direction) plan.GoType {
+	name := n.kind.String()
+	if crossing.Rows[n.kind].Mutable {
+		form = outcome
+	}
 	types := p.goTypes(pkg, n, form)
 	switch {
 	case form == outcome:
@@ -98,27 +98,27 @@ func (p *Types) containerType(pkg *plan.Package, n *node, name string, form dire
 // container reports whether a value of n is a container and never None. A tuple has a certain
 // length, so it has no empty form.
 func (n *node) container() bool {
-	switch n.kind {
-	case kindArray, kindMap, kindList, kindDict, kindShape:
-		return true
-	}
-	return false
+	return crossing.Rows[n.kind].Class.Container() || n.kind == crossing.KindShape
 }
 
 // inOneForm reports whether the Go type of n is the same in both forms.
 func (n *node) inOneForm() bool {
+	row := &crossing.Rows[n.kind]
 	switch n.kind {
-	case kindAny, kindRoot, kindObject, kindShape, kindArray, kindMap:
+	case crossing.KindAny, crossing.KindObject, crossing.KindClass, crossing.KindShape:
 		return false
-	case kindList, kindDict, kindVariant:
+	case crossing.KindVariant:
 		return true
-	case kindTyped:
+	case crossing.KindCallable:
 		for _, param := range n.params {
 			if !param.inOneForm() {
 				return false
 			}
 		}
-		return n.result.kind == kindNone || n.result.inOneForm()
+		return n.result.kind == crossing.KindNone || n.result.inOneForm()
+	}
+	if row.Class.Container() {
+		return row.Mutable
 	}
 	return n.partsInOneForm()
 }
@@ -152,7 +152,7 @@ func (p *Types) funcType(pkg *plan.Package, n *node, form direction) *plan.FuncT
 	for _, param := range n.params {
 		f.Params = append(f.Params, p.goType(pkg, param, form.flip()))
 	}
-	if n.result.kind != kindNone {
+	if n.result.kind != crossing.KindNone {
 		result := p.goType(pkg, n.result, form)
 		f.Result, f.OrEmpty = &result, n.result.container()
 	}

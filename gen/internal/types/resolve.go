@@ -13,78 +13,29 @@ import (
 	"github.com/tvmffi-go/tvmffi/gen/internal/classify"
 	"github.com/tvmffi-go/tvmffi/gen/internal/place"
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
-
-// kind is the kind of a type expression, as far as Go is concerned.
-type kind int
-
-const (
-	kindNone kind = iota
-	kindBool      // from here to kindPointer, frames have a method for values
-	kindInt
-	kindFloat
-	kindString
-	kindBytes
-	kindDataType
-	kindDevice
-	kindPointer
-	kindBigInt
-	kindAny
-	kindError
-	kindTensor
-	kindModule
-	kindFunction // packed
-	kindTyped    // function with a signature
-	kindShape
-	kindArray
-	kindList
-	kindMap
-	kindDict
-	kindTuple
-	kindVariant
-	kindOptional
-	kindRoot   // ffi.Object
-	kindObject // a generated or external object type
-)
-
-// kinds maps names of types without parts to their kinds.
-var kinds = map[string]kind{
-	"None": kindNone, "bool": kindBool, "int": kindInt, "float": kindFloat, "Any": kindAny,
-	"ffi.String": kindString, "ffi.SmallStr": kindString, "const char*": kindString,
-	"ffi.Bytes": kindBytes, "ffi.SmallBytes": kindBytes, "TVMFFIByteArray*": kindBytes,
-	"DataType": kindDataType, "Device": kindDevice, "void*": kindPointer, "ffi.BigInt": kindBigInt,
-	"ffi.Error": kindError, "ffi.Tensor": kindTensor, "DLTensor*": kindTensor, "ffi.Module": kindModule,
-	"ffi.Shape": kindShape, "ffi.Object": kindRoot, "ffi.OpaquePyObject": kindRoot,
-}
-
-// containers maps names of containers to their kinds and numbers of parts.
-var containers = map[string]struct {
-	kind  kind
-	parts int
-}{
-	"ffi.Array": {kindArray, 1}, "ffi.List": {kindList, 1}, "ffi.Map": {kindMap, 2}, "ffi.Dict": {kindDict, 2},
-}
 
 // maxTuple is the largest tuple that has a Go type.
 const maxTuple = 8
 
 // A node is a type expression whose names are resolved. Every node has a Go type.
 type node struct {
-	kind   kind
+	kind   crossing.Kind
 	text   string       // canonical text, the identity of a variant
 	parts  []*node      // of containers, tuples, variants and Optional
-	object *plan.Object // of kindObject
-	params []*node      // of kindTyped
+	object *plan.Object // of crossing.KindClass
+	params []*node      // of crossing.KindCallable
 	names  []string
 	result *node
-	width  string // of kindInt: int32 and so on, "" for int64
+	width  string // of crossing.KindInt: int32 and so on, "" for int64
 	// element is the type of the elements of a tensor, nil for any.
 	element *spec.DType
 }
 
-func (n *node) optional() bool { return n.kind == kindOptional }
+func (n *node) optional() bool { return n.kind == crossing.KindOptional }
 
 // base returns n without Optional.
 func (n *node) base() *node {
@@ -111,42 +62,37 @@ func (p *Types) resolve(e schema.TypeSchema) (*node, error) {
 
 func (p *Types) resolveNormal(e schema.TypeSchema) (*node, error) {
 	n := &node{text: e.String()}
-	if k, ok := kinds[e.Name]; ok {
-		n.kind = k
-		return n, nil
-	}
 	if width, ok := hints.IntegerOf(e); ok {
-		n.kind, n.width = kindInt, width.Name
+		n.kind, n.width = crossing.KindInt, width.Name
 		return n, nil
-	}
-	if c, ok := containers[e.Name]; ok {
-		n.kind = c.kind
-		return n, p.container(n, e.Args, c.parts)
 	}
 	if dtype, ok := hints.TensorElement(e); ok {
 		element, err := spec.ParseDType(dtype)
-		n.kind, n.element = kindTensor, &element
+		n.kind, n.element = crossing.KindTensor, &element
 		return n, err
 	}
-	switch e.Name {
-	case "ffi.Function":
+	n.kind, _ = crossing.Named(e.Name)
+	switch n.kind {
+	case crossing.KindFunction:
 		return n, p.function(n, e.Func)
-	case "ObjectRValueRef":
-		if len(e.Args) == 0 {
-			n.kind = kindRoot
-			return n, nil
+	case crossing.KindMoved, crossing.KindOpaque:
+		if len(e.Args) > 0 {
+			return p.resolveNormal(e.Args[0])
 		}
-		return p.resolveNormal(e.Args[0])
-	case "Optional":
+		n.kind = crossing.KindObject
+		return n, nil
+	case crossing.KindOptional:
 		return p.optional(e)
-	case "Variant":
+	case crossing.KindVariant:
 		return p.variant(e)
-	case "Tuple":
-		n.kind = kindTuple
+	case crossing.KindTuple:
 		if len(e.Args) > maxTuple {
 			return nil, fmt.Errorf("%s has %d parts; tuples in Go have at most %d", n.text, len(e.Args), maxTuple)
 		}
 		return n, p.container(n, e.Args, len(e.Args))
+	}
+	if classify.InRuntime(e.Name) && n.kind != crossing.KindUnchanged {
+		return n, p.container(n, e.Args, crossing.Rows[n.kind].Args[1])
 	}
 	return n, p.objectNode(n, e)
 }
@@ -162,12 +108,12 @@ func (p *Types) container(n *node, args []schema.TypeSchema, parts int) error {
 		if err != nil {
 			return err
 		}
-		if sub.kind == kindNone {
+		if sub.kind == crossing.KindNone {
 			return fmt.Errorf("%s holds None, which has no Go type", n.text)
 		}
 		n.parts = append(n.parts, sub)
 	}
-	if (n.kind == kindMap || n.kind == kindDict) && !n.parts[0].comparable() {
+	if crossing.Rows[n.kind].Class == crossing.Mapping && !n.parts[0].comparable() {
 		return fmt.Errorf("%s has keys that Go cannot compare", n.text)
 	}
 	return nil
@@ -176,11 +122,11 @@ func (p *Types) container(n *node, args []schema.TypeSchema, parts int) error {
 // comparable reports whether Go can compare values of the type, which keys require.
 func (n *node) comparable() bool {
 	switch n.kind {
-	case kindBytes, kindTyped:
+	case crossing.KindBytes, crossing.KindCallable:
 		return false
-	case kindOptional:
+	case crossing.KindOptional:
 		return byValue[n.parts[0].kind] || n.parts[0].comparable()
-	case kindTuple:
+	case crossing.KindTuple:
 		return !slices.ContainsFunc(n.parts, func(part *node) bool { return !part.comparable() })
 	}
 	return true
@@ -188,10 +134,10 @@ func (n *node) comparable() bool {
 
 func (p *Types) function(n *node, s *schema.Signature) error {
 	if s == nil {
-		n.kind = kindFunction
+		n.kind = crossing.KindFunction
 		return nil
 	}
-	n.kind = kindTyped
+	n.kind = crossing.KindCallable
 	var err error
 	if n.result, err = p.resolveNormal(s.Return); err != nil {
 		return err
@@ -210,7 +156,7 @@ func (p *Types) params(params []schema.Param) (nodes []*node, names []string, er
 	}
 	for i, param := range params {
 		sub, err := p.resolve(param.Type)
-		if err == nil && sub.kind == kindNone {
+		if err == nil && sub.kind == crossing.KindNone {
 			err = fmt.Errorf("parameter %d is None, which has no Go type", i)
 		}
 		if err != nil {
@@ -232,17 +178,17 @@ func (p *Types) optional(e schema.TypeSchema) (*node, error) {
 
 func makeOptional(sub *node) *node {
 	switch sub.kind {
-	case kindOptional, kindAny, kindNone:
+	case crossing.KindOptional, crossing.KindAny, crossing.KindNone:
 		return sub
 	}
-	return &node{kind: kindOptional, text: "Optional<" + sub.text + ">", parts: []*node{sub}}
+	return &node{kind: crossing.KindOptional, text: "Optional<" + sub.text + ">", parts: []*node{sub}}
 }
 
 // variant resolves Variant. It flattens nested variants and drops repeated alternatives.
 // None makes the variant optional, a single alternative replaces the variant, and a
 // variant with Any is Any.
 func (p *Types) variant(e schema.TypeSchema) (*node, error) {
-	n := &node{kind: kindVariant}
+	n := &node{kind: crossing.KindVariant}
 	none := false
 	var texts []string
 	add := func(alternative *node) {
@@ -260,11 +206,11 @@ func (p *Types) variant(e schema.TypeSchema) (*node, error) {
 			none, sub = true, sub.parts[0]
 		}
 		switch sub.kind {
-		case kindNone:
+		case crossing.KindNone:
 			none = true
-		case kindAny:
+		case crossing.KindAny:
 			return sub, nil
-		case kindVariant:
+		case crossing.KindVariant:
 			for _, alternative := range sub.parts {
 				add(alternative)
 			}
@@ -273,7 +219,7 @@ func (p *Types) variant(e schema.TypeSchema) (*node, error) {
 		}
 	}
 	if len(n.parts) == 0 {
-		return &node{kind: kindNone, text: "None"}, nil
+		return &node{kind: crossing.KindNone, text: "None"}, nil
 	}
 	if len(n.parts) == 1 {
 		n = n.parts[0]
@@ -293,20 +239,20 @@ func (p *Types) objectNode(n *node, e schema.TypeSchema) error {
 		return fmt.Errorf("%s is a template without a Go type", n.text)
 	}
 	if o := p.Object(e.Name); o != nil {
-		n.kind, n.object = kindObject, o
+		n.kind, n.object = crossing.KindClass, o
 		return nil
 	}
 	t := p.Keys[e.Name]
 	if t == nil && lateKey(e.Name) {
-		n.kind = kindRoot
+		n.kind = crossing.KindObject
 		return nil
 	}
 	if t == nil || !slices.Contains(t.Ancestors, plan.RootKey) {
 		return unregistered(n.text)
 	}
-	n.kind = kindRoot
+	n.kind = crossing.KindObject
 	if o := p.Nearest(t.Ancestors); o != nil {
-		n.kind, n.object = kindObject, o
+		n.kind, n.object = crossing.KindClass, o
 	}
 	p.Weaken(t.Key, n.object)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // variantType returns the Go type of a variant in a package. Each distinct variant has one.
@@ -43,41 +44,32 @@ const maxVariantWord = 24
 func (p *Types) Words(v *plan.Variant) []string {
 	words := make([]string, len(v.Alternatives))
 	for i, part := range p.parts[v] {
-		if words[i] = part.word(); len(words[i]) > maxVariantWord && part.kind != kindObject {
-			words[i] = kindNames[part.kind]
+		if words[i] = part.word(); len(words[i]) > maxVariantWord && part.kind != crossing.KindClass {
+			words[i] = crossing.Rows[part.kind].Name
 		}
 	}
 	return words
 }
 
-// kindNames holds the words for kinds in the names of variants.
-var kindNames = map[kind]string{
-	kindBool: "Bool", kindInt: "Int", kindFloat: "Float", kindString: "String", kindBytes: "Bytes",
-	kindDataType: "DataType", kindDevice: "Device", kindPointer: "Pointer", kindBigInt: "BigInt", kindAny: "Any",
-	kindError: "Error", kindTensor: "Tensor", kindModule: "Module", kindFunction: "Function", kindTyped: "Func",
-	kindShape: "Shape", kindRoot: "Object", kindArray: "Array", kindList: "List", kindMap: "Map", kindDict: "Dict",
-	kindTuple: "Tuple", kindOptional: "Optional", kindVariant: "Variant",
-}
-
 // word returns the name of a node inside other names: IntArray, StringIntMap, IntTuple2.
 func (n *node) word() string {
 	switch n.kind {
-	case kindObject:
+	case crossing.KindClass:
 		return n.object.GoName
-	case kindInt:
+	case crossing.KindInt:
 		return plan.Camel(cmp.Or(n.width, "int"))
-	case kindOptional:
+	case crossing.KindOptional:
 		return "Optional" + n.parts[0].word()
-	case kindVariant:
+	case crossing.KindVariant:
 		return n.joined("Or")
 	}
 	if n.onlyAny() {
-		return kindNames[n.kind]
+		return crossing.Rows[n.kind].Name
 	}
-	if n.kind == kindTuple && len(n.parts) > 1 && !slices.ContainsFunc(n.parts, func(part *node) bool { return part.text != n.parts[0].text }) {
-		return n.parts[0].word() + kindNames[kindTuple] + strconv.Itoa(len(n.parts))
+	if n.kind == crossing.KindTuple && len(n.parts) > 1 && !slices.ContainsFunc(n.parts, func(part *node) bool { return part.text != n.parts[0].text }) {
+		return n.parts[0].word() + crossing.Rows[crossing.KindTuple].Name + strconv.Itoa(len(n.parts))
 	}
-	return n.joined("") + kindNames[n.kind]
+	return n.joined("") + crossing.Rows[n.kind].Name
 }
 
 func (n *node) joined(separator string) string {
@@ -90,7 +82,7 @@ func (n *node) joined(separator string) string {
 
 func (n *node) onlyAny() bool {
 	for _, part := range n.parts {
-		if part.kind != kindAny {
+		if part.kind != crossing.KindAny {
 			return false
 		}
 	}
