@@ -44,6 +44,22 @@ func BenchmarkCall(b *testing.B) {
 			y.Release()
 		}
 	})
+	b.Run("Do", func(b *testing.B) { // one change of the thread for all calls
+		main := find(b, m, "main")
+		b.ReportAllocs()
+		if err := m.Do(b.Context(), func() error {
+			for b.Loop() {
+				y, err := main.CallTensor(x)
+				if err != nil {
+					return err
+				}
+				y.Release()
+			}
+			return nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+	})
 	b.Run("C++", func(b *testing.B) {
 		library, err := tvmffi.LoadModule(nativetest.BuildText(b, "loop", loop, nativetest.AgainstVersion(wheel.TVMNeeds), nativetest.Flags("-O1")))
 		if err != nil {

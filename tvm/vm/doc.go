@@ -21,16 +21,33 @@
 // # Ownership
 //
 // The program owns all results of this package: an [Executable] until Release, a [Machine] until
-// Close, and the result of a call until [tvmffi.Any.Release], or the collector, ends it. A
+// Close, or until the collector finds it, and the result of a call until [tvmffi.Any.Release], or the collector, ends it. A
 // machine keeps its executable. A call borrows its arguments. SetInput keeps tensors that are
 // already on the device, without a copy, until the next SetInput of the function or until Close:
 // the program must not change them before Invoke has returned.
 //
-// # Goroutines
+// # Threads
 //
 // Any goroutine may use this package. A machine runs one call at a time, and others wait. For
-// several at once, make several machines of one executable. A hook of [Machine.SetInstrument]
-// runs inside the call, so it must not use its machine.
+// several at once, make several machines of one executable.
+//
+// A machine has an OS thread of its own, and hands each call to it. TVM keeps a pool of workers for
+// each OS thread that calls a kernel, so a machine has one pool, and its workers end with the machine.
+// TVM_NUM_THREADS is the number of threads that a pool computes on, with that of the machine. TVM reads
+// it when a machine calls its first parallel loop, so set it before the program starts. By default it
+// is the number of cores, or half of it on x86. After a loop the workers spin, waiting for the next one, up
+// to TVM_THREAD_POOL_SPIN_COUNT times; 0 lets them sleep at once. TVM binds each worker to a core, unless
+// TVM_BIND_THREADS is 0. So machines that run at the same time compete for the same cores: set
+// TVM_NUM_THREADS=1, or TVM_BIND_THREADS=0 and TVM_THREAD_POOL_SPIN_COUNT=0.
+//
+// The change of the thread takes some microseconds, and more if all cores are busy. [Machine.Do] runs
+// several calls for the price of one. What a library keeps for a thread has to be set inside Do, such as
+// the stream of env.WithStream.
+//
+// A Go func that the model calls, or a hook of [Machine.SetInstrument], runs inside the call, on the
+// thread of the machine. It may call the machine: that call runs at once. It must not wait for another
+// goroutine that calls the machine, and a Go func that a parallel loop calls must not call the machine,
+// because it runs on a worker.
 //
 // # Errors
 //
@@ -43,6 +60,7 @@
 //	executable.go  Executable, its texts
 //	signature.go   what an executable says about its functions
 //	machine.go     Machine
+//	thread.go      the OS thread of a machine
 //	function.go    Function: calls with and without state
 //	instrument.go  hooks
 //	error.go       Error

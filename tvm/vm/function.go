@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,17 +20,18 @@ type Function struct {
 // Function returns a function of the model. The error lists the functions of the executable
 // if there is none of that name. The function is valid until the machine is closed.
 func (m *Machine) Function(name string) (*Function, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	f, err := m.find(name)
 	if err != nil {
-		if text, _ := m.executable.Text(); text != "" && !m.closed {
+		if text, _ := m.executable.Text(); text != "" && !errors.Is(err, errClosed) {
 			err = fmt.Errorf("there is no such function, only %s: %w", strings.Join(functionNames(text), ", "), err)
 		}
 		return nil, fail("find", name, err)
 	}
-	signature, err := signatureOf(m.module, name)
-	if err != nil {
+	var signature Signature
+	if err := m.Do(context.Background(), func() (err error) {
+		signature, err = signatureOf(m.module, name)
+		return err
+	}); err != nil {
 		return nil, fail("find", name, err)
 	}
 	return &Function{m, signature, f}, nil
@@ -44,11 +46,6 @@ func (f *Function) Signature() Signature { return f.signature }
 func (f *Function) Call(args ...any) (tvmffi.Any, error) {
 	if err := f.count("call", args); err != nil {
 		return tvmffi.Any{}, err
-	}
-	f.machine.mu.Lock()
-	defer f.machine.mu.Unlock()
-	if f.machine.closed {
-		return tvmffi.Any{}, fail("call", f.signature.Name, errClosed)
 	}
 	result, err := f.machine.call(f.function, args)
 	if err != nil {
@@ -82,8 +79,6 @@ func (f *Function) Save(name string, args ...any) (*Function, error) {
 	if _, err := f.machine.state("save_function", append([]any{f.signature.Name, name, true}, args...)...); err != nil {
 		return nil, fail("save", f.signature.Name, err)
 	}
-	f.machine.mu.Lock()
-	defer f.machine.mu.Unlock()
 	saved, err := f.machine.find(name)
 	if err != nil {
 		return nil, fail("save", f.signature.Name, err)
@@ -92,14 +87,12 @@ func (f *Function) Save(name string, args ...any) (*Function, error) {
 }
 
 // Timer returns a timer of the function, as rpc.Module.Timer does for one of a server. Its Run takes the arguments of
-// the function. No other call of the machine may run at the same time. The caller releases it.
-func (f *Function) Timer(o rpc.TimerOptions) (*rpc.Timer, error) {
-	f.machine.mu.Lock()
-	defer f.machine.mu.Unlock()
-	if f.machine.closed {
-		return nil, fail("measure", f.signature.Name, errClosed)
-	}
-	t, err := rpc.TimerOf(f.machine.module, f.signature.Name, o)
+// the function. Run it inside [Machine.Do]: it calls the function on the thread of its caller. The caller releases it.
+func (f *Function) Timer(o rpc.TimerOptions) (t *rpc.Timer, err error) {
+	err = f.machine.Do(context.Background(), func() (err error) {
+		t, err = rpc.TimerOf(f.machine.module, f.signature.Name, o)
+		return err
+	})
 	return t, fail("measure", f.signature.Name, err)
 }
 

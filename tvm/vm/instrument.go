@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 
@@ -58,29 +59,28 @@ func (h *hook) call(args []tvmffi.Any) (any, error) {
 }
 
 // SetInstrument makes the machine call f before and after each call that it makes. An error of f
-// ends the call of the model, whose error wraps it. f runs in the goroutine of that call and must
-// not use the machine. A nil f removes the hook; after the first hook, each call of the machine
+// ends the call of the model, whose error wraps it. f runs on the thread of the machine. A nil f removes the hook; after the first hook, each call of the machine
 // costs a little more until the machine is closed. A machine on the other side of an RPC session
 // refuses a hook.
 func (m *Machine) SetInstrument(f func(Event) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.hook != nil {
-		m.hook.set(f)
-		return nil
-	}
-	if f == nil {
-		return nil
-	}
-	h := new(hook)
-	h.set(f)
-	set, err := m.find("set_instrument")
-	if err == nil {
-		_, err = set.Call(tvmffi.Packed(h.call))
-	}
-	if err != nil {
-		return fail("instrument", m.executable.name, err)
-	}
-	m.hook = h
-	return nil
+	err := m.Do(context.Background(), func() error {
+		if m.hook != nil {
+			m.hook.set(f)
+			return nil
+		}
+		if f == nil {
+			return nil
+		}
+		h := new(hook)
+		h.set(f)
+		set, err := m.find("set_instrument")
+		if err == nil {
+			_, err = set.Call(tvmffi.Packed(h.call))
+		}
+		if err == nil {
+			m.hook = h
+		}
+		return err
+	})
+	return fail("instrument", m.executable.name, err)
 }

@@ -1,13 +1,15 @@
 package vm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
+	"runtime"
+	"slices"
 
 	"github.com/tvmffi-go/tvmffi/generated/tvm"
-	"github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
+	tvmruntime "github.com/tvmffi-go/tvmffi/generated/tvm/runtime"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/tvm/internal/arguments"
 )
@@ -26,13 +28,16 @@ const (
 // Machine is a virtual machine that runs an executable on devices.
 type Machine struct {
 	executable *Executable
+	thread     *thread
+	cleanup    runtime.Cleanup // ends the thread of a machine that nobody closes
 
-	mu     sync.Mutex // held during a call: a machine runs one at a time
-	module *tvmffi.Module
-	found  map[string]*tvmffi.Function
-	hook   *hook
-	closed bool
-	remote bool // on the other side of an RPC session
+	// What follows belongs to the goroutine that has the turn, or to the thread in a task.
+	module  *tvmffi.Module
+	found   map[string]*tvmffi.Function
+	hook    *hook
+	closing bool // Close was called inside a call
+	closed  bool
+	remote  bool // on the other side of an RPC session
 }
 
 // NewMachine makes a machine. Kernels run on the devices; without one, on the CPU. The machine
@@ -44,12 +49,14 @@ func (e *Executable) NewMachine(allocator Allocator, devices ...tvmffi.Device) (
 	for _, d := range devices {
 		memory = append(memory, Memory{d, allocator})
 	}
-	const session = 128 // the device types of RPC sessions are multiples of it and the type there
 	if n := len(devices); n == 0 || devices[n-1].Type%session != tvmffi.DeviceCPU {
 		memory = append(memory, Memory{tvmffi.CPU, allocator})
 	}
 	return e.NewMachineOn(memory...)
 }
+
+// session is a number: the device types of RPC sessions are multiples of it and the type there.
+const session = 128
 
 // Memory is a device of a machine, and how the machine allocates there.
 type Memory struct {
@@ -59,7 +66,6 @@ type Memory struct {
 
 // NewMachineOn is like NewMachine with an allocator for each device. The last device must be the CPU.
 func (e *Executable) NewMachineOn(memory ...Memory) (*Machine, error) {
-	const session = 128
 	if n := len(memory); n == 0 || memory[n-1].Device.Type%session != tvmffi.DeviceCPU {
 		return nil, fail("start", e.name, errors.New("the last device is not the CPU, on which the machine computes shapes: add one"))
 	}
@@ -71,30 +77,36 @@ func (e *Executable) NewMachineOn(memory ...Memory) (*Machine, error) {
 			return nil, fail("start", e.name, err)
 		}
 	}
-	module, err := call[*tvmffi.Module](e.module, "vm_load_executable")
-	if err != nil {
+	own := &Executable{tvmffi.Retain(e.module), e.name}
+	m := &Machine{executable: own, thread: newThread(), found: map[string]*tvmffi.Function{}}
+	if err := m.Do(context.Background(), func() error { return m.start(memory) }); err != nil {
+		m.Close()
 		return nil, fail("start", e.name, err)
+	}
+	m.cleanup = runtime.AddCleanup(m, (*thread).stop, m.thread)
+	return m, nil
+}
+
+// start loads the executable into the machine.
+func (m *Machine) start(memory []Memory) (err error) {
+	if m.module, err = call[*tvmffi.Module](m.executable.module, "vm_load_executable"); err != nil {
+		return err
 	}
 	var args []any
 	for _, d := range memory {
 		args = append(args, d.Device.Type%session, d.Device.ID, int(d.Allocator))
 	}
-	start, err := module.Function("vm_initialization")
-	if err == nil {
-		defer start.Release()
-		_, err = start.Call(args...)
-	}
+	f, err := m.module.Function("vm_initialization")
 	if err != nil {
-		module.Release()
-		return nil, fail("start", e.name, err)
+		return err
 	}
-	kind, err := module.Kind()
-	if err != nil {
-		module.Release()
-		return nil, fail("start", e.name, err)
+	defer f.Release()
+	if _, err := f.Call(args...); err != nil {
+		return err
 	}
-	own := &Executable{tvmffi.Retain(e.module), e.name}
-	return &Machine{executable: own, module: module, found: map[string]*tvmffi.Function{}, remote: kind == "rpc"}, nil
+	kind, err := m.module.Kind()
+	m.remote = kind == "rpc"
+	return err
 }
 
 // exists returns an error unless a device exists. Devices on the other side of an RPC session are
@@ -109,7 +121,7 @@ func (e *Executable) exists(d tvmffi.Device) error {
 		}
 	}
 	const exists = 0
-	v, err := runtime.GetDeviceAttr(int64(d.Type), int64(d.ID), exists)
+	v, err := tvmruntime.GetDeviceAttr(int64(d.Type), int64(d.ID), exists)
 	if err != nil {
 		return err
 	}
@@ -133,29 +145,99 @@ func unused() (text string) {
 // errClosed is the cause of an error after Close.
 var errClosed = errors.New("the machine is closed")
 
-// Close ends the machine with the inputs and outputs of calls with state, and the hook. It waits
-// for a running call. Results of calls stay valid. A second Close does nothing.
+// Close ends the machine with the inputs and outputs of calls with state, the hook, and the thread. It waits
+// for a running call. Inside a call of this machine, Close returns at once, and the machine ends with the
+// call. Results of calls stay valid. A second Close does nothing.
 func (m *Machine) Close() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
+	if m.thread.inside() {
+		m.closing = true
 		return
 	}
-	m.closed = true
-	for _, f := range m.found {
-		f.Release()
+	m.thread.wait(context.Background())
+	if !m.closed {
+		m.end()
 	}
-	m.module.Release()
-	m.executable.Release()
+	<-m.thread.turn
+}
+
+// end ends the machine. The caller has the turn.
+func (m *Machine) end() {
+	m.closed = true
+	m.thread.task.f = func() error { // what TVM frees belongs to the thread
+		for _, f := range m.found {
+			f.Release()
+		}
+		m.module.Release()
+		m.executable.Release()
+		return nil
+	}
+	m.thread.hand()
 	if m.hook != nil {
 		m.hook.set(nil)
 	}
+	m.cleanup.Stop()
+	m.thread.stop()
+}
+
+// Do runs f on the thread of the machine. Calls of the machine inside f cost no change of the thread, and no
+// other goroutine has a call between them. Do waits for its turn until ctx ends, and then returns the cause
+// of that; it does not interrupt f. Otherwise it returns the error of f. A panic of f goes on in the
+// goroutine of Do, and so does runtime.Goexit. Inside a call of this machine, or inside another Do, f runs
+// at once.
+//
+// What belongs to an OS thread has to be set inside f, such as the stream of env.WithStream.
+func (m *Machine) Do(ctx context.Context, f func() error) error {
+	if m.thread.inside() {
+		if m.closed {
+			return errClosed
+		}
+		return f()
+	}
+	if err := m.thread.wait(ctx); err != nil {
+		return err
+	}
+	m.thread.task.f = f
+	_, err := m.hand()
+	return err
+}
+
+// hand hands the task of the thread over. The caller has the turn, and has lost it afterwards.
+func (m *Machine) hand() (tvmffi.Any, error) {
+	if m.closed {
+		m.thread.task = task{}
+		<-m.thread.turn
+		return tvmffi.Any{}, errClosed
+	}
+	c := m.thread.hand()
+	if m.closing && !m.closed {
+		m.end()
+	}
+	<-m.thread.turn
+	return c.settle()
+}
+
+// call calls a function of the machine on its thread, with what can be sent if the machine is remote.
+func (m *Machine) call(f *tvmffi.Function, args []any) (tvmffi.Any, error) {
+	if m.remote {
+		var err error
+		if args, err = arguments.RPC(slices.Clone(args)); err != nil {
+			return tvmffi.Any{}, err
+		}
+	}
+	if m.thread.inside() {
+		if m.closed {
+			return tvmffi.Any{}, errClosed
+		}
+		return f.Call(args...)
+	}
+	m.thread.wait(context.Background())
+	c := &m.thread.task
+	c.function, c.args = f, append(c.args, args...) // the caller's may stay on its stack
+	return m.hand()
 }
 
 // state calls one of the functions of the machine itself, which it keeps.
 func (m *Machine) state(name string, args ...any) (tvmffi.Any, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	f, err := m.find(name)
 	if err != nil {
 		return tvmffi.Any{}, err
@@ -163,28 +245,16 @@ func (m *Machine) state(name string, args ...any) (tvmffi.Any, error) {
 	return m.call(f, args)
 }
 
-// call calls a function of the machine with what can be sent, if the machine is remote.
-func (m *Machine) call(f *tvmffi.Function, args []any) (tvmffi.Any, error) {
-	if m.remote {
-		var err error
-		if args, err = arguments.RPC(args); err != nil {
-			return tvmffi.Any{}, err
+// find returns a function of the module, which ends with the machine.
+func (m *Machine) find(name string) (f *tvmffi.Function, err error) {
+	err = m.Do(context.Background(), func() (err error) {
+		if f = m.found[name]; f != nil {
+			return nil
 		}
-	}
-	return f.Call(args...)
-}
-
-// find returns a function of the module, which ends with the machine. The caller holds mu.
-func (m *Machine) find(name string) (*tvmffi.Function, error) {
-	if m.closed {
-		return nil, errClosed
-	}
-	if f := m.found[name]; f != nil {
-		return f, nil
-	}
-	f, err := m.module.Function(name)
-	if err == nil {
-		m.found[name] = f
-	}
+		if f, err = m.module.Function(name); err == nil {
+			m.found[name] = f
+		}
+		return err
+	})
 	return f, err
 }

@@ -109,7 +109,8 @@ func TestTensors(t *testing.T) {
 // TestFind: a machine has each function once, and none after it was closed.
 func TestFind(t *testing.T) {
 	f := new(tvmffi.Function)
-	m := &Machine{found: map[string]*tvmffi.Function{"f": f}}
+	m := &Machine{thread: newThread(), found: map[string]*tvmffi.Function{"f": f}}
+	defer m.thread.stop()
 	if got, err := m.find("f"); got != f || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}

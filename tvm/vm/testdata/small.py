@@ -1,18 +1,34 @@
-"""Exports a small model: small.py (same|extern) OUTPUT.so"""
+"""Exports a small model: small.py (same|extern|threads|back) OUTPUT.so"""
 
 import sys
 
 import tvm
 from tvm import relax, tirx
+from tvm.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def threads(x: T.Buffer((4,), "int32"), y: T.Buffer((4,), "int32")):
+    """Writes the number of the thread that runs each part of the loop."""
+    for i in T.parallel(4):
+        y[i] = T.call_extern("int32", "gettid") + x[i] * 0
 
 
 def model(kind):
     block = relax.BlockBuilder()
+    if kind == "threads":
+        x = relax.Var("x", relax.TensorType((4,), "int32"))
+        f = block.add_func(threads.with_attr("global_symbol", "threads"), "threads")
+        with block.function("main", [x]):
+            block.emit_func_output(block.emit(relax.call_tir(f, [x], relax.TensorType((4,), "int32"))))
+        return block.get()
     x = relax.Var("x", relax.TensorType((tirx.Var("n", "int64"),), "float32"))
     with block.function("main", [x]):
         y = x
         if kind == "extern":  # a kernel that no library has
             y = block.emit(relax.call_dps_packed("test.vm.kernel", [x], out_ty=x.ty))
+        if kind == "back":  # calls Go, which writes y
+            y = block.emit(relax.call_dps_packed("test.vm.back", [x], out_ty=x.ty))
         block.emit_func_output(y)
     return block.get()
 
