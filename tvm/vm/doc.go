@@ -18,6 +18,23 @@
 // [Function.Output] keep arguments and results in the machine, which copies the arguments to its
 // first device.
 //
+// # Arguments
+//
+// A parameter that is a tensor takes a [*tvmffi.Tensor] on the first device of the machine; a shape takes a
+// [*tvmffi.Shape], and a number a number. A tuple takes a [*tvmffi.Array], such as an Array[*Tensor] or an
+// Array[Any], or a slice. An Array is one argument, however many tensors it has, so weights belong in one that is
+// made once; a slice becomes a new Array at each call. A result that is a tuple is an Array too, and [Tensors] takes
+// it apart.
+//
+// # Weights
+//
+// [LoadWeights] reads the weights of a model, and [Weights.Tuple] makes the argument for a tuple of them:
+//
+//	w, err := vm.LoadWeights("weights") // a folder with a tensor cache of TVM, or with files of safetensors
+//	params, err := m.Params()           // what the model says about itself, in its function _metadata
+//	tuple, err := w.Tuple(params)       // fails if these are weights of another model
+//	y, err := decode.CallTensor(token, tuple)
+//
 // # Ownership
 //
 // The program owns all results of this package: an [Executable] until Release, a [Machine] until
@@ -63,5 +80,9 @@
 //	thread.go      the OS thread of a machine
 //	function.go    Function: calls with and without state
 //	instrument.go  hooks
+//	weights.go     Weights: tensors over the memory of files
+//	params.go      the parameters that a model lists
+//	tensorcache.go, safetensors.go   the two formats
+//	mapping_unix.go, mapping_other.go   files in memory
 //	error.go       Error
 package vm

@@ -1,5 +1,6 @@
-"""Exports a small model: small.py (same|extern|threads|back) OUTPUT.so"""
+"""Exports a small model: small.py (same|extern|threads|back|tuple) OUTPUT.so"""
 
+import json
 import sys
 
 import tvm
@@ -21,6 +22,15 @@ def model(kind):
         f = block.add_func(threads.with_attr("global_symbol", "threads"), "threads")
         with block.function("main", [x]):
             block.emit_func_output(block.emit(relax.call_tir(f, [x], relax.TensorType((4,), "int32"))))
+        return block.get()
+    if kind == "tuple":  # returns the first of the weights, and lists all of them
+        types = [relax.TensorType((2, 3), "float32"), relax.TensorType((4,), "float16")]
+        w = relax.Var("w", relax.TupleType(types))
+        with block.function("main", [w]):
+            block.emit_func_output(block.emit(relax.TupleGetItem(w, 0)))
+        about = [{"name": f"param_{i}", "shape": [int(n) for n in t.shape], "dtype": str(t.dtype)} for i, t in enumerate(types)]
+        with block.function("_metadata", []):
+            block.emit_func_output(tvm.ir.StringImm(json.dumps({"params": about})))
         return block.get()
     x = relax.Var("x", relax.TensorType((tirx.Var("n", "int64"),), "float32"))
     with block.function("main", [x]):
