@@ -43,6 +43,10 @@ func (f *Function) Signature() Signature { return f.signature }
 // Call calls the function, which borrows args: tensors on the first device of the machine,
 // numbers, shapes and the like. The caller owns the result: a tensor, or an array of results
 // for a tuple. [Tensors] takes it apart.
+//
+// Call allocates nothing in Go if all arguments are objects and the result holds no object, and one small block for a
+// result that is a tensor. Go puts a number on its heap to pass it as an any. So a function for the path of a
+// token writes to tensors that are arguments, reads the position from one, and returns a number.
 func (f *Function) Call(args ...any) (tvmffi.Any, error) {
 	if err := f.count("call", args); err != nil {
 		return tvmffi.Any{}, err
@@ -102,7 +106,9 @@ func (m *Machine) InvokeClosure(closure tvmffi.Any, args ...any) (tvmffi.Any, er
 	return result, fail("invoke", "closure", err)
 }
 
-// CallTensor is like [Function.Call] for a function that returns one tensor.
+// CallTensor is like [Function.Call] for a function that returns one tensor. tvmffi.Slice reads its elements without a
+// copy, such as logits: the memory is TVM's, and valid until the tensor is released. The machine never writes to it again
+// before that. A tensor of float16 has elements of tvmffi.F16, and tvmffi.ToFloat32 copies any type to float32.
 func (f *Function) CallTensor(args ...any) (*tvmffi.Tensor, error) {
 	result, err := f.Call(args...)
 	if err != nil {

@@ -227,3 +227,63 @@ func TestNested(t *testing.T) {
 		t.Errorf("after the call: %v, %d calls", err, depth)
 	}
 }
+
+// TestCallAllocations: a call on the path of a token allocates nothing in Go, and its result can be read in place.
+func TestCallAllocations(t *testing.T) {
+	nativetest.NeedOptimised(t)
+	_, m := load(t, nativetest.Model(t, "testdata/small.py", "place"))
+	tensor := func(numbers ...float32) *tvmffi.Tensor {
+		x, err := tvmffi.NewTensor(tvmffi.Float32, int64(len(numbers)))
+		if err == nil {
+			err = tvmffi.CopyFrom(x, numbers)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(x.Release)
+		return x
+	}
+	x, y := tensor(1, 2, 3, 4), tensor(0, 0, 0, 0)
+	in, err := tvmffi.Slice[float32](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := tvmffi.Slice[float32](y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := find(t, m, "main")
+	call := func() error { _, err := place.Call(x, y); return err }
+	ctx := t.Context()
+	_, other := load(t, nativetest.Model(t, "testdata/small.py", "same"))
+	same := find(t, other, "main")
+	for name, test := range map[string]struct {
+		call func() error
+		most float64
+	}{
+		"a number as the result": {call, 0},
+		"in Do":                  {func() error { return m.Do(ctx, call) }, 0},
+		"a tensor as the result": {func() error {
+			z, err := same.CallTensor(x)
+			if err == nil {
+				z.Release()
+			}
+			return err
+		}, 1},
+	} {
+		n := testing.AllocsPerRun(200, func() {
+			in[0]++
+			if err := test.call(); err != nil {
+				t.Fatal(err)
+			}
+			if name != "a tensor as the result" && (out[0] != 2*in[0] || out[3] != 8) {
+				t.Fatalf("%s: the result is %v", name, out)
+			}
+		})
+		if n > test.most {
+			t.Errorf("%s makes %v allocations, expected at most %v", name, n, test.most)
+		}
+	}
+	runtime.KeepAlive(x)
+	runtime.KeepAlive(y)
+}

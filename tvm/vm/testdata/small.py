@@ -1,4 +1,4 @@
-"""Exports a small model: small.py (same|extern|threads|back|tuple) OUTPUT.so"""
+"""Exports a small model: small.py (same|extern|threads|back|tuple|place) OUTPUT.so"""
 
 import json
 import sys
@@ -15,6 +15,12 @@ def threads(x: T.Buffer((4,), "int32"), y: T.Buffer((4,), "int32")):
         y[i] = T.call_extern("int32", "gettid") + x[i] * 0
 
 
+@T.prim_func(s_tir=True)
+def double(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+    for i in range(4):
+        y[i] = x[i] * T.float32(2)
+
+
 def model(kind):
     block = relax.BlockBuilder()
     if kind == "threads":
@@ -22,6 +28,13 @@ def model(kind):
         f = block.add_func(threads.with_attr("global_symbol", "threads"), "threads")
         with block.function("main", [x]):
             block.emit_func_output(block.emit(relax.call_tir(f, [x], relax.TensorType((4,), "int32"))))
+        return block.get()
+    if kind == "place":  # writes to its second argument, and returns a number
+        x, y = [relax.Var(name, relax.TensorType((4,), "float32")) for name in "xy"]
+        f = block.add_func(double.with_attr("global_symbol", "double"), "double")
+        with block.function("main", [x, y], attrs={"relax.force_pure": True}):
+            block.emit(relax.op.call_tir_inplace(f, [x, y], [1], y.ty))
+            block.emit_func_output(relax.prim_value(0))
         return block.get()
     if kind == "tuple":  # returns the first of the weights, and lists all of them
         types = [relax.TensorType((2, 3), "float32"), relax.TensorType((4,), "float16")]
