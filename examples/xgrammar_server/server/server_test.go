@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -32,7 +32,7 @@ import (
 func TestMain(m *testing.M) {
 	nativetest.ProvideLibrary("xgrammar")
 	if os.Getenv("XGRAMMAR_SERVER_TEST_PROGRAM") != "" {
-		main()
+		Main()
 		return
 	}
 	xgrammar.Main()
@@ -581,7 +581,7 @@ func program(t *testing.T, args ...string) (cmd *exec.Cmd, url string) {
 // TestManifest starts the program with the flags of the image and of the deployment, and asks what their probes ask for.
 func TestManifest(t *testing.T) {
 	var args, paths []string
-	for file, list := range map[string]string{"Dockerfile": `ENTRYPOINT \["/app/xgrammar_server", (.*)\]`, "kubernetes.yaml": `args: \[(.*)\]`} {
+	for file, list := range map[string]string{"../Dockerfile": `ENTRYPOINT \["/app/xgrammar_server", (.*)\]`, "../kubernetes.yaml": `args: \[(.*)\]`} {
 		text, err := os.ReadFile(file)
 		found := regexp.MustCompile(list).FindSubmatch(text)
 		if err != nil || found == nil {

@@ -1,6 +1,6 @@
 //go:build clients
 
-package main
+package server
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build e2e
 
-package main
+package server
 
 import (
 	"encoding/json"

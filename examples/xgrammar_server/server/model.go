@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -87,9 +87,13 @@ func newToy() *toy {
 	return m
 }
 
+// Vocabulary returns the bytes that each token stands for.
 func (m *toy) Vocabulary() []string { return m.vocabulary }
-func (m *toy) Stop() int32          { return stop }
 
+// Stop returns the token that ends a text.
+func (m *toy) Stop() int32 { return stop }
+
+// Encode splits a text into tokens.
 func (m *toy) Encode(text string) []int32 {
 	var tokens []int32
 	for _, word := range piece.FindAllString(text, -1) {
@@ -104,6 +108,7 @@ func (m *toy) Encode(text string) []int32 {
 	return tokens
 }
 
+// Score writes the score of each token after a text.
 func (m *toy) Score(_ context.Context, text []int32, scores []float32) error {
 	copy(scores, m.base)
 	last := [2]int32{-1, stop}
