@@ -3,4 +3,6 @@ package main
 
 import "github.com/tvmffi-go/tvmffi/examples/xgrammar_server/server"
 
-func main() { server.Main() }
+func main() {
+	server.Main("xgrammar_server", func() (server.Model, error) { return server.Toy(), nil })
+}

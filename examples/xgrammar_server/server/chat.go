@@ -177,6 +177,12 @@ func invalid(param, format string, args ...any) error {
 	return &problem{http.StatusBadRequest, param + ": " + fmt.Sprintf(format, args...), "invalid_request_error", &param, "invalid_value"}
 }
 
+// tooLong is OpenAI's error for a chat that the model has no room for.
+func tooLong(tokens, context int) error {
+	return &problem{http.StatusBadRequest, fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens, "+
+		"and an answer needs one more: please reduce the length of the messages.", context, tokens), "invalid_request_error", new("messages"), "context_length_exceeded"}
+}
+
 func unavailable(status int, code, text string) *problem {
 	return &problem{status: status, Message: text, Type: "server_error", Code: code}
 }
@@ -188,24 +194,24 @@ var (
 )
 
 // check fills in defaults and returns the first mistake.
-func (r *request) check(most, vocabulary int) error {
-	limit, name := min(256, most), "max_tokens"
+func (r *request) check(name string, most, vocabulary int) error {
+	limit, param := min(256, most), "max_tokens"
 	if r.MaxTokens != nil {
 		limit = *r.MaxTokens
 	}
 	if r.MaxCompletionTokens != nil {
-		limit, name = *r.MaxCompletionTokens, "max_completion_tokens"
+		limit, param = *r.MaxCompletionTokens, "max_completion_tokens"
 	}
 	r.MaxTokens = &limit
 	switch {
 	case r.Model == "":
-		return invalid("model", "it is missing: this server has %s", modelName)
-	case r.Model != modelName:
-		return noModel(r.Model)
+		return invalid("model", "it is missing: this server has %s", name)
+	case r.Model != name:
+		return noModel(r.Model, name)
 	case len(r.Messages) == 0:
 		return invalid("messages", "there is none")
 	case limit < 1 || limit > most:
-		return invalid(name, "it is %d, want 1 to %d", limit, most)
+		return invalid(param, "it is %d, want 1 to %d", limit, most)
 	case r.N != nil && *r.N != 1:
 		return invalid("n", "it is %d: this server writes one answer", *r.N)
 	case slices.Contains(r.Stop, ""):
@@ -295,21 +301,18 @@ func (r *request) loosely() (string, error) {
 	return parts.String(), nil
 }
 
-// prompt is the chat as a text that the model continues, with the calls of tools in it.
-func (r *request) prompt() string {
-	var b strings.Builder
+// chat returns the messages as a model takes them.
+func (r *request) chat() []Message {
+	all := make([]Message, 0, len(r.Messages))
 	for _, m := range r.Messages {
-		if m.Content == nil && m.ToolCalls == nil {
-			continue
-		}
-		fmt.Fprintf(&b, "%s: ", m.Role)
+		to := Message{Role: m.Role}
 		if m.Content != nil {
-			b.WriteString(string(*m.Content))
+			to.Text = string(*m.Content)
 		}
 		for _, c := range m.ToolCalls {
-			b.WriteString(xgrammar.Qwen.Begin + c.Function.Name + xgrammar.Qwen.Middle + c.Function.Arguments + xgrammar.Qwen.End)
+			to.Calls += xgrammar.Qwen.Begin + c.Function.Name + xgrammar.Qwen.Middle + c.Function.Arguments + xgrammar.Qwen.End
 		}
-		b.WriteString("\n")
+		all = append(all, to)
 	}
-	return b.String()
+	return all
 }

@@ -3,21 +3,48 @@ package server
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"math"
 	"regexp"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
 // Model is a language model. Several goroutines call its methods at the same time.
 type Model interface {
-	// Vocabulary returns the bytes that each token stands for, "" for a token that is in no text.
-	Vocabulary() []string
-	// Stop returns the token that ends a text.
-	Stop() int32
-	// Encode splits a text into tokens.
-	Encode(text string) []int32
-	// Score writes the score (logit) of each token after a text.
-	Score(ctx context.Context, text []int32, scores []float32) error
+	// Name is what requests call the model.
+	Name() string
+	// Vocabulary returns a new vocabulary with all tokens, and with the tokens that end a text. The server releases it.
+	Vocabulary() (*xgrammar.Vocabulary, error)
+	// Context is how many tokens a chat has at most, with its answer.
+	Context() int
+	// Open begins an answer to a chat. The model writes the chat by its own template: whatever a message says, the control
+	// tokens of the template come from the template alone. Open accepts a chat without room for an answer: the
+	// server compares the length of the session with Context.
+	Open(ctx context.Context, chat []Message) (Session, error)
+}
+
+// Session is a chat whose answer is being written. One goroutine at a time calls its methods.
+type Session interface {
+	// Len returns the number of tokens: of the chat, and of the steps.
+	Len() int
+	// Step adds tokens, and returns the score (logit) of each token of the vocabulary as the next one. The server changes
+	// the scores, which belong to the session and are valid until its next method. The first step adds no token. The
+	// server takes no step beyond the context of the model.
+	Step(ctx context.Context, tokens ...int32) (scores []float32, err error)
+	// Close ends the session, which may have failed.
+	Close()
+}
+
+// Message is a message of a chat.
+type Message struct {
+	// Role is one of system, developer, user, assistant and tool.
+	Role string
+	// Text is what somebody wrote, who may know the control tokens of the model.
+	Text string
+	// Calls are the calls of tools that an assistant made, in the syntax in which the model writes them.
+	Calls string
 }
 
 //go:embed corpus.txt
@@ -36,6 +63,9 @@ type toy struct {
 const stop = 0
 
 var piece = regexp.MustCompile(`(?s) ?\pL+|.`)
+
+// Toy returns a small model that learns from a text of this package when it is made.
+func Toy() Model { return newToy() }
 
 func newToy() *toy {
 	m := &toy{vocabulary: []string{"</s>"}, number: map[string]int32{}, closes: []int32{stop}}
@@ -61,7 +91,7 @@ func newToy() *toy {
 	}
 	for line := range strings.Lines(corpus) {
 		last := [2]int32{-1, stop}
-		for _, token := range append(m.Encode(strings.TrimSuffix(line, "\n")), stop) {
+		for _, token := range append(m.encode(strings.TrimSuffix(line, "\n")), stop) {
 			m.base[token] = -8
 			for _, context := range [][2]int32{{-1, last[1]}, last} {
 				if m.next[context] == nil {
@@ -87,17 +117,22 @@ func newToy() *toy {
 	return m
 }
 
-// Vocabulary returns the bytes that each token stands for.
-func (m *toy) Vocabulary() []string { return m.vocabulary }
+// Name returns "toy".
+func (m *toy) Name() string { return "toy" }
 
-// Stop returns the token that ends a text.
-func (m *toy) Stop() int32 { return stop }
+// Context returns a number beyond all limits of the server: the toy looks at the last two tokens.
+func (m *toy) Context() int { return math.MaxInt32 }
 
-// Encode splits a text into tokens.
-func (m *toy) Encode(text string) []int32 {
+// Vocabulary returns a new vocabulary.
+func (m *toy) Vocabulary() (*xgrammar.Vocabulary, error) {
+	return xgrammar.NewVocabulary(m.vocabulary, xgrammar.Raw, xgrammar.VocabularyOptions{StopTokens: []int32{stop}})
+}
+
+// encode splits a text into tokens. None of them is the one that ends a text.
+func (m *toy) encode(text string) []int32 {
 	var tokens []int32
 	for _, word := range piece.FindAllString(text, -1) {
-		if token, known := m.number[word]; known {
+		if token, known := m.number[word]; known && token != stop {
 			tokens = append(tokens, token)
 			continue
 		}
@@ -108,20 +143,50 @@ func (m *toy) Encode(text string) []int32 {
 	return tokens
 }
 
-// Score writes the score of each token after a text.
-func (m *toy) Score(_ context.Context, text []int32, scores []float32) error {
-	copy(scores, m.base)
+// template is the chat as a text that the model continues.
+func template(chat []Message) string {
+	var b strings.Builder
+	for _, m := range chat {
+		if m.Text != "" || m.Calls != "" {
+			fmt.Fprintf(&b, "%s: %s%s\n", m.Role, m.Text, m.Calls)
+		}
+	}
+	return b.String()
+}
+
+// Open begins an answer.
+func (m *toy) Open(_ context.Context, chat []Message) (Session, error) {
+	return &toySession{m, m.encode(template(chat)), make([]float32, len(m.vocabulary))}, nil
+}
+
+// toySession is a chat with the toy.
+type toySession struct {
+	*toy
+	text   []int32
+	scores []float32
+}
+
+// Len returns the number of tokens.
+func (s *toySession) Len() int { return len(s.text) }
+
+// Close does nothing.
+func (s *toySession) Close() {}
+
+// Step adds tokens.
+func (s *toySession) Step(_ context.Context, tokens ...int32) ([]float32, error) {
+	s.text = append(s.text, tokens...)
+	copy(s.scores, s.base)
 	last := [2]int32{-1, stop}
-	for _, token := range text[max(0, len(text)-2):] {
+	for _, token := range s.text[max(0, len(s.text)-2):] {
 		last = [2]int32{last[1], token}
 	}
 	for _, context := range [][2]int32{{-1, last[1]}, last} {
-		for token, score := range m.next[context] {
-			scores[token] = max(scores[token], score)
+		for token, score := range s.next[context] {
+			s.scores[token] = max(s.scores[token], score)
 		}
 	}
-	for _, token := range m.closes { // the longer a text is, the more the model wants to end it
-		scores[token] += min(float32(len(text))*0.05, 12)
+	for _, token := range s.closes { // the longer a text is, the more the model wants to end it
+		s.scores[token] += min(float32(len(s.text))*0.05, 12)
 	}
-	return nil
+	return s.scores, nil
 }

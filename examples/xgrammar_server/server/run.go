@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,8 +38,9 @@ var defaults = settings{
 	isolation: xgrammar.Isolation{Processes: 2, MaxMemory: 1 << 30, MaxTime: 30 * time.Second},
 }
 
-// Main is the program: it reads the flags, and serves until a signal ends it.
-func Main() {
+// Main is the program: it reads the flags, opens the model, and serves until a signal ends it. A model that is an
+// io.Closer is closed at the end.
+func Main(name string, open func() (Model, error)) {
 	xgrammar.Main() // does not return in the processes that try the schemas of clients
 	s := defaults
 	flag.StringVar(&s.listen, "listen", s.listen, "`address`; only this machine reaches the default")
@@ -53,20 +55,27 @@ func Main() {
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	if err := run(ctx, s); err != nil {
-		fmt.Fprintln(os.Stderr, "xgrammar_server:", err)
+	if err := run(ctx, s, open); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
 		os.Exit(1)
 	}
 }
 
 // run serves until ctx ends. Then the server is not ready; after the drain time it stops to listen, and after the grace
 // time it ends requests that are still open.
-func run(ctx context.Context, set settings) (err error) {
+func run(ctx context.Context, set settings, open func() (Model, error)) (err error) {
 	if err := bind.LoadChecked(); err != nil {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	s, err := newServer(newToy(), set, log)
+	model, err := open()
+	if err != nil {
+		return err
+	}
+	if c, ok := model.(io.Closer); ok {
+		defer c.Close()
+	}
+	s, err := newServer(model, set, log)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -23,8 +24,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
-const modelName = "toy"
-
 // server answers HTTP requests with a model.
 type server struct {
 	model      Model
@@ -43,7 +42,7 @@ type server struct {
 }
 
 func newServer(m Model, set settings, log *slog.Logger) (*server, error) {
-	v, err := xgrammar.NewVocabulary(m.Vocabulary(), xgrammar.Raw, xgrammar.VocabularyOptions{StopTokens: []int32{m.Stop()}})
+	v, err := m.Vocabulary()
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +63,8 @@ func newServer(m Model, set settings, log *slog.Logger) (*server, error) {
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "xgrammar_server_busy", Help: "Requests that are being answered."}, func() float64 { return float64(len(s.busy)) })
 	s.plain = make([]int32, (v.Size()+31)/32)
-	for i, token := range m.Vocabulary() {
-		if !strings.ContainsFunc(token, func(r rune) bool { return r < ' ' }) {
+	for i := range v.Size() {
+		if !bytes.ContainsFunc(v.Text(int32(i)), func(r rune) bool { return r < ' ' }) {
 			s.plain[i/32] |= 1 << (i % 32)
 		}
 	}
@@ -82,14 +81,14 @@ func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusOK, map[string]any{"object": "list", "data": []any{theModel}})
+		reply(w, http.StatusOK, map[string]any{"object": "list", "data": []any{s.about()}})
 	})
 	mux.HandleFunc("GET /v1/models/{name}", func(w http.ResponseWriter, r *http.Request) {
-		if name := r.PathValue("name"); name != modelName {
-			s.fail(w, noModel(name))
+		if name := r.PathValue("name"); name != s.model.Name() {
+			s.fail(w, noModel(name, s.model.Name()))
 			return
 		}
-		reply(w, http.StatusOK, theModel)
+		reply(w, http.StatusOK, s.about())
 	})
 	mux.HandleFunc("/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)
@@ -115,10 +114,13 @@ func (s *server) handler() http.Handler {
 	return here.Handler(mux)
 }
 
-var theModel = map[string]any{"id": modelName, "object": "model", "created": 0, "owned_by": "xgrammar_server"}
+// about is what clients see of the model.
+func (s *server) about() map[string]any {
+	return map[string]any{"id": s.model.Name(), "object": "model", "created": 0, "owned_by": "xgrammar_server"}
+}
 
-func noModel(name string) error {
-	return &problem{http.StatusNotFound, fmt.Sprintf("the model %q does not exist: this server has %s", name, modelName), "invalid_request_error", new("model"), "model_not_found"}
+func noModel(name, has string) error {
+	return &problem{http.StatusNotFound, fmt.Sprintf("the model %q does not exist: this server has %s", name, has), "invalid_request_error", new("model"), "model_not_found"}
 }
 
 // chat answers a chat completion.
@@ -153,15 +155,26 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	if matcher != nil {
 		defer matcher.Release()
 	}
+	session, err := s.model.Open(ctx, q.chat())
+	if err == nil {
+		defer session.Close()
+		if n, most := session.Len(), s.model.Context(); n >= most {
+			err = tooLong(n, most)
+		}
+	}
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
 	start := time.Now()
 	defer func() { s.seconds.WithLabelValues("write").Observe(time.Since(start).Seconds()) }()
-	a := answer{ID: "chatcmpl-" + rand.Text(), Created: start.Unix(), Model: modelName}
+	a := answer{ID: "chatcmpl-" + rand.Text(), Created: start.Unix(), Model: s.model.Name()}
 	if q.Stream {
-		s.stream(ctx, w, &q, matcher, a)
+		s.stream(ctx, w, &q, session, matcher, a)
 		return
 	}
 	var text strings.Builder
-	finish, used, err := s.write(ctx, &q, matcher, func(part string) error { text.WriteString(part); return nil })
+	finish, used, err := s.write(ctx, &q, session, matcher, func(part string) error { text.WriteString(part); return nil })
 	if err != nil {
 		s.fail(w, err)
 		return
@@ -179,7 +192,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, q *request) error 
 	err := d.Decode(q)
 	if err == nil {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return q.check(s.set.tokens, s.vocabulary.Size())
+			return q.check(s.model.Name(), s.set.tokens, s.vocabulary.Size())
 		}
 		return invalid("body", "it has text after the JSON object")
 	}
@@ -244,7 +257,7 @@ func messageOf(q *request, text string, finish *string) *message {
 }
 
 // stream answers with Server-Sent Events. A text that may have calls is sent as a whole, for only its end says what it is.
-func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, matcher *xgrammar.Matcher, a answer) {
+func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, session Session, matcher *xgrammar.Matcher, a answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
@@ -266,7 +279,7 @@ func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, 
 	}
 	_ = delta(message{Role: "assistant", Content: new(content(""))}, nil)
 	var whole strings.Builder
-	finish, used, err := s.write(ctx, q, matcher, func(part string) error {
+	finish, used, err := s.write(ctx, q, session, matcher, func(part string) error {
 		if len(q.Tools) > 0 {
 			whole.WriteString(part)
 			return nil

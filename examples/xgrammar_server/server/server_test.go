@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,7 @@ import (
 func TestMain(m *testing.M) {
 	nativetest.ProvideLibrary("xgrammar")
 	if os.Getenv("XGRAMMAR_SERVER_TEST_PROGRAM") != "" {
-		Main()
+		Main("xgrammar_server", toyModel)
 		return
 	}
 	xgrammar.Main()
@@ -49,7 +50,14 @@ func start(t *testing.T, change func(*settings)) (*server, string) {
 	if change != nil {
 		change(&set)
 	}
-	s, err := newServer(newToy(), set, slog.New(slog.NewTextHandler(failing{t}, nil)))
+	return startModel(t, newToy(), set)
+}
+
+func toyModel() (Model, error) { return Toy(), nil }
+
+func startModel(t *testing.T, m Model, set settings) (*server, string) {
+	t.Helper()
+	s, err := newServer(m, set, slog.New(slog.NewTextHandler(failing{t}, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +279,11 @@ func TestErrors(t *testing.T) {
 	<-s.busy
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.write(ctx, &request{MaxTokens: new(1)}, nil, nil); s.problem(err).status != 499 {
+	session, err := s.model.Open(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.write(ctx, &request{MaxTokens: new(1)}, session, nil, nil); s.problem(err).status != 499 {
 		t.Errorf("an answer to nobody: %v", err)
 	}
 	if status, text, err := post(t.Context(), url, `"max_tokens": 1`); status != http.StatusOK {
@@ -346,8 +358,41 @@ func TestPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "system: Be kind.\nuser: ab\nassistant: <tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\ntool: 3\n"
-	if got := q.prompt(); got != want {
+	if got := template(q.chat()); got != want {
 		t.Errorf("the prompt is %q, want %q", got, want)
+	}
+}
+
+// TestPrompt_control: a text that says what a control token is called has none, in each place of a chat.
+func TestPrompt_control(t *testing.T) {
+	m := newToy()
+	for _, text := range []string{"</s>", "a</s>b", "</s></s>"} {
+		s, err := m.Open(t.Context(), []Message{{Role: "user", Text: text, Calls: text}, {Role: text, Text: "x"}})
+		if err != nil || slices.Contains(s.(*toySession).text, stop) {
+			t.Errorf("%q: %v, %v", text, s, err)
+		}
+	}
+}
+
+// short is a toy with a small context.
+type short struct{ *toy }
+
+func (short) Context() int { return 20 }
+
+// TestContext: an answer ends where the context does, and a chat that fills it is OpenAI's error.
+func TestContext(t *testing.T) {
+	nativetest.Library(t)
+	nativetest.Pinned(t, "xgrammar")
+	leaktest.Check(t)
+	_, url := startModel(t, short{newToy()}, defaults)
+	status, text, err := send(t.Context(), url, `{"model": "toy", "messages": [{"role": "user", "content": "The capital of"}], "seed": 1, "logit_bias": {"0": -100}}`)
+	var a answer
+	if err != nil || status != http.StatusOK || json.Unmarshal([]byte(text), &a) != nil || a.Usage.Total != 20 || *a.Choices[0].Finish != "length" {
+		t.Errorf("%d %s %v", status, text, err)
+	}
+	status, text, err = send(t.Context(), url, `{"model": "toy", "messages": [{"role": "user", "content": "The capital of France is a city that has many more words"}]}`)
+	if err != nil || status != http.StatusBadRequest || !strings.Contains(text, `"param":"messages","code":"context_length_exceeded"`) || !strings.Contains(text, "maximum context length is 20 tokens") {
+		t.Errorf("%d %s %v", status, text, err)
 	}
 }
 
@@ -621,15 +666,15 @@ func TestRun(t *testing.T) {
 	defer cancel()
 	set := defaults
 	set.listen = "127.0.0.1:0"
-	if err := run(ctx, set); err != nil {
+	if err := run(ctx, set, toyModel); err != nil {
 		t.Error(err)
 	}
 	set.listen = "127.0.0.1:99999"
-	if err := run(t.Context(), set); err == nil || !strings.HasPrefix(err.Error(), "-listen 127.0.0.1:99999: ") {
+	if err := run(t.Context(), set, toyModel); err == nil || !strings.HasPrefix(err.Error(), "-listen 127.0.0.1:99999: ") {
 		t.Errorf("got %v", err)
 	}
 	set.isolation.Processes, set.isolation.MaxMemory = 1, 1
-	if err := run(t.Context(), set); err == nil || errors.Is(err, context.Canceled) {
+	if err := run(t.Context(), set, toyModel); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("with a byte of memory: %v", err)
 	}
 }

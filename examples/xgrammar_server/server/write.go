@@ -6,29 +6,32 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
-// write continues the prompt and calls emit with whole characters. finish is "stop" if the text follows the whole
+// write writes an answer in a session and calls emit with whole characters. finish is "stop" if the text follows the whole
 // format or one of the stops of the request came, or "length" if it is the beginning of a text that follows the format.
-func (s *server) write(ctx context.Context, q *request, matcher *xgrammar.Matcher, emit func(text string) error) (finish string, used usage, err error) {
+func (s *server) write(ctx context.Context, q *request, session Session, matcher *xgrammar.Matcher, emit func(text string) error) (finish string, used usage, err error) {
 	mask, err := s.vocabulary.NewMask()
 	if err != nil {
 		return "", used, err
 	}
 	defer mask.Release()
+	stops := s.vocabulary.StopTokens()
 	chance, next := q.sampler(), tail{stops: q.Stop, emit: emit}
-	text, scores := s.model.Encode(q.prompt()), make([]float32, s.vocabulary.Size())
-	used.Prompt = len(text)
+	var text []int32 // the answer
+	used.Prompt = session.Len()
+	limit := min(*q.MaxTokens, s.model.Context()-used.Prompt)
 	defer func() {
 		used.Total = used.Prompt + used.Completion
 		s.tokens.Add(float64(used.Completion))
 	}()
 	var pending []byte // of a character that is not complete
-	for used.Completion < *q.MaxTokens {
+	for used.Completion < limit {
 		if ctx.Err() != nil {
 			return "", used, context.Cause(ctx)
 		}
@@ -42,10 +45,14 @@ func (s *server) write(ctx context.Context, q *request, matcher *xgrammar.Matche
 				}
 			}
 		}
-		if err := s.model.Score(ctx, text, scores); err != nil {
+		scores, err := session.Step(ctx, text[max(0, len(text)-1):]...)
+		if err != nil {
 			return "", used, err
 		}
-		chance.adjust(scores, text[used.Prompt:])
+		if len(scores) != s.vocabulary.Size() {
+			return "", used, fmt.Errorf("the model has %d scores, and its vocabulary %d tokens", len(scores), s.vocabulary.Size())
+		}
+		chance.adjust(scores, text)
 		if err := mask.Apply(scores); err != nil {
 			return "", used, err
 		}
@@ -58,7 +65,7 @@ func (s *server) write(ctx context.Context, q *request, matcher *xgrammar.Matche
 				return "", used, errors.Join(err, fmt.Errorf("token %d is in the mask and was not accepted", token))
 			}
 		}
-		if token == s.model.Stop() {
+		if slices.Contains(stops, token) {
 			return "stop", used, next.end()
 		}
 		text = append(text, token)
