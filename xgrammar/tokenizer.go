@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
-	"maps"
 	"slices"
 
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
 	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
+	"github.com/tvmffi-go/tvmffi/xgrammar/internal/tokenfile"
 )
 
 // OpenTokenizer makes a Vocabulary of the files of a model, such as os.DirFS("model"): tokenizer.json, and, if they are there,
@@ -44,6 +43,7 @@ func OpenTokenizer(files fs.FS, o VocabularyOptions) (*Vocabulary, error) {
 		if o.Size = model.Size; o.Size == 0 {
 			o.Size = model.Text.Size
 		}
+		const maxTokens = 1 << 24
 		if o.Size < 0 || o.Size > maxTokens {
 			return nil, failed("config.json", fmt.Errorf("vocab_size is %d, want 0 to %d", o.Size, maxTokens))
 		}
@@ -54,14 +54,20 @@ func OpenTokenizer(files fs.FS, o VocabularyOptions) (*Vocabulary, error) {
 // ReadTokenizer makes a Vocabulary of the text of a file tokenizer.json of Hugging Face's tokenizers. That file does not say
 // which tokens end a text: give it the configurations that lie beside it, or StopTexts, in o. [OpenTokenizer] reads them.
 //
-// A token has the number that the file gives it. Numbers without a token have empty texts. A text may have two numbers in
-// the list of a Unigram model. A number with two texts is an error, unless one of them is of added_tokens, which then counts.
-// A key that an object has twice is an error too, here and in the configurations.
+// A token has the number that the file gives it. Numbers without a token have empty texts; the largest number may be 65535 and
+// four times as many as there are tokens. A text may have two numbers in the list of a Unigram model. A number with two texts is
+// an error, unless one of them is of added_tokens, which then counts. A key that an object has twice is an error, here and in the
+// configurations. A model with more scores than tokens has [VocabularyOptions].Size;
+// if it has fewer, the tokens from Size on are left out.
 func ReadTokenizer(text []byte, o VocabularyOptions) (*Vocabulary, error) {
-	tokens, err := tokensOf(text)
+	file, err := tokenfile.Read(text)
+	if err == nil {
+		err = jsonlines.CheckKeys(text)
+	}
 	if err != nil {
 		return nil, failed("tokenizer.json", err)
 	}
+	tokens := file.Tokens
 	var found struct {
 		VocabType VocabType `json:"vocab_type"`
 		Prefix    bool      `json:"add_prefix_space"`
@@ -136,77 +142,4 @@ func decode(text []byte, into any) error {
 		return err
 	}
 	return jsonlines.CheckKeys(text)
-}
-
-// maxTokens bounds the numbers of tokens in a file: the vocabulary is as large as they are.
-const maxTokens = 1 << 24
-
-// tokensOf returns the tokens of a tokenizer.json in the order of their numbers, "" where there is none.
-func tokensOf(text []byte) (tokens []string, err error) {
-	var file struct {
-		Model struct{ Vocab json.RawMessage }
-		Added []struct {
-			ID      int
-			Content string
-		} `json:"added_tokens"`
-	}
-	if err := decode(text, &file); err != nil {
-		return nil, err
-	}
-	put := func(token string, id int) error {
-		if id < 0 || id >= maxTokens {
-			return fmt.Errorf("the number of the token %q is %d, want 0 to %d", token, id, maxTokens-1)
-		}
-		tokens = append(tokens, make([]string, max(id+1-len(tokens), 0))...)
-		if other := tokens[id]; other != "" && other != token {
-			return fmt.Errorf("the tokens %q and %q both have the number %d", min(other, token), max(other, token), id)
-		}
-		tokens[id] = token
-		return nil
-	}
-	vocab := map[string]int{}
-	var pieces [][]json.RawMessage // of a Unigram model: a text and its score
-	if json.Unmarshal(file.Model.Vocab, &pieces) != nil {
-		if err := json.Unmarshal(file.Model.Vocab, &vocab); err != nil {
-			return nil, fmt.Errorf("model.vocab has neither the numbers nor the scores of tokens: %w", err)
-		}
-	}
-	for id, piece := range pieces {
-		var token string
-		if len(piece) != 2 || json.Unmarshal(piece[0], &token) != nil {
-			return nil, fmt.Errorf("model.vocab[%d] is %.80s: want the text of a token and its score", id, piece)
-		}
-		if err := put(token, id); err != nil {
-			return nil, err
-		}
-	}
-	fill := func(order iter.Seq[string]) error {
-		for token := range order {
-			if err := put(token, vocab[token]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if fill(maps.Keys(vocab)) != nil { // in order, so that the error is the same at each run
-		tokens = nil
-		return nil, fill(slices.Values(slices.Sorted(maps.Keys(vocab))))
-	}
-	added := map[int]string{}
-	for _, token := range file.Added {
-		if other, twice := added[token.ID]; twice && other != token.Content {
-			return nil, fmt.Errorf("added_tokens has %q and %q with the number %d", other, token.Content, token.ID)
-		}
-		added[token.ID] = token.Content
-		if of, known := vocab[token.Content]; known && of != token.ID {
-			return nil, fmt.Errorf("the token %q has the number %d in added_tokens and %d in model.vocab", token.Content, token.ID, of)
-		}
-		if token.ID >= 0 && token.ID < len(tokens) {
-			tokens[token.ID] = ""
-		}
-		if err := put(token.Content, token.ID); err != nil {
-			return nil, err
-		}
-	}
-	return tokens, nil
 }

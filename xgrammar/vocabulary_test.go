@@ -71,7 +71,7 @@ func TestVocabulary_errors(t *testing.T) {
 		`{}`: "tokenizer.json: model.vocab has neither",
 		`{"model": {"vocab": {"a": 0, "b": 1, "a": 2}}}`:                                                         `tokenizer.json: line 1, column 38: the key "a" occurs twice in model.vocab: remove one`,
 		`{"model": {"vocab": 3}}`:                                                                                "tokenizer.json: model.vocab has neither the numbers nor the scores of tokens: json: cannot unmarshal number",
-		`{"model": {"vocab": {"a": -1}}}`:                                                                        `the number of the token "a" is -1, want 0 to 16777215`,
+		`{"model": {"vocab": {"a": -1}}}`:                                                                        `the number of the token "a" is -1, want 0 to 65539`,
 		`{"model": {"vocab": {}}, "added_tokens": [{"id": 99999999999, "content": "b"}]}`:                        `the number of the token "b" is 99999999999`,
 		`{"model": {"vocab": {"b": 1, "a": 1, "c": 0}}}`:                                                         `the tokens "a" and "b" both have the number 1`,
 		`{"model": {"vocab": [["a", 0], [3, 0]]}}`:                                                               `model.vocab[1] is`,

@@ -1,0 +1,65 @@
+package tokenfile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRead(t *testing.T) {
+	f, err := Read([]byte(`{"normalizer": null, "decoder": {"type": "Fuse"}, "added_tokens": [{"id": 4, "content": "<e>", "rstrip": true, "special": true}],
+		"model": {"vocab": {"a": 0, "b": 1, "ab": 2, "ab": 2}, "merges": ["a b"], "fuse_unk": true}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a", "b", "ab", "", "<e>"}; !slices.Equal(f.Tokens, want) || f.Normalizer != nil || string(f.Decoder) != `{"type": "Fuse"}` || f.Model.Type != "BPE" ||
+		!slices.Equal(f.Model.Merges, []string{"a", "b"}) || !f.Added[0].RStrip || !f.Added[0].Special || !f.Model.FuseUnknown || f.Model.UnknownID != -1 {
+		t.Errorf("%+v", f)
+	}
+	if f, err = Read([]byte(`{"model": {"vocab": [["a", 0.5], ["b", -1e3]], "unk_id": 1}}`)); err != nil || f.Model.Type != "Unigram" || f.Model.UnknownID != 1 ||
+		!slices.Equal(f.Model.Pieces, []Piece{{"a", 0.5}, {"b", -1000}}) {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if f, err = Read([]byte(`{"model": {"type": "WordPiece", "vocab": {"a": 0}}}`)); err != nil || f.Model.Prefix != "##" || f.Model.Unknown != "[UNK]" || f.Model.MaxRunes != 100 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// TestRead_errors has what package xgrammar does not show: the rest is in its tests.
+func TestRead_errors(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"model": {"vocab": {}, "merges": ["a b c"]}}`:    `model.merges[0] is "a b c": want two texts`,
+		`{"model": {"vocab": {}, "merges": [["a"]]}}`:      "model.merges[0] has 1 texts, want 2",
+		`{"model": {"vocab": {}, "merges": 3}}`:            "model.merges: want pairs of texts",
+		`{"model": {"vocab": [3]}}`:                        "model.vocab has neither",
+		`{"model": {"vocab": [["a", "b"]]}}`:               "model.vocab[0] is",
+		`{"model": {"vocab": {"a": 99999}}}`:               `the number of the token "a" is 99999, want 0 to 65539`,
+		strings.Repeat(`{"model":`, 20_000):                "exceeded max depth",
+		`{"model": {"vocab": {"a": 0}}, "added_tokens": 1`: "unexpected end",
+	} {
+		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// FuzzRead looks for files that cost more than they should, or make a list that contradicts itself.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"added_tokens": [{"id": 4, "content": "<e>"}], "model": {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b", ["a", "b"]]}}`))
+	f.Add([]byte(`{"model": {"vocab": [["a", 0.5], ["b", -1e3]], "unk_id": 1}}`))
+	f.Add([]byte(`{"model": {"vocab": {"a": 4294967296, "a": -1}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := Read(text)
+		if err != nil {
+			return
+		}
+		if len(file.Tokens) > 1<<16+4*len(text) {
+			t.Errorf("%d tokens of %d bytes", len(file.Tokens), len(text))
+		}
+		for token, id := range file.Model.Vocab {
+			if got := file.Tokens[id]; got != token && !slices.ContainsFunc(file.Added, func(a Added) bool { return a.ID == id }) {
+				t.Errorf("the token %d is %q, want %q", id, got, token)
+			}
+		}
+	})
+}
