@@ -131,6 +131,7 @@ var rooms = []room{
 	{dir: "xgrammar", own: []string{"xgrammar/internal/tokenfile", "generated/xgrammar/...", "internal/child", "internal/jsonlines", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	// Files of tokenizers, for vocabularies and for the encoder, which needs neither XGrammar nor the runtime.
 	{dir: "xgrammar/internal/tokenfile"},
+	{dir: "xgrammar/internal/pattern"},
 	{dir: "examples/go_library/testdata/crosses", own: []string{"internal/testkit/crosstest", "runtime/..."}}, // is for tests only
 	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "xgrammar", "native", "reflection", "schema", "runtime/..."}, other: []string{"github.com/prometheus/client_golang/..."}},
 	{dir: "bench/...", own: []string{"..."}},
