@@ -1,4 +1,3 @@
-// Package pattern has classes of runes, for the expressions with which tokenizers split texts.
 package pattern
 
 import (
@@ -7,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -127,6 +125,20 @@ func (c *Class) Has(r rune) bool {
 	return r <= unicode.MaxRune && c.pages[c.page[r>>8]][r>>6&3]>>(r&63)&1 != 0
 }
 
+// next returns the length of the rune at the start of text if it is in the class, and 0 otherwise.
+func (c *Class) next(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	if b := text[0]; b < utf8.RuneSelf {
+		return int(c.ascii[b>>6] >> (b & 63) & 1)
+	}
+	if r, n := utf8.DecodeRune(text); c.Has(r) {
+		return n
+	}
+	return 0
+}
+
 // Space has the runes with the property White_Space.
 var Space = []Range{{'\t', '\r'}, {' ', ' '}, {0x85, 0x85}, {0xa0, 0xa0}, {0x1680, 0x1680}, {0x2000, 0x200a}, {0x2028, 0x2029},
 	{0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}}
@@ -138,20 +150,3 @@ var Words = sync.OnceValue(func() (all []Range) {
 	}
 	return append(all, Range{0x24b6, 0x24e9}, Range{0x1f130, 0x1f149}, Range{0x1f150, 0x1f169}, Range{0x1f170, 0x1f189}, Range{0x200c, 0x200d})
 })
-
-// invert returns the other runes.
-func invert(all []Range) (others []Range) {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b Range) int { return int(a.Low - b.Low) })
-	at := rune(0)
-	for _, r := range all {
-		if r.Low > at {
-			others = append(others, Range{at, r.Low - 1})
-		}
-		at = max(at, r.High+1)
-	}
-	if at <= unicode.MaxRune {
-		others = append(others, Range{at, unicode.MaxRune})
-	}
-	return others
-}
