@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -141,9 +143,10 @@ func (m *Model) readVocab(text json.RawMessage) error {
 		m.Pieces = make([]Piece, len(pieces))
 		for id, piece := range pieces {
 			p := &m.Pieces[id]
-			if len(piece) != 2 || json.Unmarshal(piece[0], &p.Text) != nil || json.Unmarshal(piece[1], &p.Score) != nil {
+			if len(piece) != 2 || json.Unmarshal(piece[0], &p.Text) != nil || json.Unmarshal(piece[1], &p.Score) != nil || string(piece[1]) == "null" {
 				return fmt.Errorf("model.vocab[%d] is %.80s: want the text of a token and its score", id, piece)
 			}
+			p.Score = number(string(piece[1]), p.Score)
 		}
 		return nil
 	}
@@ -154,6 +157,23 @@ func (m *Model) readVocab(text json.RawMessage) error {
 		return fmt.Errorf("model.vocab has neither the numbers nor the scores of tokens: %w", err)
 	}
 	return nil
+}
+
+// number returns a score as the JSON of Rust reads it, which may be a unit in the last place off. Sums of scores that are equal
+// otherwise differ by that, and then another token is the better one.
+func number(text string, exact float64) float64 {
+	digits, ok := strings.CutPrefix(text, "-")
+	digits, fraction, _ := strings.Cut(digits, ".")
+	digits += fraction
+	whole, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || len(fraction) > 22 {
+		return exact // with an exponent, or with more digits than 64 bits
+	}
+	value := float64(whole)
+	if value /= math.Pow10(len(fraction)); ok {
+		return -value
+	}
+	return value
 }
 
 func (m *Model) readMerges(text json.RawMessage) error {

@@ -63,3 +63,13 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestNumber has scores as the JSON of Rust reads them.
+func TestNumber(t *testing.T) {
+	for text, want := range map[string]float64{"-2.5": -2.5, "0": 0, "-1e3": -1000, "1.25E+2": 125, "-10.719015121459961": -10.71901512145996, "3.14159265358979323846264338": 3.141592653589793} {
+		f, err := Read([]byte(`{"model": {"vocab": [["a", ` + text + `]]}}`))
+		if err != nil || f.Model.Pieces[0].Score != want {
+			t.Errorf("%s: %+v, %v, want %v", text, f, err, want)
+		}
+	}
+}
