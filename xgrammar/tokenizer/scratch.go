@@ -12,11 +12,13 @@ type scratch struct {
 	text, part []byte
 	control    []span    // of text
 	inPart     []span    // control in part
+	normal     []byte    // for the library of normal forms
 	buffers    [2][]byte // of normalizers and splitters, in turn
 	buffer     int
 	words      [2][]span
 	turn       int
 	machine    pattern.Machine
+	marks      []mark
 
 	symbols []symbol
 	heap    []candidate
