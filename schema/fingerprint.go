@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/libname"
 )
 
 const initName = "__ffi_init__"
@@ -64,28 +66,7 @@ func (f Function) ModuleStem() string {
 	if f.Source != SourceModule {
 		return ""
 	}
-	return libraryStem(f.Library)
-}
-
-// libraryStem is a file name without lib before it, and without .so, .so.1.2, .dylib or .dll after it.
-func libraryStem(file string) string {
-	name := strings.TrimPrefix(file, "lib")
-	for _, suffix := range []string{".dylib", ".dll"} {
-		if stem, ok := strings.CutSuffix(name, suffix); ok {
-			return stem
-		}
-	}
-	whole := name
-	for {
-		if stem, ok := strings.CutSuffix(whole, ".so"); ok {
-			return stem
-		}
-		i := strings.LastIndexByte(whole, '.')
-		if i < 0 || i+1 == len(whole) || strings.Trim(whole[i+1:], "0123456789") != "" {
-			return name
-		}
-		whole = whole[:i]
-	}
+	return libname.Stem(f.Library)
 }
 
 func (s Schema) typesByKey() map[string]*Type {

@@ -32,10 +32,11 @@ var sidecars = sync.OnceValues(func() ([]Sidecar, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := fs.Glob(os.DirFS(filepath.Dir(runtime)), "libtvm_runtime_*.so")
+	end := filepath.Ext(runtime) // tvm_runtime.dll on Windows
+	names, err := fs.Glob(os.DirFS(filepath.Dir(runtime)), strings.TrimSuffix(filepath.Base(runtime), end)+"_*"+end)
 	var all []Sidecar
 	for _, name := range names {
-		if !strings.HasSuffix(name, "_extra.so") { // it is for no device, and loaded on its first use
+		if !strings.HasSuffix(name, "_extra"+end) { // it is for no device, and loaded on its first use
 			file := filepath.Join(filepath.Dir(runtime), name)
 			all = append(all, Sidecar{file, tvmffi.LoadLibrary(file)})
 		}

@@ -47,10 +47,11 @@ var rooms = []room{
 	{dir: "internal/nearest"},
 	{dir: "internal/refusal"},
 	{dir: "internal/docstring"},
-	{dir: "internal/find", own: []string{"internal/elfheader", "internal/nearest"}},
+	{dir: "internal/find", own: []string{"internal/elfheader", "internal/libname", "internal/nearest"}},
 	{dir: "internal/whole"},
 	{dir: "internal/wheel", own: []string{"internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", own: []string{"internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
+	{dir: "internal/libname"},
 	{dir: "internal/child", other: []string{"golang.org/x/sys/unix"}},
 	{dir: "internal/testkit/disktest", other: []string{"golang.org/x/sys/unix"}},
 	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
@@ -64,7 +65,7 @@ var rooms = []room{
 
 	// The model stands on the ground floor: pure data with the only parser of metadata.
 	{dir: "internal/jsonlines"},
-	{dir: "schema", own: []string{"internal/crossing", "internal/jsonlines"}},
+	{dir: "schema", own: []string{"internal/libname", "internal/crossing", "internal/jsonlines"}},
 	{dir: "schema/hints", own: []string{"internal/crossing", "internal/jsonlines", "schema"}},
 	{dir: "internal/symbols", own: []string{"internal/elfheader"}},
 	// The grammar of tags, for Define and for export.

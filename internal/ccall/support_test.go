@@ -36,7 +36,14 @@ func load(t testing.TB) {
 		}
 		core.functionCall, core.functionGetGlobal = symbol("TVMFFIFunctionCall"), symbol("TVMFFIFunctionGetGlobal")
 		core.decRef = symbol("TVMFFIObjectDecRef")
+		ffi := library
+		if runtime.GOOS == "windows" { // a DLL does not have the symbols of those that it needs
+			if library, err = dynlib.Open("ucrtbase.dll"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		ccall.SetAllocator(symbol("malloc"), symbol("free"))
+		library = ffi
 		ccall.Init(symbol("TVMFFIErrorMoveFromRaised"), core.decRef)
 		ccall.CatchThrown(library.Symbol)
 		ccall.ReportFaults()

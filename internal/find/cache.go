@@ -58,7 +58,7 @@ func Advise(err error) error {
 }
 
 // Cached returns the files at a slash-separated path in the wheels of a distribution that lie unpacked in the cache, the
-// newest version first. It returns an error, and no file, if the cache has no place or another user can change one of
+// newest version first, with the name that a library has on this platform. It returns an error, and no file, if the cache has no place or another user can change one of
 // them.
 func Cached(distribution, path string) ([]Candidate, error) {
 	root, err := CacheDir()
@@ -68,7 +68,7 @@ func Cached(distribution, path string) ([]Candidate, error) {
 	var found []Candidate
 	trees, _ := filepath.Glob(filepath.Join(escape(root), "wheels", escape(distribution)+"-*"))
 	for _, tree := range trees {
-		file := filepath.Join(tree, filepath.FromSlash(path))
+		file := File{PathInPackage: path}.InTree(tree)
 		if !IsFile(filepath.Join(tree, Marker)) || !IsFile(file) {
 			continue
 		}

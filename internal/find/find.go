@@ -26,9 +26,19 @@
 //
 //   - owner: no other user can change a file of the cache or a folder above it, see [Private];
 //   - file: it exists;
-//   - hash: a file of the cache is the one that the bindings were made from;
+//   - hash: a file of the cache is the one that the bindings were made from, or has the same version and is what its wheel had;
 //   - whole: it has every part that its headers name, see package elfheader;
 //   - host: it is for this platform.
+//
+// # Names
+//
+// Bindings say which file they were generated from, and look on another system for the same library under the names that it
+// has there, by package libname: garden.dll, libgarden.dll or libgarden.dylib for libgarden.so. In each place the first of
+// these names that exists is taken, and in a package the folder is the same. The hash belongs to the file of one platform.
+// The wheels of a version for several platforms have different files, and the wheel itself says their hashes: so a file of the
+// cache with another hash is taken if it is of the same version and has the hash that its wheel names.
+//
+// # What is compared
 //
 // The loader makes the last two in a program, and the tool reads the headers itself. The tool compares each file of the
 // cache with the hash in its wheel. A program does that only to tell a damaged file from another version, because it
@@ -46,18 +56,22 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
 
+	"github.com/tvmffi-go/tvmffi/internal/libname"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 )
 
 // File is a shared library that a generated package needs.
 type File struct {
-	// Name is the base name, such as libgarden.so.
+	// Name is the base name of the file that the bindings were generated from, such as libgarden.so. On another system
+	// the library has another name, see [File.Names].
 	Name string
 	// SHA256 is the hash of the file that the bindings were generated from.
 	SHA256 string
@@ -68,6 +82,29 @@ type File struct {
 	PathInPackage string
 	// Dependency is set for a file that is only loaded, not bound.
 	Dependency bool
+}
+
+// Names returns the base names that the library may have on this platform, the most usual first, by package libname.
+func (f File) Names() []string { return libname.On(runtime.GOOS, f.Name) }
+
+// Called reports whether the library may have this base name on this platform.
+func (f File) Called(name string) bool { return libname.Same(runtime.GOOS, f.Name, name) }
+
+// In returns the path of the library in a folder: that of the first of its names that exists there, and otherwise that of the
+// most usual one.
+func (f File) In(dir string) string {
+	names := f.Names()
+	for _, name := range names {
+		if path := filepath.Join(dir, name); len(names) > 1 && IsFile(path) {
+			return path
+		}
+	}
+	return filepath.Join(dir, names[0])
+}
+
+// InTree returns the path of the library in the folder of its package, as [File.In] does.
+func (f File) InTree(root string) string {
+	return File{Name: path.Base(f.PathInPackage)}.In(filepath.Join(root, filepath.FromSlash(path.Dir(f.PathInPackage))))
 }
 
 // Options holds the arguments of Load.
@@ -167,11 +204,14 @@ func sameHash(c Candidate, f File) error {
 	if err := c.Damaged(got); err != nil {
 		return err
 	}
+	if f.Version != "" && c.Version == f.Version && c.recorded() == got {
+		return nil // its wheel is for another platform or Python
+	}
 	return fmt.Errorf("another version: its sha256 is %s, the bindings were made from %s", got, f.SHA256)
 }
 
 func explicit(f File, o *Options) []Candidate {
-	path := o.Paths[f.Name]
+	path := f.Named(o)
 	if IsCore(f.Name) {
 		path = ExplicitCore(o)
 	}
@@ -181,13 +221,26 @@ func explicit(f File, o *Options) []Candidate {
 	return []Candidate{{Path: path, Where: explicitly, Explicit: true}}
 }
 
+// Named returns the file that the options name for the library, "" if they name none. The name that it has on this platform
+// goes before the others.
+func (f File) Named(o *Options) string {
+	for _, want := range f.Names() {
+		for _, name := range slices.Sorted(maps.Keys(o.Paths)) {
+			if libname.Same(runtime.GOOS, want, name) {
+				return o.Paths[name]
+			}
+		}
+	}
+	return ""
+}
+
 // executable is replaced by a test: only Linux without /proc does not know it.
 var executable = os.Executable
 
 func folders(f File, o *Options) (places []Candidate) {
 	add := func(where string, dirs ...string) {
 		for _, dir := range dirs {
-			places = append(places, Candidate{Path: filepath.Join(dir, f.Name), Where: where})
+			places = append(places, Candidate{Path: f.In(dir), Where: where})
 		}
 	}
 	add("folder of WithDir", o.Dirs...)
@@ -215,6 +268,7 @@ func packages(f File, o *Options) []Candidate {
 		cache += " setup"
 	}
 	places, err := Cached(f.Package, f.PathInPackage)
+	places = exactFirst(f, places)
 	for i := range places {
 		places[i].Where = cache
 	}
@@ -233,6 +287,25 @@ func packages(f File, o *Options) []Candidate {
 		places = slices.Insert(places, 0, Candidate{Where: cache, Cached: true, refused: err})
 	}
 	return places
+}
+
+// exactFirst puts the file with the hash of f before others of its version: the cache may have the wheels for several platforms.
+func exactFirst(f File, places []Candidate) []Candidate {
+	same := func(c Candidate) bool { return c.Version == f.Version }
+	first := slices.IndexFunc(places, same)
+	if f.SHA256 == "" || first < 0 || // few have several wheels of one version, so few files are read twice
+		!slices.ContainsFunc(places[first+1:], same) {
+		return places
+	}
+	exact := slices.IndexFunc(places, func(c Candidate) bool {
+		hash, err := HashFile(c.Path)
+		return same(c) && err == nil && hash == f.SHA256
+	})
+	if exact < 0 {
+		return places
+	}
+	c := places[exact]
+	return slices.Insert(slices.Delete(places, exact, exact+1), first, c)
 }
 
 // Core returns the description of libtvm_ffi.
@@ -257,7 +330,7 @@ func CoreName() string { return filepath.Base(PathOfCore(runtime.GOOS)) }
 // IsCore reports whether name is the base name of libtvm_ffi on any platform.
 func IsCore(name string) bool {
 	return slices.ContainsFunc([]string{"linux", "darwin", "windows"}, func(goos string) bool {
-		return name == filepath.Base(PathOfCore(goos))
+		return libname.Same(goos, filepath.Base(PathOfCore(goos)), name)
 	})
 }
 

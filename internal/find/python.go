@@ -18,7 +18,8 @@ type host struct {
 }
 
 // Installed returns the files at a slash-separated path below the site-packages folders of this machine, in the order
-// in which they should be preferred. The distribution says which version they have. Finding none is not an error.
+// in which they should be preferred, with the name that a library has on this platform. The distribution says which version
+// they have. Finding none is not an error.
 func Installed(distribution, path string) []Candidate { return thisHost().find(distribution, path) }
 
 // OfNVIDIA returns the library with that name in a wheel of NVIDIA, installed or in the cache. It
@@ -68,7 +69,7 @@ func (h host) find(distribution, path string) []Candidate {
 	}
 	var found []Candidate
 	for _, s := range h.sites() {
-		if file := filepath.Join(s.path, filepath.FromSlash(path)); IsFile(file) {
+		if file := (File{PathInPackage: path}).InTree(s.path); IsFile(file) {
 			version := versionIn(s.path, distribution)
 			found = append(found, Candidate{Path: file, Where: strings.TrimSpace("Python package " + version), Site: s.path, Version: version, Source: s.source})
 		}

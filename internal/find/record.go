@@ -79,15 +79,20 @@ func recorded(fields []string) (name, hash string, ok bool) {
 // Damaged returns the error for a file of a wheel in the cache whose hash is not the
 // one in RECORD. Where RECORD does not name the file, or is missing, there is no error.
 func (c Candidate) Damaged(hash string) error {
-	hashes, err := Record(c.Site)
-	rel, relErr := filepath.Rel(c.Site, c.Path)
-	if err != nil || relErr != nil {
-		return nil
-	}
-	if want := hashes[filepath.ToSlash(rel)]; want != "" && want != hash {
+	if want := c.recorded(); want != "" && want != hash {
 		return fmt.Errorf("%s %w: its sha256 is %s, its wheel had %s", c.Path, ErrDamaged, hash, want)
 	}
 	return nil
+}
+
+// recorded returns the hash that RECORD has of the file, "" if it has none.
+func (c Candidate) recorded() string {
+	hashes, err := Record(c.Site)
+	rel, relErr := filepath.Rel(c.Site, c.Path)
+	if err != nil || relErr != nil {
+		return ""
+	}
+	return hashes[filepath.ToSlash(rel)]
 }
 
 // HashFile returns the SHA-256 hash of a file in hex.

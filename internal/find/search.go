@@ -37,6 +37,15 @@ func (s *Search) Miss(c Candidate, why error, text string) (ends bool) {
 	return c.Explicit || shared || damaged || errors.Is(why, elfheader.ErrTruncated)
 }
 
+// name returns what the library is called here, and, if that is another name than in the bindings, a sentence about it.
+func (s *Search) name() (name, elsewhere string) {
+	names := s.File.Names()
+	if len(names) == 1 {
+		return s.File.Name, ""
+	}
+	return names[0], fmt.Sprintf("\nthe bindings were generated from %s; on %s/%s the library is called %s", s.File.Name, runtime.GOOS, runtime.GOARCH, strings.Join(names, " or "))
+}
+
 // Message returns the text of the error.
 func (s *Search) Message() string {
 	remedy := ""
@@ -56,13 +65,15 @@ func (s *Search) Message() string {
 	if len(s.tried) > 0 {
 		list = "tried:\n  " + strings.Join(s.tried, "\n  ")
 	}
+	name, elsewhere := s.name()
+	list += elsewhere
 	switch {
 	case s.Remedy != "":
-		return s.File.Name + " cannot be loaded; " + list + "\n" + s.Remedy
+		return name + " cannot be loaded; " + list + "\n" + s.Remedy
 	case s.Refused:
-		return s.File.Name + " cannot be loaded; " + list
+		return name + " cannot be loaded; " + list
 	}
-	return s.File.Name + " was not found; " + list + "\n" + remedy
+	return name + " was not found; " + list + "\n" + remedy
 }
 
 func (s *Search) remedyForCore() string {
@@ -78,7 +89,7 @@ func (s *Search) remedyForCore() string {
 // noteUnused records the files and folders that the user named in vain.
 func (s *Search) noteUnused() {
 	for name, path := range s.Options.Paths {
-		if name != s.File.Name && !IsCore(name) {
+		if !s.File.Called(name) && !IsCore(name) {
 			s.tried = append(s.tried, path+" ("+explicitly+"): has another name")
 		}
 	}

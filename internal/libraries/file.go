@@ -146,7 +146,7 @@ func findFile(f find.File, o *find.Options) (string, error) {
 // useLoaded makes bindings use a library that the process has. It fails if the options
 // name another file. The interface is compared item by item, at the first use of each.
 func useLoaded(f find.File, o *find.Options, loaded string) (string, error) {
-	if named, ok := o.Paths[f.Name]; ok {
+	if named := f.Named(o); named != "" {
 		full, err := filepath.Abs(named)
 		if err != nil {
 			return "", err

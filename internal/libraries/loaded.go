@@ -55,12 +55,12 @@ func loadedCopy(path string) string {
 }
 
 // loadedAs returns the file of the loaded library that the bindings of f use; "" if there
-// is none. It has the name of f. The one that the bindings were made from goes before
+// is none. It has a name of f. The one that the bindings were made from goes before
 // other versions.
 func loadedAs(f find.File) string {
 	var other string
 	for _, file := range loadedFiles() {
-		if filepath.Base(file) != f.Name {
+		if !f.Called(filepath.Base(file)) {
 			continue
 		}
 		if f.SHA256 != "" {
@@ -75,8 +75,10 @@ func loadedAs(f find.File) string {
 	if other != "" {
 		return other
 	}
-	if h, err := dynlib.Loaded(f.Name); err == nil { // by its SONAME, or by a link
-		return h.Path()
+	for _, name := range f.Names() {
+		if h, err := dynlib.Loaded(name); err == nil { // by its SONAME, or by a link
+			return h.Path()
+		}
 	}
 	return ""
 }

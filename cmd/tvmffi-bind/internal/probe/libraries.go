@@ -76,6 +76,7 @@ func (p *Prober) locate(ctx context.Context, c *project.Config, spec project.Lib
 	if err != nil {
 		return Library{}, err
 	}
+	path = find.File{Name: filepath.Base(path)}.In(filepath.Dir(path))
 	lib, err := p.identify(path, schema.Library{Role: role})
 	if tree := find.CachedTree(path); err == nil && tree != "" {
 		lib, err = p.mended(ctx, find.Candidate{Path: path, Cached: true, Site: tree}, lib)
@@ -122,6 +123,7 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 		if fits {
 			p.found(spec.Package, c)
 			identity.PackageVersion = c.Version
+			identity.PathInPackage = path.Join(path.Dir(spec.Path), filepath.Base(c.Path))
 			return p.identify(c.Path, identity)
 		}
 	}
@@ -130,13 +132,14 @@ func (p *Prober) locateInPackage(ctx context.Context, spec project.LibrarySpec, 
 		return Library{}, err
 	}
 	p.found(spec.Package, find.Candidate{Cached: true, Site: dir.Root(), Version: dir.Spec().Version})
-	file := dir.Path(spec.Path)
+	file := f.InTree(dir.Root())
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		names, _ := contents(dir)
 		libraries := slices.DeleteFunc(names, func(name string) bool { return !NamesLibrary(name) })
 		return Library{}, fmt.Errorf("%s has no file %s: set path to one of its libraries, %s", dir.Spec(), spec.Path, strings.Join(libraries, " or "))
 	}
 	identity.PackageVersion = dir.Spec().Version
+	identity.PathInPackage = path.Join(path.Dir(spec.Path), filepath.Base(file))
 	return p.identify(file, identity)
 }
 
@@ -234,7 +237,7 @@ func groups(c *project.Config) []group {
 func (p *Prober) CoreOf(ctx context.Context, c *project.Config) (Library, error) {
 	for _, group := range groups(c) {
 		for _, spec := range group.specs {
-			if spec.Package == "" && filepath.Base(spec.File) == find.CoreName() {
+			if spec.Package == "" && find.IsCore(filepath.Base(spec.File)) {
 				lib, err := p.locate(ctx, c, spec, group.role)
 				lib.Identity.Role = schema.RoleCore
 				return lib, err

@@ -11,14 +11,15 @@ import (
 // libtvm_runtime_cuda.so beside libtvm_runtime.so.
 func Sidecars(libs []Library) (files []string) {
 	for _, lib := range libs {
-		stem, ok := strings.CutSuffix(lib.Path, "_runtime.so")
-		if !ok {
+		end := filepath.Ext(lib.Path) // tvm_runtime.dll on Windows
+		stem, ok := strings.CutSuffix(lib.Path, "_runtime"+end)
+		if !ok || end == "" {
 			continue
 		}
 		entries, _ := os.ReadDir(filepath.Dir(stem))
 		for _, entry := range entries {
 			file := filepath.Join(filepath.Dir(stem), entry.Name())
-			if strings.HasPrefix(file, stem+"_runtime_") && filepath.Ext(file) == ".so" && !slices.ContainsFunc(libs, func(l Library) bool { return l.Path == file }) {
+			if strings.HasPrefix(file, stem+"_runtime_") && filepath.Ext(file) == end && !slices.ContainsFunc(libs, func(l Library) bool { return l.Path == file }) {
 				files = append(files, file)
 			}
 		}
