@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/elfheader"
+	"github.com/tvmffi-go/tvmffi/internal/libname"
 )
 
 // machine makes a folder with a cache, a Python environment and an executable of its own, and nothing else to find.
@@ -27,6 +29,13 @@ func machine(t *testing.T) (top string) {
 	t.Setenv("TVMFFI_CACHE", filepath.Join(top, "cache"))
 	return top
 }
+
+// here puts the names that libraries have on this platform into a text with those of Linux.
+func here(text string) string {
+	return librariesOfLinux.ReplaceAllStringFunc(text, func(name string) string { return libname.On(runtime.GOOS, name)[0] })
+}
+
+var librariesOfLinux = regexp.MustCompile(`\blib\w*\.so\b`)
 
 // inCache puts a file of a wheel into the cache and returns its path.
 func inCache(t *testing.T, top, wheel, path string) string {
@@ -73,7 +82,7 @@ func wantLines(t *testing.T, what string, got []string, want ...string) {
 // The order of the package documentation, for a library of a Python package.
 func TestOrder(t *testing.T) {
 	top := machine(t)
-	const file, pathIn = "libsample.so", "sample/lib/libsample.so"
+	file, pathIn := here("libsample.so"), here("sample/lib/libsample.so")
 	t.Setenv("TVMFFI_LIBRARY_PATH", strings.Join([]string{filepath.Join(top, "first"), "relative", "", filepath.Join(top, "second")}, string(filepath.ListSeparator)))
 	for _, version := range []string{"1.9", "1.10", "1.2"} {
 		inCache(t, top, "sample-"+version+"-deadbeef", pathIn)
@@ -87,18 +96,18 @@ func TestOrder(t *testing.T) {
 	f := File{Name: file, Package: "sample", Version: "1.2", PathInPackage: pathIn}
 	o := &Options{Dirs: []string{filepath.Join(top, "a"), filepath.Join(top, "b")}, Core: "elsewhere", CoreVersion: "1.9"}
 	folders := []string{
-		"a/libsample.so (folder of WithDir): no such file",
-		"b/libsample.so (folder of WithDir): no such file",
-		"first/libsample.so (TVMFFI_LIBRARY_PATH): no such file",
-		"second/libsample.so (TVMFFI_LIBRARY_PATH)",
-		"bin/libsample.so (folder of the executable): no such file",
-		"bin/lib/libsample.so (lib folder of the executable): no such file",
+		here("a/libsample.so (folder of WithDir): no such file"),
+		here("b/libsample.so (folder of WithDir): no such file"),
+		here("first/libsample.so (TVMFFI_LIBRARY_PATH): no such file"),
+		here("second/libsample.so (TVMFFI_LIBRARY_PATH)"),
+		here("bin/libsample.so (folder of the executable): no such file"),
+		here("bin/lib/libsample.so (lib folder of the executable): no such file"),
 	}
 	wantLines(t, "a library", listed(top, f, o), append(folders,
-		"cache/wheels/sample-1.10-deadbeef/sample/lib/libsample.so (cache of tvmffi-bind)",
-		"cache/wheels/sample-1.9-deadbeef/sample/lib/libsample.so (cache of tvmffi-bind)",
-		"cache/wheels/sample-1.2-deadbeef/sample/lib/libsample.so (cache of tvmffi-bind)",
-		"venv/lib/python3.12/site-packages/sample/lib/libsample.so (Python package 1.5)")...)
+		here("cache/wheels/sample-1.10-deadbeef/sample/lib/libsample.so (cache of tvmffi-bind)"),
+		here("cache/wheels/sample-1.9-deadbeef/sample/lib/libsample.so (cache of tvmffi-bind)"),
+		here("cache/wheels/sample-1.2-deadbeef/sample/lib/libsample.so (cache of tvmffi-bind)"),
+		here("venv/lib/python3.12/site-packages/sample/lib/libsample.so (Python package 1.5)"))...)
 	wantLines(t, "not from a package", listed(top, File{Name: file}, o), folders...)
 	o.Paths = map[string]string{file: filepath.Join(top, "named.so")}
 	wantLines(t, "a file that Load names", listed(top, f, o), "named.so (named explicitly): no such file")
@@ -137,7 +146,7 @@ func TestOrderOfCore(t *testing.T) {
 	t.Setenv("TVMFFI_LIBRARY", filepath.Join(top, "variable.so"))
 	wantLines(t, "TVMFFI_LIBRARY", listed(top, core, &Options{}), "variable.so (named explicitly): no such file")
 	wantLines(t, "an option", listed(top, core, &Options{Core: filepath.Join(top, "option.so")}), "option.so (named explicitly): no such file")
-	if got := listed(top, File{Name: "libsample.so"}, &Options{}); len(got) != 2 {
+	if got := listed(top, File{Name: here("libsample.so")}, &Options{}); len(got) != 2 {
 		t.Errorf("TVMFFI_LIBRARY names libtvm_ffi only: %q", got)
 	}
 }
@@ -145,18 +154,18 @@ func TestOrderOfCore(t *testing.T) {
 // A place that cannot be searched is a candidate without a file, before the others of the same kind.
 func TestNoCache(t *testing.T) {
 	top := machine(t)
-	f := File{Name: "libsample.so", Package: "sample", PathInPackage: "sample/libsample.so"}
+	f := File{Name: here("libsample.so"), Package: "sample", PathInPackage: here("sample/libsample.so")}
 	installed(t, top, "sample-1.5", f.PathInPackage)
 	t.Setenv("TVMFFI_CACHE", "here")
 	got := listed(top, f, &Options{})
 	wantLines(t, "a relative cache", got[2:], ` (cache of tvmffi-bind): TVMFFI_CACHE is the relative path "here"; set it to an absolute path`,
-		"venv/lib/python3.12/site-packages/sample/libsample.so (Python package 1.5)")
+		here("venv/lib/python3.12/site-packages/sample/libsample.so (Python package 1.5)"))
 	if got := listed(top, File{Name: f.Name}, &Options{}); len(got) != 2 {
 		t.Errorf("a library that is from no package: %q", got)
 	}
 	t.Setenv("TVMFFI_CACHE", filepath.Join(top, "cache"))
 	inCache(t, top, "sample-1.0-deadbeef", "../libsample.so")
-	f.PathInPackage = "../libsample.so"
+	f.PathInPackage = here("../libsample.so")
 	if got := listed(top, f, &Options{}); len(got) != 2 {
 		t.Errorf("a path that leads out of the package was searched: %q", got)
 	}
@@ -165,7 +174,7 @@ func TestNoCache(t *testing.T) {
 // The error of a candidate comes from the first check that it fails, and no later check is made.
 func TestChecks(t *testing.T) {
 	top := machine(t)
-	f := File{Name: "libsample.so", SHA256: strings.Repeat("0", 64), Package: "sample", PathInPackage: "sample/libsample.so"}
+	f := File{Name: here("libsample.so"), SHA256: strings.Repeat("0", 64), Package: "sample", PathInPackage: here("sample/libsample.so")}
 	cached := inCache(t, top, "sample-1.0-deadbeef", f.PathInPackage)
 	installed(t, top, "sample-1.5", f.PathInPackage)
 	hash, err := HashFile(cached)
@@ -173,13 +182,13 @@ func TestChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := func() string { got := listed(top, f, &Options{}); return strings.Join(got[2:], "\n") }
-	const inVenv = "\nvenv/lib/python3.12/site-packages/sample/libsample.so (Python package 1.5)"
-	inCacheText := "cache/wheels/sample-1.0-deadbeef/sample/libsample.so (cache of tvmffi-bind)"
+	inVenv := here("\nvenv/lib/python3.12/site-packages/sample/libsample.so (Python package 1.5)")
+	inCacheText := here("cache/wheels/sample-1.0-deadbeef/sample/libsample.so (cache of tvmffi-bind)")
 	if got, want := last(), inCacheText+": another version: its sha256 is "+hash+", the bindings were made from "+f.SHA256+inVenv; got != want {
 		t.Errorf("another version: got\n%s\nwant\n%s", got, want)
 	}
-	write(t, filepath.Join(top, "cache", "wheels", "sample-1.0-deadbeef", "x.dist-info", "RECORD"), "sample/libsample.so,sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n")
-	if got, want := last(), inCacheText+": "+cached+" is damaged: its sha256 is "+hash+", its wheel had "+emptyHash+inVenv; got != want {
+	write(t, filepath.Join(top, "cache", "wheels", "sample-1.0-deadbeef", "x.dist-info", "RECORD"), f.PathInPackage+",sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU,0\n")
+	if got, want := last(), inCacheText+": "+filepath.ToSlash(cached)+" is damaged: its sha256 is "+hash+", its wheel had "+emptyHash+inVenv; got != want {
 		t.Errorf("damaged: got\n%s\nwant\n%s", got, want)
 	}
 	f.SHA256 = hash
@@ -242,13 +251,13 @@ func TestMiss(t *testing.T) {
 		begins string
 		remedy string // the end of the message
 	}{
-		{"another reason", Candidate{Path: "/a", Where: "here"}, other, false, "lib.so was not found; tried:\n  /a (here): a reason\n", "run go generate"},
-		{"named", Candidate{Path: "/a", Where: "here", Explicit: true}, other, true, "lib.so was not found; tried:\n  /a (here): a reason\n", "run go generate"},
-		{"shared", Candidate{Where: "cache"}, fmt.Errorf("x %w", ErrShared), true, "lib.so cannot be loaded; tried:\n  cache: x is not safe to load code from\n", "is not an absolute path; not searched"},
-		{"damaged", Candidate{Path: "/a", Where: "cache"}, fmt.Errorf("x %w", ErrDamaged), true, "lib.so cannot be loaded; tried:\n  /a (cache): x is damaged\n", RepairCache},
-		{"truncated", Candidate{Path: "/a", Where: "here"}, fmt.Errorf("x: %w", elfheader.ErrTruncated), true, "lib.so was not found; tried:\n  /a (here): x: the file is truncated", "run go generate"},
+		{"another reason", Candidate{Path: "/a", Where: "here"}, other, false, here("lib.so was not found; tried:\n  /a (here): a reason\n"), "run go generate"},
+		{"named", Candidate{Path: "/a", Where: "here", Explicit: true}, other, true, here("lib.so was not found; tried:\n  /a (here): a reason\n"), "run go generate"},
+		{"shared", Candidate{Where: "cache"}, fmt.Errorf("x %w", ErrShared), true, here("lib.so cannot be loaded; tried:\n  cache: x is not safe to load code from\n"), "is not an absolute path; not searched"},
+		{"damaged", Candidate{Path: "/a", Where: "cache"}, fmt.Errorf("x %w", ErrDamaged), true, here("lib.so cannot be loaded; tried:\n  /a (cache): x is damaged\n"), RepairCache},
+		{"truncated", Candidate{Path: "/a", Where: "here"}, fmt.Errorf("x: %w", elfheader.ErrTruncated), true, here("lib.so was not found; tried:\n  /a (here): x: the file is truncated"), "run go generate"},
 	} {
-		s := Search{File: File{Name: "lib.so", Package: "sample", Version: "1.0"}, Options: &Options{Paths: map[string]string{"./libother.so": "./libother.so", CoreName(): "x"}}}
+		s := Search{File: File{Name: here("lib.so"), Package: "sample", Version: "1.0"}, Options: &Options{Paths: map[string]string{here("./libother.so"): "./libother.so", CoreName(): "x"}}}
 		if ends := s.Miss(c.c, c.err, c.err.Error()); ends != c.ends {
 			t.Errorf("%s: the search ends: %v", c.what, ends)
 		}
@@ -274,8 +283,8 @@ func TestMiss(t *testing.T) {
 	whole := &Options{Package: "sample==1.0", CoreVersion: "0.1.12"} // the package brings the libraries that it needs
 	for f, want := range map[File]string{
 		Core(): "\nrun \"go tool tvmffi-bind setup sample==1.0\", or pip install sample==1.0, or put it",
-		{Name: "libpart.so", Package: "part", Version: "2.0", Dependency: true}: "\ninstall the Python package (go tool tvmffi-bind setup sample==1.0, or pip install sample==1.0), or",
-		{Name: "libpart.so", Package: "part", Version: "2.0"}:                   "\ninstall the Python package (go tool tvmffi-bind setup part==2.0, or pip install part==2.0), or",
+		{Name: here("libpart.so"), Package: "part", Version: "2.0", Dependency: true}: "\ninstall the Python package (go tool tvmffi-bind setup sample==1.0, or pip install sample==1.0), or",
+		{Name: here("libpart.so"), Package: "part", Version: "2.0"}:                   "\ninstall the Python package (go tool tvmffi-bind setup part==2.0, or pip install part==2.0), or",
 	} {
 		if text := (&Search{File: f, Options: whole}).Message(); !strings.Contains(text, want) {
 			t.Errorf("%s\nlacks %q", text, want)

@@ -211,8 +211,8 @@ func IsFile(path string) bool {
 
 // escape keeps the special characters of a real folder name from acting as a pattern.
 func escape(p string) string {
-	if runtime.GOOS == "windows" {
-		return p // Glob has no escapes there
+	if runtime.GOOS == "windows" { // Glob has no escapes there, and no name has the other special characters
+		return strings.ReplaceAll(p, "[", "[[]")
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
 }

@@ -48,6 +48,7 @@ func On(goos, name string) []string {
 		return []string{name}
 	}
 	bare, lib := strings.CutPrefix(stem, "lib")
+	lib = lib && bare != ""
 	var stems []string
 	switch {
 	case goos == "windows" && lib:

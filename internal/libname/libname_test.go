@@ -18,6 +18,7 @@ func TestOn(t *testing.T) {
 		{"Garden.DLL", []string{"libGarden.so", "Garden.so", "Garden.DLL"}, []string{"libGarden.dylib", "Garden.dylib", "Garden.DLL"}, []string{"Garden.DLL"}},
 		{"libgarden.dll", []string{"libgarden.so", "libgarden.dll"}, []string{"libgarden.dylib", "libgarden.dll"}, []string{"libgarden.dll"}},
 		{"garden.pyd", []string{"garden.pyd"}, []string{"garden.pyd"}, []string{"garden.pyd"}},
+		{"lib.so", []string{"lib.so"}, []string{"lib.dylib", "lib.so"}, []string{"lib.dll", "lib.so"}},
 		{"lib", []string{"lib"}, []string{"lib"}, []string{"lib"}},
 	} {
 		for goos, want := range map[string][]string{"linux": c.linux, "darwin": c.darwin, "windows": c.windows, "plan9": {c.name}} {

@@ -184,11 +184,12 @@ func Downloading() string {
 	if err != nil {
 		return ""
 	}
-	dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", whole.Pattern))
+	wheels := filepath.Join(cache, "wheels") // it may have special characters
+	dirs, _ := fs.Glob(os.DirFS(wheels), whole.Pattern)
 	var size int64
 	var all string
 	for _, dir := range dirs {
-		_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(filepath.Join(wheels, dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() && entry.Name() != "tree" {
 				return nil
 			}

@@ -42,12 +42,21 @@ func TestVerify(t *testing.T) {
 		"no RECORD":  {func(d Dir) error { return os.Remove(d.Path("sample-1.0.dist-info/RECORD")) }, "is damaged: it has 0 files"},
 		"cut RECORD": {func(d Dir) error { return os.Truncate(d.Path("sample-1.0.dist-info/RECORD"), 50) }, "is damaged: its lines are not of the form PATH,sha256=HASH,SIZE: record on line 2"},
 		"a link out": {func(d Dir) error {
-			return errors.Join(os.Remove(d.Path("a")), os.Symlink("/etc/passwd", d.Path("a")))
+			lock := filepath.Join(filepath.Dir(d.Root()), filepath.Base(d.Root())+".lock")
+			if err := errors.Join(os.Remove(d.Path("a")), os.Symlink(lock, d.Path("a"))); err != nil {
+				return err
+			}
+			if _, err := os.Lstat(d.Path("a")); err != nil { // wine 8 makes none, and says nothing
+				return errors.ErrUnsupported
+			}
+			return nil
 		}, "is damaged: a cannot be read: "},
 	} {
 		t.Run(what, func(t *testing.T) {
 			b, d := unpacked(t)
-			if err := c.damage(d); err != nil {
+			if err := c.damage(d); errors.Is(err, errors.ErrUnsupported) {
+				t.Skip("this system makes no links")
+			} else if err != nil {
 				t.Fatal(err)
 			}
 			if err := d.Verify(); !errors.Is(err, find.ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), d.Root()) {

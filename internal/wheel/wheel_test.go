@@ -393,9 +393,7 @@ func TestRelativeCache(t *testing.T) {
 // toolDir makes a PATH of one folder with shell scripts in place of the package tools.
 func toolDir(t *testing.T, scripts map[string]string) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the stand-in tools are shell scripts")
-	}
+	needShell(t)
 	dir := t.TempDir()
 	for name, body := range scripts {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
@@ -403,6 +401,13 @@ func toolDir(t *testing.T, scripts map[string]string) {
 		}
 	}
 	t.Setenv("PATH", dir)
+}
+
+func needShell(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in tools are shell scripts")
+	}
 }
 
 func TestNoTool(t *testing.T) {
@@ -491,6 +496,7 @@ func TestGet_noCache(t *testing.T) {
 
 // TestSecondTool has a Python without pip and a pip3 that works, and checks the command line.
 func TestSecondTool(t *testing.T) {
+	needShell(t)
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
 	b := wheelBytes(t, entry{name: "f", body: "x"})
 	source := filepath.Join(t.TempDir(), "source.whl")
@@ -533,6 +539,7 @@ func TestSecondTool(t *testing.T) {
 }
 
 func TestToolStopped(t *testing.T) {
+	needShell(t)
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
@@ -552,6 +559,7 @@ func TestToolStopped(t *testing.T) {
 
 // TestToolStopped_children: the package tool may be a script that runs the real one.
 func TestToolStopped_children(t *testing.T) {
+	needShell(t)
 	t.Setenv("TVMFFI_CACHE", t.TempDir())
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {

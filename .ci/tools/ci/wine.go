@@ -11,12 +11,13 @@ import (
 )
 
 // wine runs the tests of a build mode for Windows. They see the files of this machine under the drive Z:, and share its cache,
-// into which a test of this platform has put the wheel for Windows: in a prefix there is no pip. Their compiler is that of mingw
+// into which tests of this platform have put the wheels: in a prefix there is no pip. Their compiler is that of mingw
 // on this machine.
 func wine(j *job) {
 	windows := j.args
 	j.args = nil
-	j.sh("go", "test", "-count=1", "-run=^TestOtherKindsOfFile$", "./internal/symbols")
+	// One test gets the wheel for Windows, the other those for all platforms.
+	j.sh("go", "test", "-count=1", "-run=^(TestOtherKindsOfFile|TestCheckOthers)$", "./internal/symbols", "./internal/elfheader")
 	cache := os.Getenv("TVMFFI_CACHE")
 	if cache == "" {
 		user, err := os.UserCacheDir()
