@@ -43,6 +43,9 @@ func NewCompiler(v *Vocabulary, o CompilerOptions) (c *Compiler, err error) {
 	if v == nil {
 		return nil, failed("a compiler", errors.New("the vocabulary is nil: NewVocabulary makes one"))
 	}
+	if err := fitStack(); err != nil {
+		return nil, failed("a compiler", err)
+	}
 	options := []bind.GrammarCompilerOption{bind.CacheEnabled(o.CacheBytes >= 0)}
 	if o.Threads > 0 {
 		options = append(options, bind.MaxThreads(int64(o.Threads)))
@@ -102,6 +105,7 @@ func (c *Compiler) Release() {
 // Isolation tries each new source in another process, which has limits. A source that reaches a limit, or that crashes
 // XGrammar, ends that process; the error is a [*LimitError]. A source that passes is compiled in this process too, which takes
 // about the same time and memory again. The other processes run this program, so its main must call [Main] first.
+// On Windows, NewCompiler returns an error: Go cannot pass open files to a process there.
 type Isolation struct {
 	// Processes is how many sources are tried at the same time, and how many are then compiled here at the same time. The
 	// default is 1.

@@ -3,6 +3,7 @@ package xgrammar_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,27 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
+
+// isolation returns limits for a compiler, where there are such processes.
+func isolation(t *testing.T, limits xgrammar.Isolation) xgrammar.CompilerOptions {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("Go passes no files to a process on Windows")
+	}
+	return xgrammar.CompilerOptions{Isolation: &limits}
+}
+
+// TestIsolation_windows: where there are no such processes, the error says so.
+func TestIsolation_windows(t *testing.T) {
+	if runtime.GOOS != "windows" {
+		return
+	}
+	v, _ := compilerOf(t, xgrammar.CompilerOptions{})
+	_, err := xgrammar.NewCompiler(v, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{}})
+	if err == nil || !strings.Contains(err.Error(), "a compiler with Isolation") || !strings.Contains(err.Error(), "Linux and macOS only") {
+		t.Errorf("got %v", err)
+	}
+}
 
 // nested returns the schema of arrays of arrays. To compile 1000 takes more than 30 s.
 func nested(levels int) xgrammar.Source {
@@ -24,8 +46,8 @@ func TestIsolation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer config.SetMaxRecursionDepth(depth)
-	_, quick := compilerOf(t, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{MaxTime: 2 * time.Second}})
-	_, small := compilerOf(t, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{MaxMemory: 256 << 20}})
+	_, quick := compilerOf(t, isolation(t, xgrammar.Isolation{MaxTime: 2 * time.Second}))
+	_, small := compilerOf(t, isolation(t, xgrammar.Isolation{MaxMemory: 256 << 20}))
 	for _, x := range []struct {
 		c      *xgrammar.Compiler
 		source xgrammar.Source
@@ -49,7 +71,7 @@ func TestIsolation(t *testing.T) {
 
 // TestIsolation_accepted: a source that is odd, and that XGrammar compiles, is compiled.
 func TestIsolation_accepted(t *testing.T) {
-	_, c := compilerOf(t, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{}})
+	_, c := compilerOf(t, isolation(t, xgrammar.Isolation{}))
 	for _, text := range []string{
 		"{\"const\": \"\xff\"}",
 		`{"type": "string", "maxLength": 100000000}`,
@@ -74,7 +96,7 @@ func TestIsolation_accepted(t *testing.T) {
 
 // TestIsolation_cancel: the end of a context ends the process that tries its source.
 func TestIsolation_cancel(t *testing.T) {
-	_, c := compilerOf(t, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{}})
+	_, c := compilerOf(t, isolation(t, xgrammar.Isolation{}))
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errTest)
 	defer cancel()
 	if _, err := c.Compile(ctx, nested(1000)); !errors.Is(err, errTest) {
@@ -89,7 +111,7 @@ func TestIsolation_cancel(t *testing.T) {
 
 // TestIsolation_known: a source that has passed is not tried again, so it does not wait for a process that is free.
 func TestIsolation_known(t *testing.T) {
-	_, c := compilerOf(t, xgrammar.CompilerOptions{Isolation: &xgrammar.Isolation{}})
+	_, c := compilerOf(t, isolation(t, xgrammar.Isolation{}))
 	compile := func() {
 		ctx, cancel := context.WithTimeout(t.Context(), nativetest.Patience(20*time.Second))
 		defer cancel()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -95,6 +96,9 @@ func Prepare(role string, load func() error) error {
 // Command returns the command of a child, which has the files from descriptor 3 on. The end of ctx kills it. The end of this
 // process closes its standard input: see [Ended].
 func Command(ctx context.Context, role, task string, files ...*os.File) (*exec.Cmd, error) {
+	if runtime.GOOS == "windows" && len(files) > 0 {
+		return nil, errors.New("a process that is this program again gets open files from it, which Go can do on Linux and macOS only: run this part of your program there")
+	}
 	program, err := Program()
 	if err != nil {
 		return nil, err

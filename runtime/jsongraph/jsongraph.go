@@ -9,6 +9,7 @@ package jsongraph
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"unsafe"
 
@@ -110,8 +111,17 @@ func MaxBytes(n int) Option { return func(l *graphLimits) { l.bytes = n } }
 func MaxNodes(n int) Option { return func(l *graphLimits) { l.nodes = n } }
 
 // MaxDepth sets how deep nodes may be nested, at most and by default 1000, because the library
-// recurses into them.
-func MaxDepth(n int) Option { return func(l *graphLimits) { l.depth = min(n, codec.MaxDepth) } }
+// recurses into them. On Windows that is 100: threads of Go have stacks of 2 MB there.
+func MaxDepth(n int) Option { return func(l *graphLimits) { l.depth = min(n, deepest()) } }
+
+// deepest is the limit of [MaxDepth]. A level takes 10 to 13 kB of the stack of libtvm_ffi for Windows: under wine, 150 levels
+// were read, and 200 ended the process.
+func deepest() int {
+	if runtime.GOOS == "windows" {
+		return 100
+	}
+	return codec.MaxDepth
+}
 
 // MaxVisits sets how many nodes a function may visit that goes through a shared node once for
 // each reference to it, as those do that hash, compare and print a value: 2^27 if it is not
@@ -127,7 +137,7 @@ func MaxVisits(n int) Option { return func(l *graphLimits) { l.visits = n } }
 // ErrType for types, and ErrRuntime if no object of a type can be made.
 func Unmarshal[T any](data []byte, options ...Option) (T, error) {
 	var none T
-	limits := graphLimits{1 << 30, 1 << 25, codec.MaxDepth, codec.MaxVisits}
+	limits := graphLimits{1 << 30, 1 << 25, deepest(), codec.MaxVisits}
 	for _, o := range options {
 		o(&limits)
 	}
