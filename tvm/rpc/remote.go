@@ -209,19 +209,35 @@ func (s *Session) LoadModule(ctx context.Context, name string) (*Module, error) 
 	return &Module{s, m}, nil
 }
 
-// Device returns a device of the server as this process names it, with the session's number.
+// Device returns a device of the server as this process names it, with the session's number. A device that has a session's
+// number stays as it is.
 func (s *Session) Device(device tvmffi.Device) tvmffi.Device {
-	device.Type += int32(s.index+1) * deviceStep
+	if device.Type >= 0 && device.Type < deviceStep {
+		device.Type += int32(s.index+1) * deviceStep
+	}
 	return device
 }
 
-// NewTensor allocates a tensor on a device of the server, such as tvmffi.CPU. Its elements have
-// no values yet. [CopyFrom], [ReadSlice] and [Session.Copy] reach its elements. The caller releases the
+// device is like Device. TVM takes the number of a session that does not exist for one, and the process ends: so that is an error.
+func (s *Session) device(device tvmffi.Device) (tvmffi.Device, error) {
+	own := s.Device(device)
+	if own.Type < 0 || int64(own.Type/deviceStep) != s.index+1 {
+		return own, tvmffi.NewError("ValueError", fmt.Sprintf("the device %v is not one of the session with %s: pass a device of the server, such as tvmffi.CPU", device, s.Addr()))
+	}
+	return own, nil
+}
+
+// NewTensor allocates a tensor on a device of the server, such as tvmffi.CPU, with or without the session's number. Its
+// elements have no values yet. [CopyFrom], [ReadSlice] and [Session.Copy] reach its elements. The caller releases the
 // tensor.
 func (s *Session) NewTensor(ctx context.Context, dtype tvmffi.DataType, device tvmffi.Device, shape ...int64) (*tvmffi.Tensor, error) {
+	own, err := s.device(device)
+	if err != nil {
+		return nil, err
+	}
 	var t *tvmffi.Tensor
-	err := s.Do(ctx, func() (err error) {
-		t, err = tvmruntime.TVMTensorAllocWithScope(tvmffi.Of(shape...), dtype, s.Device(device), nil)
+	err = s.Do(ctx, func() (err error) {
+		t, err = tvmruntime.TVMTensorAllocWithScope(tvmffi.Of(shape...), dtype, own, nil)
 		return err
 	})
 	return t, err

@@ -42,9 +42,13 @@ type Timer struct{ f *Function }
 
 // Timer returns a timer of a function of the module. The caller releases it.
 func (m *Module) Timer(ctx context.Context, name string, o TimerOptions) (*Timer, error) {
-	o.Device = m.session.Device(cmp.Or(o.Device, tvmffi.CPU))
+	device, err := m.session.device(cmp.Or(o.Device, tvmffi.CPU))
+	if err != nil {
+		return nil, err
+	}
+	o.Device = device
 	var t *Timer
-	err := m.session.Do(ctx, func() (err error) {
+	err = m.session.Do(ctx, func() (err error) {
 		t, err = TimerOf(m.module, name, o)
 		return err
 	})
