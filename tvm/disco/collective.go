@@ -83,6 +83,9 @@ func (s *Session) EmptyOnWorker0(dtype tvmffi.DataType, shape ...int64) (*DRef, 
 }
 
 func (s *Session) empty(dtype tvmffi.DataType, worker0 bool, shape []int64) (*DRef, error) {
+	if _, err := dtype.BytesOf(shape); err != nil { // TVM multiplies without a look
+		return nil, err
+	}
 	dims, err := tvmffi.NewShape(shape...)
 	if err != nil {
 		return nil, err

@@ -48,3 +48,17 @@ func TestNewTensor_device(t *testing.T) {
 		t.Errorf("%v, %v", times, err)
 	}
 }
+
+// TestNewTensor_size: TVM gives a tensor with 2^60 or 2^80 elements no memory, and no error.
+func TestNewTensor_size(t *testing.T) {
+	server, _ := serve(t, rpc.Config{})
+	s := dial(t, server.Addr().String(), rpc.DialOptions{})
+	for _, shape := range [][]int64{{1 << 60}, {1 << 40, 1 << 40}, {-1}, {3, -1, -1}} {
+		if x, err := s.NewTensor(limited(t, 30*time.Second), tvmffi.Float32, tvmffi.CPU, shape...); !errors.Is(err, tvmffi.ErrValue) {
+			t.Errorf("shape %v: %v, %v", shape, x, err)
+		}
+	}
+	if x, err := s.NewTensor(limited(t, 30*time.Second), tvmffi.Float32, tvmffi.CPU, 1<<60, 0); err != nil || x.Len() != 0 {
+		t.Errorf("no element: %v", err)
+	}
+}

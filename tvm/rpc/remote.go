@@ -232,6 +232,9 @@ func (s *Session) device(device tvmffi.Device) (tvmffi.Device, error) {
 // tensor.
 func (s *Session) NewTensor(ctx context.Context, dtype tvmffi.DataType, device tvmffi.Device, shape ...int64) (*tvmffi.Tensor, error) {
 	own, err := s.device(device)
+	if err == nil {
+		_, err = dtype.BytesOf(shape) // TVM multiplies without a look, and makes a tensor whose elements have no memory
+	}
 	if err != nil {
 		return nil, err
 	}
