@@ -59,11 +59,13 @@ func sliceOf[T Element](t *Tensor, c *abi.DLTensor) ([]T, error) {
 		return []T{}, nil
 	case !onHost(c):
 		s := make([]T, n)
-		err := t.fetch(c, bytesOf(s))
+		if err := t.fetch(c, bytesOf(s)); err != nil {
+			return nil, err // and not zeros
+		}
 		if isBool[T]() {
 			boolsOf(bytesOf(s))
 		}
-		return s, err
+		return s, nil
 	}
 	if err := alignedTo[T](c); err != nil {
 		return nil, err

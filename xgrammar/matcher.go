@@ -78,8 +78,11 @@ func (m *Matcher) AcceptText(text string) (ok bool, err error) {
 // Next returns the text that must follow, "" if there is a choice. A model need not be asked for it.
 func (m *Matcher) Next() (string, error) { return wrap(m.raw.FindJumpForwardString())("Matcher.Next") }
 
-// Rollback removes the last tokens from the text.
+// Rollback removes the last tokens from the text. A negative number is an error.
 func (m *Matcher) Rollback(tokens int) error {
+	if tokens < 0 {
+		return failed("Matcher.Rollback", fmt.Errorf("%d tokens: want 0 or more", tokens))
+	}
 	return failed("Matcher.Rollback", m.raw.Rollback(int64(tokens)))
 }
 

@@ -175,6 +175,9 @@ func TestMatcher(t *testing.T) {
 	if !must(m.Accept('c'+1))(t) || m.Rollback(1) != nil || must(m.Next())(t) != "c" {
 		t.Error("no rollback")
 	}
+	if err := m.Rollback(-1); err == nil || err.Error() != "xgrammar: Matcher.Rollback: -1 tokens: want 0 or more" {
+		t.Errorf("a negative number: %v", err)
+	}
 	if err := m.Rollback(9); err == nil || !strings.HasPrefix(err.Error(), "xgrammar: Matcher.Rollback: ") {
 		t.Errorf("too far: %v", err)
 	}

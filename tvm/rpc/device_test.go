@@ -47,6 +47,16 @@ func TestNewTensor_device(t *testing.T) {
 	if times, err := timer.Run(ctx, 1); err != nil || len(times) != 1 {
 		t.Errorf("%v, %v", times, err)
 	}
+
+	lost, err := other.NewTensor(ctx, tvmffi.Float32, tvmffi.CPU, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lost.Release()
+	other.Close()
+	if numbers, err := tvmffi.ReadSlice[float32](lost); err == nil || numbers != nil {
+		t.Errorf("a tensor of a closed session has %v, %v", numbers, err)
+	}
 }
 
 // TestNewTensor_size: TVM gives a tensor with 2^60 or 2^80 elements no memory, and no error.
