@@ -26,7 +26,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/internal/wheel"
 	"github.com/tvmffi-go/tvmffi/internal/whole"
-	"github.com/tvmffi-go/tvmffi/schema"
 )
 
 // verdict is the outcome of one check of doctor.
@@ -237,12 +236,17 @@ func checkSidecars(ctx context.Context, p *probe.Prober) (all []finding) {
 func checkLibrary(ctx context.Context, p *probe.Prober, file string, deps []string) finding {
 	f := finding{Check: filepath.Base(file)}
 	in := probe.Inputs{Libs: []string{file}, Deps: deps}
+	refusal := (*console.Refusal)(nil)
 	c, err := in.Source(ctx, p)
-	var s schema.Schema
-	if err == nil {
-		s, err = p.Read(ctx, c)
+	if err != nil { // it says what to do
+		f.Verdict, f.Found = verdictProblem, err.Error()
+		if errors.As(err, &refusal) {
+			f.Verdict = verdictNote
+		}
+		return f
 	}
-	if refusal := (*console.Refusal)(nil); errors.As(err, &refusal) {
+	s, err := p.Read(ctx, c)
+	if errors.As(err, &refusal) {
 		f.Verdict, f.Found, f.Remedy = verdictNote, err.Error(), "export functions with TVM_FFI_DLL_EXPORT_TYPED_FUNC, or register them"
 		return f
 	}

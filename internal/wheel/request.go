@@ -98,10 +98,7 @@ func Take(ctx context.Context, file string, most int64) (Dir, error) {
 	if len(parts) < 5 {
 		return Dir{}, fmt.Errorf("%s is not named like a wheel, NAME-VERSION-PYTHON-ABI-PLATFORM.whl: do not rename it", filepath.Base(file))
 	}
-	if err := checkSize(file, most); err != nil { // a file that is not an archive may have any size
-		return Dir{}, fmt.Errorf("%s: %w", filepath.Base(file), err)
-	}
-	hash, err := find.HashFile(file)
+	hash, err := Hash(file, most)
 	if err != nil {
 		return Dir{}, err
 	}
@@ -111,6 +108,15 @@ func Take(ctx context.Context, file string, most int64) (Dir, error) {
 		return copied, copyFile(copied, file)
 	})
 	return d, find.Advise(err)
+}
+
+// Hash returns the hash of a wheel file. It reads the whole file only if its end says that it is an archive of the size that
+// [Take] allows, because another file may have any size.
+func Hash(file string, most int64) (string, error) {
+	if err := checkSize(file, most); err != nil {
+		return "", fmt.Errorf("%s: %w", filepath.Base(file), err)
+	}
+	return find.HashFile(file)
 }
 
 // Have returns a wheel of that version that [Find] or [Take] left in the cache and that fits; if the version is "", the newest

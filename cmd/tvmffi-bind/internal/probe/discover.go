@@ -76,6 +76,14 @@ func (p *Prober) anyWheel(ctx context.Context, what string) (wheel.Dir, error) {
 	if spec, err := pinnedWheel(wheel.Normal(name), version); err == nil { // the newest one, if there is no version
 		return p.fetch(ctx, spec)
 	}
+	if p.Offline && exact { // what is wrong with it is the same as if it was downloaded again
+		if dir, ok := wheel.Have(name, version, func(wheel.Dir) bool { return true }); ok {
+			return dir, nil
+		}
+	}
+	if p.Examines {
+		return wheel.Dir{}, fmt.Errorf("%s is not in the cache, and this command downloads nothing: run \"%s setup %[1]s\" first", what, console.Command())
+	}
 	if p.Offline {
 		return wheel.Dir{}, fmt.Errorf("%s is not in the cache, and --offline forbids to download it: run the command once with a network connection, or name the file of its wheel", what)
 	}

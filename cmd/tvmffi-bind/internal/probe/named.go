@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
@@ -93,18 +92,12 @@ func (s *Subject) ofPackage(arg string) error {
 	if FormOf(arg) == WheelFile {
 		name, _, _ := strings.Cut(filepath.Base(arg), "-")
 		s.Known = project.Known(wheel.Normal(name))
-		z, err := zip.OpenReader(arg) // a file that is not an archive may have any size
-		if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("there is no wheel at %s: check the path%s", console.Shown(arg), nearest.File(arg))
 		}
-		if err == nil && s.Known != nil {
-			hash, err := find.HashFile(arg)
-			if err := errors.Join(err, z.Close()); err != nil {
-				return err
-			}
-			s.Exact = slices.ContainsFunc(wheel.Pinned(), func(w wheel.Spec) bool { return w.SHA256 == hash })
-		} else if err == nil {
-			_ = z.Close()
+		if s.Known != nil {
+			hash, err := wheel.Hash(arg, 0) // Open says what is wrong with it
+			s.Exact = err == nil && slices.ContainsFunc(wheel.Pinned(), func(w wheel.Spec) bool { return w.SHA256 == hash })
 		}
 	} else {
 		name, version, exact := strings.Cut(arg, "==")
