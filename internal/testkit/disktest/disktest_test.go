@@ -32,7 +32,7 @@ func init() {
 
 // TestOutput: each change of a program and of its children has its number, and meets its fault.
 func TestOutput(t *testing.T) {
-	run := func(fault disktest.Fault, at int) (out string, r *disktest.Run, err error, left []string) {
+	run := func(fault disktest.Fault, at int) (out string, r *disktest.Run, left []string, err error) {
 		dir := filepath.Join(t.TempDir(), "dir")
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -44,16 +44,16 @@ func TestOutput(t *testing.T) {
 		for i := range left {
 			left[i] = filepath.Base(left[i])
 		}
-		return out, r, err, left
+		return out, r, left, err
 	}
 	want := []string{"make below", "create a", "write a", "create b", "write b", "rename c"}
-	if out, r, err, left := run(disktest.None, -1); err != nil || r.Changes() != len(want) || r.Hit() != "" || !slices.Equal(left, []string{"below", "c"}) {
+	if out, r, left, err := run(disktest.None, -1); err != nil || r.Changes() != len(want) || r.Hit() != "" || !slices.Equal(left, []string{"below", "c"}) {
 		t.Fatalf("%v, %d changes, hit %q, left %q: %s", err, r.Changes(), r.Hit(), left, out)
 	}
 	for at, change := range want {
 		verb, name, _ := strings.Cut(change, " ")
 		for _, fault := range []disktest.Fault{disktest.Kill, disktest.Full} {
-			out, r, err, left := run(fault, at)
+			out, r, left, err := run(fault, at)
 			if fault == disktest.Full && verb == "rename" {
 				if err != nil || r.Hit() == "" {
 					t.Errorf("a rename on a full disk: %v %s", err, out)

@@ -159,7 +159,7 @@ type (
 
 // The requests carry the sizes of the structs.
 const (
-	receiveNotice = 3<<30 | unsafe.Sizeof(notice{})<<16 | '!'<<8 | 0
+	receiveNotice = 3<<30 | unsafe.Sizeof(notice{})<<16 | '!'<<8
 	sendAnswer    = 3<<30 | unsafe.Sizeof(answer{})<<16 | '!'<<8 | 1
 )
 
