@@ -12,8 +12,9 @@ import (
 // bpe merges the pair of neighbours whose merge comes first in the file, again and again.
 type bpe struct {
 	ids     map[string]int32 // by text; of a byte-level model by the bytes themselves
-	merges  map[uint64]merge
+	merges  *pairs
 	bytes   [256]int32 // byte tokens: of byte-level models the bytes, else those of byte fallback; -1 without one
+	ascii   [128]int32 // the tokens of one rune of ASCII, -1 without one
 	raw     bool       // the text of a token is its bytes
 	unknown int32      // -1 without one
 	fuse    bool
@@ -25,14 +26,12 @@ type bpe struct {
 
 type merge struct{ rank, id int32 }
 
-func pairOf(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
-
 // newBPE reads the model. If raw, a word comes as bytes and not as the letters that stand for them.
 func newBPE(m *tokenfile.Model, raw bool) (*bpe, error) {
 	if m.Dropout != 0 {
 		return nil, fmt.Errorf("model.dropout is %g: want none, since it is for training", m.Dropout)
 	}
-	b := &bpe{ids: make(map[string]int32, len(m.Vocab)), merges: make(map[uint64]merge, len(m.Merges)/2), raw: raw, unknown: -1, fuse: m.FuseUnknown,
+	b := &bpe{ids: make(map[string]int32, len(m.Vocab)), merges: newPairs(len(m.Merges) / 2), raw: raw, unknown: -1, fuse: m.FuseUnknown,
 		direct: m.IgnoreMerges, back: m.ByteFallback, prefix: m.Prefix, suffix: m.Suffix}
 	for i := range b.bytes {
 		b.bytes[i] = -1
@@ -50,6 +49,12 @@ func newBPE(m *tokenfile.Model, raw bool) (*bpe, error) {
 			return nil, fmt.Errorf("model.unk_token is %q, which is not in model.vocab", m.Unknown)
 		}
 		b.unknown = int32(id)
+	}
+	for i := range b.ascii {
+		b.ascii[i] = -1
+		if id, ok := m.Vocab[string(rune(i))]; ok {
+			b.ascii[i] = int32(id)
+		}
 	}
 	var letter []byte
 	for text, id := range m.Vocab {
@@ -76,7 +81,7 @@ func newBPE(m *tokenfile.Model, raw bool) (*bpe, error) {
 			}
 			ids[j] = int32(id)
 		}
-		b.merges[pairOf(ids[0], ids[1])] = merge{int32(i / 2), ids[2]}
+		b.merges.put(ids[0], ids[1], merge{int32(i / 2), ids[2]})
 	}
 	return b, nil
 }
@@ -147,7 +152,12 @@ func (b *bpe) symbols(s *scratch, word []byte) {
 				}
 				text = s.affix
 			}
-			id, ok = b.ids[string(text)]
+			if len(text) == 1 && text[0] < utf8.RuneSelf {
+				id = b.ascii[text[0]]
+				ok = id >= 0
+			} else {
+				id, ok = b.ids[string(text)]
+			}
 		}
 		at += n
 		switch {
@@ -186,7 +196,7 @@ func (b *bpe) fallback(s *scratch, text []byte) bool {
 // look sets the merge of a symbol with the next one.
 func (b *bpe) look(left, right *symbol) {
 	left.rank = none
-	if m, ok := b.merges[pairOf(left.id, right.id)]; ok {
+	if m, ok := b.merges.get(left.id, right.id); ok {
 		left.rank, left.merged = m.rank, m.id
 	}
 }
@@ -254,7 +264,7 @@ func (b *bpe) mergeLong(s *scratch) {
 			continue
 		}
 		right := &all[left.next]
-		m := b.merges[pairOf(c.left, c.right)]
+		m, _ := b.merges.get(c.left, c.right)
 		left.id, left.next = m.id, right.next
 		right.id = -1
 		if left.next != last {
