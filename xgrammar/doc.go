@@ -15,6 +15,9 @@
 // Each of these calls also returns an error, which a program checks.
 // A [Batch] does that for many texts at each step of the model, without allocations.
 //
+// Package [github.com/tvmffi-go/tvmffi/xgrammar/tokenizer] makes the tokens of a prompt, and the text of those that the model writes,
+// with the same numbers.
+//
 // For chats, [ToolSyntax] makes the format of calls of tools, and reads them. [SchemaOf] is the JSON schema of a Go type.
 //
 // # Memory

@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
@@ -19,7 +19,8 @@ import (
 func lines(t *testing.T, python string) string {
 	t.Helper()
 	library := output(t, exec.Command(python, "-c", "import os, sys; sys.stdout.write(os.path.dirname(os.__file__))"))
-	cmd := exec.Command(python, "testdata/judge.py", "lines", "1", "5000", string(library), filepath.Join(runtime.GOROOT(), "src"))
+	cmd := exec.Command(python, "testdata/judge.py", "lines", "1", "5000", string(library),
+		filepath.Join(strings.TrimSpace(string(output(t, exec.Command("go", "env", "GOROOT")))), "src"))
 	file := filepath.Join(t.TempDir(), "lines.jsonl")
 	if err := os.WriteFile(file, output(t, cmd), 0o600); err != nil {
 		t.Fatal(err)

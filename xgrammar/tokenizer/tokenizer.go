@@ -92,7 +92,7 @@ func newTokenizer(file *tokenfile.File, o Options) (*Tokenizer, error) {
 	plain := map[string]bool{}
 	for _, token := range o.Plain {
 		if !slices.ContainsFunc(file.Added, func(a tokenfile.Added) bool { return a.Content == token }) {
-			return nil, fmt.Errorf("Options.Plain has %q, which is none of the %d added tokens", token, len(file.Added))
+			return nil, fmt.Errorf("Options.Plain has %q, which is not one of the %d added tokens", token, len(file.Added))
 		}
 		plain[token] = true
 	}

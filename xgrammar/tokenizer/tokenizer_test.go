@@ -229,7 +229,7 @@ func TestRead_errors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	if _, err := tokenizer.Read([]byte(`{`+model+`}`), tokenizer.Options{Plain: []string{"x"}}); err == nil || !strings.Contains(err.Error(), `Options.Plain has "x", which is none of the 0 added tokens`) {
+	if _, err := tokenizer.Read([]byte(`{`+model+`}`), tokenizer.Options{Plain: []string{"x"}}); err == nil || !strings.Contains(err.Error(), `Options.Plain has "x", which is not one of the 0 added tokens`) {
 		t.Error(err)
 	}
 	if _, err := tokenizer.Open(fstest.MapFS{}, tokenizer.Options{}); err == nil {
