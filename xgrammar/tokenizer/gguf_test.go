@@ -71,7 +71,7 @@ func TestReadGGUF(t *testing.T) {
 	}
 	got := tok.EncodeParts(tokenizer.Part{Text: "ab 11<|end|>", Control: true})
 	if want := []int32{2, 5, 3, 3, 4}; !slices.Equal(got, want) || tok.Decode(got) != "ab 11" || !slices.Equal(tok.Stops(), []int32{2, 4}) || !slices.Equal(tok.Frame(got)[:2], []int32{6, 2}) ||
-		!tok.Special(4) || tok.Special(6) {
+		!tok.Special(4) || tok.Special(6) || len(tok.Tokens()) != 7 || tok.Tokens()[2] != "ab" {
 		t.Errorf("%d, %q, stops at %d, framed %d", got, tok.Decode(got), tok.Stops(), tok.Frame(got))
 	}
 	// SentencePiece: "bc" has a better score than "ab".

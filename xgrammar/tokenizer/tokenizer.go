@@ -258,6 +258,10 @@ func (t *Tokenizer) Token(id int32) string {
 	return t.tokens[id]
 }
 
+// Tokens returns the texts of all tokens in the order of their numbers, "" where there is none. With them, and
+// [Tokenizer.Stops], xgrammar.NewVocabulary makes the vocabulary of a GGUF file.
+func (t *Tokenizer) Tokens() []string { return slices.Clone(t.tokens) }
+
 // ID returns the number of a token, such as "<|im_end|>", and whether there is one.
 func (t *Tokenizer) ID(token string) (id int32, known bool) {
 	id, known = t.ids[token]

