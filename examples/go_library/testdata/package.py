@@ -835,6 +835,12 @@ def scalars(g):
     assert "within(l.low=...): expected a float, got complex128" in str(failure(g.within, 1, {"low": np.complex128(1)}))
     # In a value of any type they are what those of Python are.
     assert g.echo([{"k": second}, np.complex64(1j)]) == [{"k": datetime.timedelta(seconds=1)}, 1j]
+    nans = {float("nan"): 1, float("nan"): 2}
+    for x in nans, {"k": [nans]}, {"k": [nans, np.array([1.5])]}, [nans, np.float32(1)], {np.float64("nan"): 1, float("nan"): np.arange(2)}:
+        e = failure(g.echo, x)
+        assert type(e) is ValueError and "two keys of the dict are one key of a map, as NaN and NaN are" in str(e), (x, e)
+    one = {float("nan"): 1, float("inf"): 2, 0.5: 3}
+    assert sorted(g.echo(one).values()) == [1, 2, 3] and len(g.echo({**one, 4: np.arange(2)})) == 4
     assert "has no time zone" in str(failure(g.echo, {"k": np.datetime64("2020")})) and "got NaT" in str(failure(g.echo, [np.timedelta64("NaT")]))
 
 

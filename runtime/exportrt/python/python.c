@@ -546,7 +546,8 @@ APART static void object_argument(object* o, any* v) {
 }
 
 // argument makes v of a value of a type of Python itself, without code of Python but for arrays. It
-// returns 0 for all others, and where it fails, without an exception unless an array was interrupted.
+// returns 0 for all others, and where it fails, without an exception unless an array was interrupted or an entry of a dict
+// would be lost.
 HOT static int argument(object* o, char kind, struct limits* most, any* v) {
   v->size = 0;
   v->integer = 0;
@@ -617,6 +618,11 @@ HOT static int argument(object* o, char kind, struct limits* most, any* v) {
     return 1;
   }
   ok = ok && (tvm.TVMFFIFunctionCall(new_map, a->data, (int32_t)n, v) == 0 || no());
+  if (ok && 2 * ((array*)v->object)->size != n) { // a Map begins like an Array: with the data and the size
+    drop(v);
+    py.PyErr_SetString(*py.PyExc_ValueError, "two keys of the dict are one key of a map, as NaN and NaN are: one of the entries would be lost");
+    ok = 0;
+  }
   if (a != NULL) tvm.TVMFFIObjectDecRef(a);
   return ok;
 }
@@ -832,6 +838,11 @@ static int unmade(object* o, struct limits* most) {
   return found;
 }
 
+static int is_nan(object* o) {
+  double x = o->type == py.PyFloat_Type ? py.PyFloat_AsDouble(o) : 0;
+  return x != x;
+}
+
 // plain reports whether o, with all that is in it, is of types of Python itself, not of those that derive.
 static int plain(object* o, struct limits* most) {
   object* t = o->type;
@@ -842,7 +853,7 @@ static int plain(object* o, struct limits* most) {
   int ok = (most->elements -= n) >= 0;
   most->depth--;
   for (object *k, *x; ok && n > 0; n--) {
-    if (dict) ok = py.PyDict_Next(o, &at, &k, &x) && plain(k, most);
+    if (dict) ok = py.PyDict_Next(o, &at, &k, &x) && plain(k, most) && !is_nan(k); // of which a map has one
     else x = list ? py.PyList_GetItem(o, n - 1) : py.PyTuple_GetItem(o, n - 1);
     ok = ok && plain(x, most);
   }

@@ -610,6 +610,12 @@ def _placed(what, x, cls):
     return what
 
 
+def distinct(what, keys):
+    """Raises an error if two keys of a dict are NaN. Other keys that are equal are one key of the dict already."""
+    if sum(k != k for k in keys if isinstance(k, float)) > 1:
+        raise ValueError(f"{_place(what)}: two keys of the dict are one key of a map, as NaN and NaN are: one of the entries would be lost")
+
+
 def _bounded(what, x, typed=False):
     """Returns a container as tvm_ffi takes it."""
     level = {id(x): (x, 1)}
@@ -619,6 +625,8 @@ def _bounded(what, x, typed=False):
         below = {}
         for container, times in level.values():
             visits += times * (len(container) + 1)
+            if isinstance(container, dict):
+                distinct(what, container)
             elements = (*container, *container.values()) if isinstance(container, dict) else container
             classes = set(map(type, elements)) - PLAIN
             for cls in classes:

@@ -15,7 +15,7 @@ from threading import get_ident
 
 from . import _columns, _face, _tvmffi
 from ._columns import _EPOCH, Wired
-from ._tvmffi import CONTAINERS, PLAIN, Function, Object, Typed, _place, elements, given, plain, shaped, to_enum, to_list
+from ._tvmffi import CONTAINERS, PLAIN, Function, Object, Typed, _place, distinct, elements, given, plain, shaped, to_enum, to_list
 
 _NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _LISTS = (list, tuple)
@@ -289,7 +289,11 @@ def from_dict(key, value):
         if not isinstance(x, dict):
             return x
         keys = [key(what, k) for k in x] if key else [k if type(k) in PLAIN else given(what, k) for k in x]
-        return dict(zip(keys, [(value or given)((what, k), element) for k, element in x.items()]))
+        distinct(what, keys)
+        result = dict(zip(keys, [(value or given)((what, k), element) for k, element in x.items()]))
+        if len(result) != len(x):
+            raise ValueError(f"{_place(what)}: two keys of the dict are the same for Go: one of the entries would be lost")
+        return result
 
     return to
 
