@@ -324,6 +324,11 @@ T Number(From x) {
   }
 }
 
+// Distinct throws if some of the given pairs of a container have the same key: a map would keep one of them.
+inline void Distinct(size_t given, size_t kept) {
+  if (kept != given) throw ffi::Error("ValueError", std::to_string(given) + " pairs have only " + std::to_string(kept) + " keys", "");
+}
+
 // Element<T>::Of converts an element of a container of the caller. Containers in it, such as the
 // vectors of a map, are converted element by element.
 template <typename T>
@@ -347,6 +352,21 @@ struct Element<std::complex<T>> {
       return Number<T>(x);
     } else {
       return {Number<T>(x.real()), Number<T>(x.imag())};
+    }
+  }
+};
+template <typename T>
+struct Element<ffi::Optional<T>> {
+  template <typename From>
+  static ffi::Optional<T> Of(const From& x) {
+    if constexpr (IsOptional<From>::value) {
+      return x.has_value() ? ffi::Optional<T>(Element<T>::Of(*x)) : ffi::Optional<T>(std::nullopt);
+    } else if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<From>) {
+      return ffi::Optional<T>(Number<T>(x));
+    } else if constexpr (std::is_constructible_v<ffi::Optional<T>, const From&>) {
+      return ffi::Optional<T>(x);
+    } else {
+      return ffi::Optional<T>(Element<T>::Of(x));
     }
   }
 };
@@ -380,7 +400,12 @@ struct Element<ffi::Map<K, V>> {
       return ffi::Map<K, V>(x);
     } else {
       ffi::Map<K, V> map;
-      for (const auto& [key, value] : x) map.Set(Element<K>::Of(key), Element<V>::Of(value));
+      size_t given = 0;
+      for (const auto& [key, value] : x) {
+        map.Set(Element<K>::Of(key), Element<V>::Of(value));
+        ++given;
+      }
+      Distinct(given, map.size());
       return map;
     }
   }
@@ -438,6 +463,7 @@ class Mapping : public Argument {
   Mapping(const ffi::Map<K, V>& map) : map_(Same<ffi::Map<Held<K>, Held<V>>>(map)) { Set(); }
   Mapping(std::initializer_list<std::pair<K, V>> list) {
     for (const auto& [key, value] : list) map_.Set(Hold<K>(key), Hold<V>(value));
+    Distinct(list.size(), map_.size());
     Set();
   }
   template <typename R, typename = typename R::mapped_type, typename = std::enable_if_t<!std::is_base_of_v<ffi::ObjectRef, R>>>
@@ -447,7 +473,7 @@ class Mapping : public Argument {
       map_.Set(Hold<K>(Element<K>::Of(key)), Hold<V>(Element<V>::Of(value)));
       ++given;
     }
-    if (map_.size() != given) throw ffi::Error("ValueError", std::to_string(given) + " pairs have only " + std::to_string(map_.size()) + " keys", "");
+    Distinct(given, map_.size());
     Set();
   }
 

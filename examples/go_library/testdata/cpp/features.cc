@@ -81,6 +81,17 @@ static void values() {
   CHECK(equal(failure([&] { golib::mix(std::vector<int>{-1}, sum, 3); }), "TypeError: -1 in a container does not fit an int of 8 bytes"));
   CHECK(equal(failure([&] { golib::mix(std::vector<double>{1.9}, sum, 3); }), "TypeError: found the float 1.900000 in a container, expected an int"));
   CHECK(golib::mix(std::vector<int>{1, 2}, sum, 3).hash == 6);
+  using Bytes = golib::detail::Sequence<ffi::Optional<int8_t>>;
+  const Bytes known(std::vector<std::optional<int>>{1, std::nullopt, -128});
+  CHECK(known.values().size() == 3 && known.values()[1] == nullptr && known.values()[2].cast<int>() == -128);
+  CHECK(equal(failure([] { Bytes x(std::vector<std::optional<int>>{std::nullopt, 128}); }), "TypeError: 128 in a container does not fit an int of 1 bytes"));
+  CHECK(equal(failure([] { Bytes x(std::vector<std::optional<double>>{1.9}); }), "TypeError: found the float 1.900000 in a container, expected an int"));
+  CHECK(equal(failure([] { Bytes x(std::vector<double>{2.5}); }), "TypeError: found the float 2.500000 in a container, expected an int"));
+  using Table = golib::detail::Mapping<ffi::String, ffi::Map<int64_t, ffi::Optional<float>>>;
+  using Row = std::multimap<int, std::optional<double>>;
+  CHECK(equal(failure([] { Table x(std::map<std::string, Row>{{"a", {{1, 1e300}}}}); }).substr(0, 14), "TypeError: 100"));
+  CHECK(equal(failure([] { Table x(std::map<std::string, Row>{{"a", {{1, 1.5}, {1, 2.5}}}}); }), "ValueError: 2 pairs have only 1 keys"));
+  CHECK(equal(failure([] { golib::detail::Mapping<int64_t, int64_t> x({{1, 2}, {1, 3}}); }), "ValueError: 2 pairs have only 1 keys"));
   golib::Bucket bucket;
   CHECK(bucket.hash_() == fnv && !bucket.limit().has_value() && bucket.holds(fnv) && !bucket.holds(most));
   bucket.set_hash(most);
