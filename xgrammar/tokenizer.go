@@ -62,7 +62,7 @@ func OpenTokenizer(files fs.FS, o VocabularyOptions) (*Vocabulary, error) {
 func ReadTokenizer(text []byte, o VocabularyOptions) (*Vocabulary, error) {
 	file, err := tokenfile.Read(text)
 	if err == nil {
-		err = jsonlines.CheckKeys(text)
+		err = jsonlines.Check(text)
 	}
 	if err != nil {
 		return nil, failed("tokenizer.json", err)
@@ -141,5 +141,5 @@ func decode(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
 		return err
 	}
-	return jsonlines.CheckKeys(text)
+	return jsonlines.Check(text)
 }

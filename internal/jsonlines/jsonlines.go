@@ -1,4 +1,4 @@
-// Package jsonlines writes JSON with one item a line, so that a diff shows which items changed, and finds keys that occur twice.
+// Package jsonlines writes JSON with one item a line, so that a diff shows which items changed, and finds what would be lost in JSON: keys that occur twice, and characters.
 package jsonlines
 
 import (

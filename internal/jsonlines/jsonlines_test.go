@@ -30,7 +30,7 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-func TestCheckKeys(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a": 1, "b": [{"a": 2}, {"a": 3}], "c": {"a": {}, "": 0, "\"": 1, "\\": 2}}`: "",
 		`[]`: "", ` 1 `: "", `"{\"a\":1,\"a\":2}"`: "", `{"a": 1, "a": }`: "", `{"a":1,"a":2`: "", ``: "", `{"a":1} {"a":2}`: "",
@@ -40,21 +40,28 @@ func TestCheckKeys(t *testing.T) {
 		`{"a": 1, "\u0061": 1}`:                    `the key "a" occurs twice`,
 		`{"\\": 1, "\\": 1}`:                       `the key "\\" occurs twice`,
 		`{"": null,"":true}`:                       `line 1, column 11: the key "" occurs twice`,
+		`["\ud83d\ude00", "\\ud800", "\uFFFD"]`:    "",
+		`["a", "x\ud800"]`:                         `line 1, column 9: \ud800 is half of a surrogate pair, expected a character`,
+		`{"\uDC00": 1}`:                            `\uDC00 is half of a surrogate pair`,
+		`["\ud800\u0041"]`:                         `\ud800 is half`,
+		`["\ud800\ud800"]`:                         `\ud800 is half`,
+		"[\n\"ab\xff\"]":                           `line 2, column 4: the byte 0xff is not UTF-8`,
+		"[\"\xed\xa0\x80\"]":                       `line 1, column 3: the byte 0xed is not UTF-8`,
 		`{"a":{"b":{"c":-1e3,"d":[],"c":{}}}}`:     `the key "c" occurs twice in a.b`,
 		`[[[]],{},{"q":[[{"k":1 ,"k":2}]]}]`:       `the key "k" occurs twice in 2.q.0.0`,
 	} {
-		err := CheckKeys([]byte(text))
+		err := Check([]byte(text))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }
 
-// FuzzCheckKeys: the check ends for every text, and takes what Go writes of a map.
-func FuzzCheckKeys(f *testing.F) {
+// FuzzCheck: the check ends for every text, and takes what Go writes of a map.
+func FuzzCheck(f *testing.F) {
 	f.Add(`{"a": [1, "\u0061", {"a": null}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_ = CheckKeys([]byte(text))
+		_ = Check([]byte(text))
 		var v any
 		if json.Unmarshal([]byte(text), &v) != nil {
 			return
@@ -63,7 +70,7 @@ func FuzzCheckKeys(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := CheckKeys(again); err != nil {
+		if err := Check(again); err != nil {
 			t.Errorf("%s: %v", again, err)
 		}
 	})

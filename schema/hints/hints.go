@@ -98,7 +98,8 @@ func (f File) Encode() ([]byte, error) {
 }
 
 // Decode reads what Encode wrote. The data may come from anywhere: it is checked, and an
-// error gives the line and the column. A key that an object has twice is an error.
+// error gives the line and the column. A key that an object has twice is an error, and so is half of a
+// surrogate pair.
 func Decode(data []byte) (File, error) {
 	if len(data) > MaxLen {
 		return File{}, fmt.Errorf("names: the file has %d bytes, the limit is %d", len(data), MaxLen)
@@ -116,7 +117,7 @@ func Decode(data []byte) (File, error) {
 	if err := dec.Decode(&f); err != nil {
 		return File{}, positioned(data, err)
 	}
-	if err := jsonlines.CheckKeys(data); err != nil {
+	if err := jsonlines.Check(data); err != nil {
 		return File{}, fmt.Errorf("names: %w", err)
 	}
 	err := f.check()

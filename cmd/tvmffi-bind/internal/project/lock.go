@@ -276,7 +276,7 @@ func ReadLock(file string) (*Lock, error) {
 	d.DisallowUnknownFields()
 	err = d.Decode(l)
 	if err == nil {
-		err = jsonlines.CheckKeys(data)
+		err = jsonlines.Check(data)
 	}
 	if err == nil && l.Format != lockFormat {
 		err = fmt.Errorf("its format is %d, not %d", l.Format, lockFormat)
