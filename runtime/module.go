@@ -50,6 +50,9 @@ func LoadModule(path string) (*Module, error) {
 	if path == "" {
 		return nil, failure.Errorf(failure.KindValue, "the path of a module is empty: name the file of a library")
 	}
+	if strings.IndexByte(path, 0) >= 0 { // C would load the file of the name before it
+		return nil, failure.Errorf(failure.KindValue, "no file can have the name %q, which has a zero byte", path)
+	}
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err

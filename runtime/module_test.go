@@ -127,13 +127,14 @@ func TestLoadModuleRefuses(t *testing.T) {
 		kind error
 		text string
 	}{
-		filepath.Join(dir, "absent.so"): {tvmffi.ErrInternal, "Failed to load dynamic shared library " + dir + "/absent.so"},
-		broken:                          {tvmffi.ErrInternal, "Failed to load dynamic shared library " + broken},
-		"":                              {tvmffi.ErrValue, "the path of a module is empty"},
-		dir:                             {tvmffi.ErrNotFound, dir + " is a folder: name the file in it"},
-		pipe:                            {tvmffi.ErrNotFound, pipe + " is a named pipe"},
-		filepath.Join(dir, "x.foo"):     {tvmffi.ErrRuntime, "Loader for `.foo` files is not registered"},
-		filepath.Join(dir, "absent"):    {tvmffi.ErrRuntime, "Failed to get file format from " + dir + "/absent"},
+		filepath.Join(dir, "absent.so"):    {tvmffi.ErrInternal, "Failed to load dynamic shared library " + dir + "/absent.so"},
+		broken:                             {tvmffi.ErrInternal, "Failed to load dynamic shared library " + broken},
+		"":                                 {tvmffi.ErrValue, "the path of a module is empty"},
+		nativetest.Testing(t) + "\x00.txt": {tvmffi.ErrValue, "which has a zero byte"},
+		dir:                                {tvmffi.ErrNotFound, dir + " is a folder: name the file in it"},
+		pipe:                               {tvmffi.ErrNotFound, pipe + " is a named pipe"},
+		filepath.Join(dir, "x.foo"):        {tvmffi.ErrRuntime, "Loader for `.foo` files is not registered"},
+		filepath.Join(dir, "absent"):       {tvmffi.ErrRuntime, "Failed to get file format from " + dir + "/absent"},
 	} {
 		_, err := tvmffi.LoadModule(path)
 		runtimetest.WantError(t, err, want.kind, want.text)

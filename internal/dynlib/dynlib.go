@@ -33,6 +33,9 @@ func Open(path string) (Handle, error) { return load(path, false) }
 func OpenLazily(path string) (Handle, error) { return load(path, true) }
 
 func load(path string, lazily bool) (Handle, error) {
+	if strings.IndexByte(path, 0) >= 0 { // C would load the file of the name before it
+		return 0, fmt.Errorf("load %q: no file can have a name with a zero byte", path)
+	}
 	if filepath.Base(path) != path {
 		if err := elfheader.Check(path); err != nil {
 			return 0, fmt.Errorf("load %s: %w", path, err)

@@ -36,6 +36,12 @@ func TestOpen(t *testing.T) {
 	if got, err := filepath.EvalSymlinks(dynlib.File(address)); err != nil || got != want {
 		t.Errorf("the file of the symbol is %q, %v, want %q", got, err, want)
 	}
+	if h, err := dynlib.Open(path + "\x00.txt"); err == nil || !strings.Contains(err.Error(), "zero byte") {
+		t.Errorf("a name with a zero byte: %v, %v", h, err)
+	}
+	if h, err := dynlib.Open("libc.so.6\x00x"); err == nil {
+		t.Errorf("a name of the loader with a zero byte: %v", h)
+	}
 	if file := dynlib.File(0); file != "" {
 		t.Errorf("the file of address 0 is %q", file)
 	}
