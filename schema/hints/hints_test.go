@@ -2,6 +2,7 @@ package hints_test
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -179,6 +180,7 @@ func TestConstant_width(t *testing.T) {
 		{"int8", int64(-128), true}, {"int8", int64(-129), false}, {"int8", int64(127), true}, {"int8", int64(128), false},
 		{"uint8", int64(-1), false}, {"uint8", int64(255), true}, {"uint8", int64(256), false}, {"uint8", true, true},
 		{"int32", int64(1) << 31, false}, {"uint32", int64(1)<<32 - 1, true}, {"uint64", int64(-1), false}, {"uint64", int64(1) << 62, true},
+		{"float", int64(1)<<53 + 1, false}, {"float", int64(math.MaxInt64), false},
 		{"int16", 1.0, false}, {"uint16", "x", false}, {"int32", nil, false}, {"Optional<int32>", nil, true}, {"Optional<int32>", int64(1) << 40, false},
 	} {
 		typ, err := hints.ParseType(test.typ)
