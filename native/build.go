@@ -272,11 +272,16 @@ func (b *building) build(ctx context.Context, temp string) ([]string, error) {
 }
 
 // jobs is how many compilers run at a time.
-func jobs() int {
-	if n, err := strconv.Atoi(os.Getenv("MAX_JOBS")); err == nil && n > 0 {
-		return n
+func jobs() (int, error) {
+	text := os.Getenv("MAX_JOBS")
+	if text == "" {
+		return runtime.NumCPU(), nil
 	}
-	return runtime.NumCPU()
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("native: MAX_JOBS is %q, expected a number of compilers from 1 on: correct or remove the environment variable", text)
+	}
+	return n, nil
 }
 
 func hashOf(data []byte) string {

@@ -74,7 +74,11 @@ func (b *building) compile(ctx context.Context, dir string) (manifest, error) {
 	found := make([][]string, len(b.sources))
 	var log sync.Mutex
 	group, compiling := errgroup.WithContext(ctx) // the first error stops the others
-	group.SetLimit(jobs())
+	n, err := jobs()
+	if err != nil {
+		return manifest{}, err
+	}
+	group.SetLimit(n)
 	for i, s := range b.sources {
 		if s.object() {
 			objects[i] = s.path

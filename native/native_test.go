@@ -449,3 +449,15 @@ func TestBuildTo(t *testing.T) {
 		t.Errorf("error %v, want %q at its end", err, want)
 	}
 }
+
+// TestLoad_jobs: a MAX_JOBS that cannot be read is an error before a compiler runs.
+func TestLoad_jobs(t *testing.T) {
+	compiles(t)
+	for _, jobs := range []string{"four", "0", "-1", "1.5"} {
+		t.Setenv("MAX_JOBS", jobs)
+		m, err := native.Load(t.Context(), native.Code{Name: "jobs", CPP: []string{exporting("", "one", "1")}})
+		if err == nil || !strings.Contains(err.Error(), `MAX_JOBS is "`+jobs+`", expected a number of compilers from 1 on`) {
+			t.Errorf("%s: %v, %v", jobs, m, err)
+		}
+	}
+}

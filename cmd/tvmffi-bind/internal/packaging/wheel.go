@@ -101,8 +101,12 @@ func (w *Wheel) tags() []byte {
 func pack(files []File) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
+	modified, err := timestamp()
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range files {
-		h := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: timestamp()}
+		h := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: modified}
 		h.SetMode(0o644)
 		if f.Executable {
 			h.SetMode(0o755)
@@ -115,15 +119,21 @@ func pack(files []File) ([]byte, error) {
 			return nil, err
 		}
 	}
-	err := z.Close()
+	err = z.Close()
 	return b.Bytes(), err
 }
 
-// timestamp is the time of all files in the wheel: SOURCE_DATE_EPOCH, or the first time that a zip file can have.
-func timestamp() time.Time {
-	first := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
-	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil && n > first.Unix() {
-		return time.Unix(n, 0).UTC()
+// timestamp is the time of all files in the wheel: SOURCE_DATE_EPOCH, or the first time that a zip file can have, which also
+// stands for earlier ones.
+func timestamp() (time.Time, error) {
+	first, last := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2107, 12, 31, 23, 59, 58, 0, time.UTC)
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		return first, nil
 	}
-	return first
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > last.Unix() {
+		return first, fmt.Errorf("SOURCE_DATE_EPOCH is %q, expected seconds since 1970 up to %d, the last time that a wheel can have: correct the environment variable", text, last.Unix())
+	}
+	return time.Unix(max(n, first.Unix()), 0).UTC(), nil
 }
