@@ -63,7 +63,7 @@
 //	integers, floats, bool             int, float, bool
 //	*big.Int, and uint64 beyond int64  int, or ffi.BigInt for an int beyond int64
 //	string, []byte                     ffi.String, ffi.Bytes
-//	slices and arrays, *Array, Of      ffi.Array
+//	slices and arrays, *Array, Of      ffi.Array, also of a type made of byte
 //	Go maps, *Map, MapOf, PairsOf      ffi.Map
 //	structs with ffi tags              ffi.Map, see MarshalMap
 //	*List, *Dict, *Shape, *Tensor      ffi.List, ffi.Dict, ffi.Shape, ffi.Tensor

@@ -55,6 +55,9 @@ func schemaWithin(t reflect.Type, depth int) schema.TypeSchema {
 	case reflect.UnsafePointer:
 		return of("void*")
 	case reflect.Slice, reflect.Array:
+		if isBytes(t) {
+			return of("ffi.Bytes")
+		}
 		return of("ffi.Array", t.Elem())
 	case reflect.Map:
 		return of("ffi.Map", t.Key(), t.Elem())

@@ -162,7 +162,7 @@ func sequenceOf(t reflect.Type) *Codec {
 		return setOf[int64]()
 	}
 	elem := t.Key()
-	if elem.Kind() == reflect.Uint8 { // a slice of them is bytes
+	if elem == reflect.TypeFor[byte]() { // a slice of them is bytes
 		elem = reflect.TypeFor[uint16]()
 	}
 	slice := reflect.SliceOf(elem)

@@ -46,6 +46,9 @@ assert issubclass(Finish, enum.IntFlag) and paint.sealed() == Finish.GLOSS | Fin
 assert paint.sealed(~Finish.MATT) == paint.sealed(~Finish.MATT & ~Finish.CLEAR) == 6  # negative numbers before Python 3.11
 assert paint.DryError(color=2).color is Color.BLUE and pickle.loads(pickle.dumps(paint.DryError(color=1))).color is Color.RED
 assert Mode.BRUSH == "brush" and str(Mode.BRUSH) == "brush" and json.dumps([Mode.SPRAY, Color.RED]) == '["spray", 1]'
+# A slice of a type over uint8 is a list of its values, and not bytes.
+coats = paint.coated([paint.Finish.GLOSS, paint.Finish(0)])
+assert coats == [paint.Finish.GLOSS, 0, paint.Finish.MATT] and type(coats[0]) is paint.Finish and type(failure(paint.coated, b"\x01")) is TypeError
 modes, m, by_name = paint.modes()
 assert modes == [Mode.BRUSH, Mode.SPRAY] and type(modes[0]) is Mode and m is None and by_name == {"sky": Color.BLUE}
 modes, m, _ = paint.modes("spray")

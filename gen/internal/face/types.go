@@ -28,7 +28,7 @@ func (b *builder) typeOf(t types.Type) *Type {
 	case *types.Pointer:
 		return b.pointer(u)
 	case *types.Slice:
-		if e, ok := types.Unalias(u.Elem()).Underlying().(*types.Basic); ok && e.Kind() == types.Byte {
+		if types.Identical(u.Elem(), types.Typ[types.Uint8]) {
 			return &Type{Kind: crossing.KindBytes}
 		}
 		return &Type{Kind: crossing.KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}

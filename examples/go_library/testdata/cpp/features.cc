@@ -92,6 +92,7 @@ static void values() {
   CHECK(equal(failure([] { Table x(std::map<std::string, Row>{{"a", {{1, 1e300}}}}); }).substr(0, 14), "TypeError: 100"));
   CHECK(equal(failure([] { Table x(std::map<std::string, Row>{{"a", {{1, 1.5}, {1, 2.5}}}}); }), "ValueError: 2 pairs have only 1 keys"));
   CHECK(equal(failure([] { golib::detail::Mapping<int64_t, int64_t> x({{1, 2}, {1, 3}}); }), "ValueError: 2 pairs have only 1 keys"));
+  CHECK(paint::coated(std::vector<paint::Finish>{paint::Finish::GLOSS}).size() == 2);
   golib::Bucket bucket;
   CHECK(bucket.hash_() == fnv && !bucket.limit().has_value() && bucket.holds(fnv) && !bucket.holds(most));
   bucket.set_hash(most);

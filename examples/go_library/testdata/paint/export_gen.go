@@ -43,6 +43,19 @@ var tvmffiExports = exportrt.Exports{
 	Types:  []exportrt.Type{DropType, TinType, MixerType, PotType},
 	Functions: []exportrt.Function{
 		{
+			Name:   "coated",
+			Doc:    "Coated returns the finishes of coats with a last one that is matt.",
+			Params: []string{"coats"},
+			Func:   Coated,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[[]Finish](a, 0)
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Coated(x0))
+			},
+		},
+		{
 			Name:   "kinds",
 			Doc:    "Kinds returns x with its type in Go, and constants as values of any type.",
 			Params: []string{"x"},

@@ -47,6 +47,11 @@ const (
 //tvmffi:export f=2
 func Sealed(f Finish) Finish { return f | Clear }
 
+// Coated returns the finishes of coats with a last one that is matt.
+//
+//tvmffi:export
+func Coated(coats []Finish) []Finish { return append(slices.Clone(coats), Matt) }
+
 // Mix returns the other color; the number of another color stays.
 //
 //tvmffi:export
