@@ -636,6 +636,8 @@ func TestNilDereferenceAfterLoad(t *testing.T) {
 	*p = 1
 }
 
+type namedBytes []byte
+
 // The description that Register gives of a func is in the registry for everyone, read here by C++.
 func TestRegisteredMetadata(t *testing.T) {
 	runtimetest.Load(t)
@@ -654,6 +656,8 @@ func TestRegisteredMetadata(t *testing.T) {
 			`{"return":[{"type":"ffi.Map","args":[{"type":"ffi.String"},{"type":"bool"}]}],"params":[{"type":"int"},{"type":"Optional","args":[{"type":"float"}]},{"type":"ffi.Array","args":[{"type":"ffi.String"}]},{"type":"gotest.Linked"}]}`},
 		{func(func(int64) (int64, error)) {}, nil,
 			`{"return":[{"type":"None"}],"params":[{"type":"ffi.Function","named_args":{"return":[{"type":"int"}],"params":[{"type":"int"}]}}]}`},
+		{func(namedBytes, []byte, time.Duration) map[int8]struct{} { return nil }, nil,
+			`{"return":[{"type":"ffi.Array","args":[{"type":"int"}]}],"params":[{"type":"ffi.Bytes"},{"type":"ffi.Bytes"},{"type":"int"}]}`},
 		{func(args []tvmffi.Any) (any, error) { return nil, nil }, nil, ""},
 		{func(x any) {}, []tvmffi.RegisterOption{tvmffi.Signature("(ffi.String) -> int")}, `{"return":[{"type":"int"}],"params":[{"type":"ffi.String"}]}`},
 	} {

@@ -7,12 +7,12 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -176,8 +176,6 @@ func basicCodec(t reflect.Type) *Codec {
 		c := stringCodec("ffi.String", abi.TypeSmallStr, abi.TypeStr, abi.TypeRawStr)
 		c.Direct = directString
 		return c
-	case reflect.TypeFor[[]byte]():
-		return bytesCodec
 	case reflect.TypeFor[*big.Int]():
 		return bigIntCodec()
 	}
@@ -254,29 +252,32 @@ func Own(t reflect.Type) *Codec {
 	if c := basicCodec(t); c != nil {
 		return c
 	}
-	switch t.Kind() {
-	case reflect.Pointer:
+	if t.Kind() == reflect.Pointer {
 		if class := ClassOf(t); class != nil {
 			return ObjectCodec(class)
 		}
 		return optionalCodec(t)
-	case reflect.Slice, reflect.Array:
+	}
+	switch KindOf(t) {
+	case crossing.KindBytes:
+		return bytesCodec
+	case crossing.KindSequence:
 		return sliceCodec(t)
-	case reflect.Map:
-		if isSet(t) {
-			return setCodec(t)
-		}
+	case crossing.KindSet:
+		return setCodec(t)
+	case crossing.KindMapping:
 		return goMapCodec(t)
-	case reflect.Complex64, reflect.Complex128:
+	case crossing.KindComplex:
 		return complexCodec(t)
-	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case crossing.KindTime:
+		return timeCodec()
+	case crossing.KindDuration:
+		c := intCodec(t)
+		c.Typed = "duration"
+		return c
+	case crossing.KindBool, crossing.KindString, crossing.KindFloat, crossing.KindInt:
 		return numberCodec(t)
-	case reflect.Struct:
-		if t == reflect.TypeFor[time.Time]() {
-			return timeCodec()
-		}
+	case crossing.KindRecord:
 		if fields := TaggedFields(t); len(fields) > 0 {
 			return StructCodec(t, fields)
 		}
@@ -420,11 +421,7 @@ func numberCodec(t reflect.Type) *Codec {
 	case reflect.Float32, reflect.Float64:
 		return floatCodec(t)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		c := intCodec(t)
-		if t == reflect.TypeFor[time.Duration]() {
-			c.Typed = "duration"
-		}
-		return c
+		return intCodec(t)
 	}
 	return uintCodec(t)
 }

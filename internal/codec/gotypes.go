@@ -28,18 +28,9 @@ func Sequence(v abi.Any, want string) ([]abi.Any, error) {
 	return all, nil
 }
 
-// isBytes reports whether values of t are bytes: those of []byte, and of types made of it. A slice of another type, such
-// as one with constants, holds ints, whatever is below it.
-func isBytes(t reflect.Type) bool {
-	return t.Kind() == reflect.Slice && t.Elem() == reflect.TypeFor[byte]()
-}
-
 // sliceCodec converts between Arrays and Go slices and arrays; a List is read
 // too.
 func sliceCodec(t reflect.Type) *Codec {
-	if isBytes(t) {
-		return bytesCodec
-	}
 	// The codec of the element is looked up on use: []T may occur in T.
 	name := "ffi.Array of " + t.Elem().String()
 	nests := sync.OnceValue(func() bool { return Recursive(t) })

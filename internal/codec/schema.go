@@ -8,6 +8,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -36,34 +37,9 @@ func schemaWithin(t reflect.Type, depth int) schema.TypeSchema {
 		}
 		return e
 	}
-	switch t.Kind() {
-	case reflect.Map, reflect.Struct, reflect.Complex64, reflect.Complex128:
-		if wire := Of(t).Wire; wire != nil {
-			return schemaWithin(wire, depth)
-		}
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return of("bool")
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return of("int")
-	case reflect.Float32, reflect.Float64:
-		return of("float")
-	case reflect.String:
-		return of("ffi.String")
-	case reflect.UnsafePointer:
-		return of("void*")
-	case reflect.Slice, reflect.Array:
-		if isBytes(t) {
-			return of("ffi.Bytes")
-		}
-		return of("ffi.Array", t.Elem())
-	case reflect.Map:
-		return of("ffi.Map", t.Key(), t.Elem())
-	case reflect.Func:
-		return schema.TypeSchema{Name: "ffi.Function", Func: schemaOfFunc(t, depth+1)}
-	case reflect.Pointer:
+	kind := KindOf(t)
+	switch row := &crossing.Rows[kind]; {
+	case t.Kind() == reflect.Pointer:
 		class := ClassOf(t)
 		switch {
 		case class == nil && t.Implements(reflect.TypeFor[objects.Ref]()):
@@ -74,12 +50,24 @@ func schemaWithin(t reflect.Type, depth int) schema.TypeSchema {
 			return of("ffi.Object")
 		}
 		return of(class.Key, Of(t).Parts...)
-	case reflect.Struct:
-		return schemaOfStruct(t, depth)
-	case reflect.Interface:
+	case t.Kind() == reflect.Interface:
 		return schemaOfInterface(t)
+	case t.Kind() == reflect.Func:
+		return schema.TypeSchema{Name: "ffi.Function", Func: schemaOfFunc(t, depth+1)}
+	case kind == crossing.KindDuration:
+		return of("int")
+	case row.Wire != crossing.KindNone && Of(t).Wire != nil:
+		return schemaWithin(Of(t).Wire, depth)
+	case kind == crossing.KindSequence:
+		return of("ffi.Array", t.Elem())
+	case kind == crossing.KindMapping:
+		return of("ffi.Map", t.Key(), t.Elem())
+	case t.Kind() == reflect.Struct:
+		return schemaOfStruct(t, depth)
+	case kind == crossing.KindNone:
+		return of("Any")
 	}
-	return of("Any")
+	return of(crossing.Rows[kind].Key)
 }
 
 func schemaOfStruct(t reflect.Type, depth int) schema.TypeSchema {
@@ -239,12 +227,8 @@ func (c *Registration) Describe(t reflect.Type, self string) (doc, metadata stri
 
 func fixedSchema(t reflect.Type) string {
 	switch t {
-	case reflect.TypeFor[[]byte]():
-		return "ffi.Bytes"
 	case reflect.TypeFor[*big.Int]():
 		return "int"
-	case reflect.TypeFor[any]():
-		return "Any"
 	case reflect.TypeFor[error]():
 		return "ffi.Error"
 	}

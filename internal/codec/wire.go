@@ -140,11 +140,6 @@ func setComplex(to reflect.Value, x complex128) error {
 	return nil
 }
 
-// isSet reports whether t is a map that stands for a set of its keys.
-func isSet(t reflect.Type) bool {
-	return t.Kind() == reflect.Map && t.Elem() == reflect.TypeFor[struct{}]()
-}
-
 // setCodec converts a set as a sequence of its elements, in order where they have one.
 func setCodec(t reflect.Type) *Codec {
 	c := sequenceOf(t)

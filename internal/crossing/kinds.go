@@ -129,8 +129,8 @@ type Row struct {
 	Cpp string
 	// Words are names that hints may use in place of Key.
 	Words []string
-	// Value, Pointer and Given are types of package tvmffi: those that are used as they are, by their pointer, and those that
-	// Go passes and never receives.
+	// Value, Pointer and Given are types of Go: those that are used as they are, by their pointer, and those that Go passes
+	// and never receives. A name without a path is of package tvmffi.
 	Value, Pointer, Given []string
 	// Param is the name of a parameter that has none.
 	Param string
@@ -159,7 +159,7 @@ var Rows = [Kinds]Row{
 	KindDataType: {Name: "DataType", Key: "DataType", Class: Scalar, Index: abi.TypeDataType, Words: []string{"dtype"}, Value: []string{"DataType"}, Param: "dtype"},
 	KindDevice:   {Name: "Device", Key: "Device", Class: Scalar, Index: abi.TypeDevice, Value: []string{"Device"}, Param: "device"},
 	KindPointer:  {Name: "Pointer", Key: "void*", Class: Scalar, Index: abi.TypeOpaquePtr, Value: []string{"Pointer"}, Param: "ptr"},
-	KindBigInt:   {Name: "BigInt", Key: "ffi.BigInt", Class: Leaf, Index: abi.TypeBigInt, Cpp: "BigInt", Param: "n"},
+	KindBigInt:   {Name: "BigInt", Key: "ffi.BigInt", Class: Leaf, Index: abi.TypeBigInt, Cpp: "BigInt", Pointer: []string{"math/big.Int"}, Param: "n"},
 	KindArray: {Name: "Array", Key: "ffi.Array", Class: Sequence, Index: abi.TypeArray, Args: [2]int{0, 1}, Same: []string{"std::vector", "std::array"}, Cpp: "Array",
 		Words: []string{"Array"}, Pointer: []string{"Array"}, Given: []string{"ArrayArg", "ArrayLike", "Values"}, Param: "items"},
 	KindList: {Name: "List", Key: "ffi.List", Class: Sequence, Index: abi.TypeList, Mutable: true, Args: [2]int{0, 1}, Cpp: "List",
@@ -181,16 +181,16 @@ var Rows = [Kinds]Row{
 	KindTuple:    {Name: "Tuple", Key: "Tuple", Args: [2]int{0, -1}, Same: []string{"std::tuple"}, Param: "tuple"},
 
 	KindComplex:  {Name: "Complex", Wire: KindTuple},
-	KindDuration: {Name: "Duration", Wire: KindInt},
-	KindTime:     {Name: "Time", Wire: KindTuple},
+	KindDuration: {Name: "Duration", Wire: KindInt, Value: []string{"time.Duration"}},
+	KindTime:     {Name: "Time", Wire: KindTuple, Value: []string{"time.Time"}},
 	KindSequence: {Name: "Sequence", Wire: KindArray},
 	KindMapping:  {Name: "Mapping", Wire: KindMap},
 	KindSet:      {Name: "Set", Wire: KindArray},
 	KindRecord:   {Name: "Record", Wire: KindMap},
-	KindClass:    {Name: "Class", Wire: KindObject},
+	KindClass:    {Name: "Class", Wire: KindObject, Pointer: []string{Runtime + "/define.Instance"}},
 	KindEnum:     {Name: "Enum", Wire: KindAny},
 	KindCallable: {Name: "Func", Wire: KindFunction, Param: "callback"},
-	KindIterator: {Name: "Iterator", Wire: KindFunction},
+	KindIterator: {Name: "Iterator", Wire: KindFunction, Given: []string{"iter.Seq", "iter.Seq2"}},
 
 	KindVariant:     {Name: "Variant", Key: "Variant", Args: [2]int{1, -1}, Same: []string{"std::variant"}, Param: "value"},
 	KindMoved:       {Name: "Moved", Key: "ObjectRValueRef", Class: Scalar, Index: abi.TypeObjectRValueRef, Args: [2]int{0, 1}, Cpp: "RValueRef"},
@@ -292,9 +292,17 @@ func NamedInHints(name string) (Kind, bool) {
 	return inHints.find(name, func(r *Row) []string { return r.Words })
 }
 
-// NamedInGo returns the kind of a type of package tvmffi. Tuples, whose names have a number, are not among them.
-func NamedInGo(name string) (Kind, bool) {
-	return inGo.find(name, func(r *Row) []string { return slices.Concat(r.Value, r.Pointer, r.Given) })
+// NamedInGo returns the kind of a type of Go with a name of its own. Tuples, whose names have a number, are not among them.
+func NamedInGo(path, name string) (Kind, bool) {
+	return inGo.find(GoName(path, name), func(r *Row) []string { return slices.Concat(r.Value, r.Pointer, r.Given) })
+}
+
+// GoName returns the name of a type in Rows.
+func GoName(path, name string) string {
+	if path == Runtime {
+		return name
+	}
+	return path + "." + name
 }
 
 // index finds kinds by names of theirs.

@@ -77,7 +77,6 @@ func TestNames(t *testing.T) {
 		{Named, "None", KindNone, true}, {Named, "", KindNone, false}, {Named, "garden.Rose", KindNone, false}, {Named, "Dict", KindNone, false},
 		{NamedInCpp, "Dict", KindDict, true}, {NamedInCpp, "void", KindNone, true}, {NamedInCpp, "", KindNone, false}, {NamedInCpp, "Shape", KindNone, false},
 		{NamedInHints, "Dict", KindDict, true}, {NamedInHints, "void", KindNone, false},
-		{NamedInGo, "Pairs", KindMap, true}, {NamedInGo, "Variant", KindAny, true}, {NamedInGo, "Moved", KindNone, false},
 	} {
 		if got, ok := c.find(c.name); got != c.want || ok != c.ok {
 			t.Errorf("%s: %v, %t", c.name, got, ok)

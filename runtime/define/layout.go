@@ -8,6 +8,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/defined"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/fields"
@@ -272,15 +273,15 @@ var typeString, typeBytes, typeBigInt = fields.Type{Key: "ffi.String"}, fields.T
 
 // isObject finds the class of a field that holds an object.
 func (r *recordField) isObject() bool {
-	t := r.valueType
-	switch {
+	t, kind := r.valueType, codec.KindOf(r.valueType)
+	switch wire := crossing.Rows[kind].Wire; {
 	case t.Kind() == reflect.Pointer && codec.ClassOf(t) != nil:
 		r.class = codec.ClassOf(t)
 	case t.Kind() == reflect.Pointer && findOpaque(t.Elem()) != nil:
 		r.class = &findOpaque(t.Elem()).class
-	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || codec.Of(t).Tuple || codec.Of(t).Wire != nil:
+	case wire == crossing.KindArray || wire == crossing.KindTuple || codec.Of(t).Tuple:
 		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Array[tvmffi.Any]]())
-	case t.Kind() == reflect.Map:
+	case kind == crossing.KindMapping:
 		r.class = &codec.Maps.Class
 	case t.Kind() == reflect.Func:
 		r.class = codec.ClassOf(reflect.TypeFor[*tvmffi.Function]())

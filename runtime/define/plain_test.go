@@ -133,3 +133,24 @@ func TestFloat32Fields(t *testing.T) {
 		t.Errorf("after errors the field is %v", weight())
 	}
 }
+
+type named []byte
+
+type parcel struct {
+	Label named `ffi:"label"`
+}
+
+var parcelType = define.Object[parcel]("gotest.Parcel")
+
+// TestBytesField: a field of a named slice of bytes holds bytes, as the same type does in calls.
+func TestBytesField(t *testing.T) {
+	runtimetest.LoadDefine(t)
+	o, err := parcelType.New(parcel{named("for you")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Release()
+	if got := o.Value(); string(got.Label) != "for you" {
+		t.Errorf("the label is %q", got.Label)
+	}
+}

@@ -240,7 +240,7 @@ func (b *builder) crossing(p source.Param) *Type {
 	elem := &Type{Kind: crossing.KindInt, Bits: 8, Unsigned: true} // of []byte, which else are bytes
 	if t.Kind == crossing.KindSequence {
 		if elem = t.Elems[0]; elem.Kind == crossing.KindEnum { // a tensor has numbers
-			elem = basic(p.Type.Underlying().(*types.Slice).Elem().Underlying().(*types.Basic))
+			elem = b.typeOf(p.Type.Underlying().(*types.Slice).Elem().Underlying())
 		}
 	}
 	return &Type{Kind: crossing.KindTensor, Elems: []*Type{elem}, Lent: true}

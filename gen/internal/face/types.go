@@ -12,79 +12,53 @@ import (
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
-// runtimePath is the package of the runtime types.
-const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
-
 // typeOf describes a type of Go. source has refused the types that cannot cross.
 func (b *builder) typeOf(t types.Type) *Type {
-	if named, ok := types.Unalias(t).(*types.Named); ok {
-		if d := b.named(named); d != nil {
-			return d
+	named, _ := types.Unalias(t).(*types.Named)
+	if named != nil {
+		if c := b.classes[named.Obj()]; c != nil {
+			return &Type{Kind: crossing.KindClass, Class: c}
+		}
+		if e := b.enums[named.Obj()]; e != nil {
+			return &Type{Kind: crossing.KindEnum, Enum: e}
 		}
 	}
+	kind, _ := crossing.Classify(source.GoType{Type: t})
+	d := &Type{Kind: kind}
 	switch u := types.Unalias(t).Underlying().(type) {
-	case *types.Basic:
-		return basic(u)
 	case *types.Pointer:
 		return b.pointer(u)
-	case *types.Slice:
-		if types.Identical(u.Elem(), types.Typ[types.Uint8]) {
-			return &Type{Kind: crossing.KindBytes}
-		}
-		return &Type{Kind: crossing.KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
-	case *types.Array:
-		return &Type{Kind: crossing.KindSequence, Elems: []*Type{b.typeOf(u.Elem())}}
-	case *types.Map:
-		if source.IsSet(u) {
-			return &Type{Kind: crossing.KindSet, Elems: []*Type{b.typeOf(u.Key())}}
-		}
-		return &Type{Kind: crossing.KindMapping, Elems: []*Type{b.typeOf(u.Key()), b.typeOf(u.Elem())}}
-	case *types.Signature:
-		return b.callable(u)
-	}
-	return &Type{Kind: crossing.KindAny}
-}
-
-// named describes a type by its name; nil if its underlying type decides.
-func (b *builder) named(n *types.Named) *Type {
-	o := n.Obj()
-	if c := b.classes[o]; c != nil {
-		return &Type{Kind: crossing.KindClass, Class: c}
-	}
-	if e := b.enums[o]; e != nil {
-		return &Type{Kind: crossing.KindEnum, Enum: e}
-	}
-	path := ""
-	if o.Pkg() != nil {
-		path = o.Pkg().Path()
-	}
-	switch {
-	case path == "math/big" && o.Name() == "Int":
-		return &Type{Kind: crossing.KindBigInt}
-	case path == "time" && o.Name() == "Duration":
-		return &Type{Kind: crossing.KindDuration, Bits: 64}
-	case path == "time" && o.Name() == "Time":
-		whole := &Type{Kind: crossing.KindInt, Bits: 64}
-		return &Type{Kind: crossing.KindTime, Elems: []*Type{whole, whole, whole}}
-	case path == "iter" && (o.Name() == "Seq" || o.Name() == "Seq2"):
-		d := &Type{Kind: crossing.KindIterator, Elems: []*Type{b.elem(n)}}
+	case *types.Basic:
+		sized(d, u)
 		return d
-	case path == runtimePath+"/define" && o.Name() == "Instance":
-		return b.typeOf(n.TypeArgs().At(0))
-	case path == runtimePath && strings.HasPrefix(o.Name(), "Tuple"):
-		return &Type{Kind: crossing.KindTuple, Elems: b.arguments(n)}
-	case path == runtimePath:
-		if kind, ok := crossing.NamedInGo(o.Name()); ok {
-			return &Type{Kind: kind, Elems: b.arguments(n)}
-		}
 	}
-	if s, ok := n.Underlying().(*types.Struct); ok {
-		if embedsVariant(s) {
+	whole := &Type{Kind: crossing.KindInt, Bits: 64}
+	switch u := types.Unalias(t).Underlying(); kind {
+	case crossing.KindTime:
+		d.Elems = []*Type{whole, whole, whole}
+	case crossing.KindIterator:
+		d.Elems = []*Type{b.elem(named)}
+	case crossing.KindClass: // define.Instance
+		return b.typeOf(named.TypeArgs().At(0))
+	case crossing.KindSequence:
+		d.Elems = []*Type{b.typeOf(u.(interface{ Elem() types.Type }).Elem())}
+	case crossing.KindMapping:
+		d.Elems = []*Type{b.typeOf(u.(*types.Map).Key()), b.typeOf(u.(*types.Map).Elem())}
+	case crossing.KindSet:
+		d.Elems = []*Type{b.typeOf(u.(*types.Map).Key())}
+	case crossing.KindCallable:
+		return b.callable(u.(*types.Signature))
+	case crossing.KindRecord:
+		if named == nil || embedsVariant(u.(*types.Struct)) {
 			return &Type{Kind: crossing.KindAny}
 		}
-		return &Type{Kind: crossing.KindRecord, Record: b.record(n)}
+		d.Record = b.record(named)
+	default:
+		if named != nil {
+			d.Elems = b.arguments(named)
+		}
 	}
-	return nil
+	return d
 }
 
 // elem describes what an iter.Seq yields: one value, or a tuple of two.
@@ -108,7 +82,7 @@ func (b *builder) arguments(n *types.Named) []*Type {
 func embedsVariant(s *types.Struct) bool {
 	for f := range s.Fields() {
 		n, ok := types.Unalias(f.Type()).(*types.Named)
-		if ok && f.Embedded() && n.Obj().Name() == "Variant" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == runtimePath {
+		if ok && f.Embedded() && n.Obj().Name() == "Variant" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == crossing.Runtime {
 			return true
 		}
 	}
@@ -127,23 +101,19 @@ func (b *builder) record(n *types.Named) *Record {
 	return r
 }
 
-func basic(u *types.Basic) *Type {
-	switch info := u.Info(); {
-	case info&types.IsBoolean != 0:
-		return &Type{Kind: crossing.KindBool}
-	case info&types.IsString != 0:
-		return &Type{Kind: crossing.KindString}
-	case info&types.IsFloat != 0:
-		return &Type{Kind: crossing.KindFloat, Bits: bits(u)}
-	case info&types.IsComplex != 0:
+// sized sets the size of the numbers of d, which u is.
+func sized(d *Type, u *types.Basic) {
+	switch d.Kind {
+	case crossing.KindInt:
+		d.Bits, d.Unsigned = bits(u), u.Info()&types.IsUnsigned != 0
+	case crossing.KindFloat, crossing.KindDuration:
+		d.Bits = bits(u)
+	case crossing.KindComplex:
 		part := &Type{Kind: crossing.KindFloat, Bits: bits(u) / 2}
-		return &Type{Kind: crossing.KindComplex, Elems: []*Type{part, part}}
-	case info&types.IsInteger != 0:
-		return &Type{Kind: crossing.KindInt, Bits: bits(u), Unsigned: info&types.IsUnsigned != 0}
-	case u.Kind() == types.UnsafePointer:
-		return &Type{Kind: crossing.KindPointer}
+		d.Elems = []*Type{part, part}
+	case crossing.KindNone: // of a type that does not compile
+		d.Kind = crossing.KindAny
 	}
-	return &Type{Kind: crossing.KindAny}
 }
 
 func bits(u *types.Basic) int {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
 
@@ -64,7 +65,7 @@ func (r *reader) constructor(decl *ast.FuncDecl, d directive) {
 // constructed returns the class that a result of a constructor is, nil if it is not one.
 func (r *reader) constructed(result types.Type) *Type {
 	if p, ok := types.Unalias(result).(*types.Pointer); ok {
-		if isNamed(p.Elem(), runtimePath+"/define", "Instance") {
+		if isNamed(p.Elem(), crossing.Runtime+"/define", "Instance") {
 			return r.class(types.Unalias(p.Elem()).(*types.Named).TypeArgs().At(0))
 		}
 		if r.opaque(p.Elem()) {

@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/types"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
 // function reads a func with a directive.
@@ -170,7 +172,7 @@ func packed(p Param) bool {
 		return isAny(p.Type)
 	}
 	s, ok := types.Unalias(p.Type).(*types.Slice)
-	return ok && isNamed(s.Elem(), runtimePath, "Any")
+	return ok && isNamed(s.Elem(), crossing.Runtime, "Any")
 }
 
 // maxResults is the number of elements of the largest tuple of the runtime.
@@ -216,7 +218,10 @@ func Yields(t types.Type) []types.Type {
 }
 
 // IsSequence reports whether t is an iter.Seq or an iter.Seq2.
-func IsSequence(t types.Type) bool { return isNamed(t, "iter", "Seq") || isNamed(t, "iter", "Seq2") }
+func IsSequence(t types.Type) bool {
+	kind, _ := crossing.KindByName(GoType{t})
+	return kind == crossing.KindIterator
+}
 
 // whichResult names result i of n in an error.
 func whichResult(f *Function, i, n int) string {

@@ -14,9 +14,6 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/fieldtag"
 )
 
-// runtimePath is the package of the runtime types.
-const runtimePath = "github.com/tvmffi-go/tvmffi/runtime"
-
 // way is the direction in which a value crosses.
 type way bool
 
@@ -28,12 +25,6 @@ const (
 func isNamed(t types.Type, path, name string) bool {
 	n, ok := types.Unalias(t).(*types.Named)
 	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == path
-}
-
-// IsSet reports whether m, a map to struct{}, stands for a set of its keys.
-func IsSet(m *types.Map) bool {
-	s, ok := m.Elem().(*types.Struct)
-	return ok && s.NumFields() == 0
 }
 
 // pointed returns the type to which t points, or t itself.
@@ -103,7 +94,8 @@ func (c *checker) refuse(t types.Type, w way) string {
 	case *types.Array:
 		return c.refuse(u.Elem(), w)
 	case *types.Map:
-		if why := c.key(u.Key()); why != "" || IsSet(u) {
+		kind, _ := crossing.Classify(GoType{u})
+		if why := c.key(u.Key()); why != "" || kind == crossing.KindSet {
 			return why
 		}
 		return c.refuse(u.Elem(), w)
@@ -122,22 +114,15 @@ func (c *checker) refuse(t types.Type, w way) string {
 // runtimeType decides about the types of package tvmffi, and about known types of other
 // packages.
 func (c *checker) runtimeType(n *types.Named, w way) (why string, known bool) {
-	if isError(n) || isNamed(n, "math/big", "Int") {
-		return "", isError(n)
-	}
-	if isNamed(n, "time", "Time") {
+	if isError(n) {
 		return "", true
 	}
-	if IsSequence(n) {
-		return fmt.Sprintf("type %s can only be a result of a func or a method: use a slice, or a func", c.r.text(n)), true
-	}
-	if n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != runtimePath && n.Obj().Pkg().Path() != runtimePath+"/define" {
-		return "", false
-	}
-	name := n.Obj().Name()
-	kind, known := crossing.NamedInGo(name)
+	name := crossing.GoName(GoType{n}.Name())
+	kind, known := crossing.KindByName(GoType{n})
 	switch row := &crossing.Rows[kind]; {
-	case strings.HasPrefix(name, "Tuple"):
+	case kind == crossing.KindIterator:
+		return fmt.Sprintf("type %s can only be a result of a func or a method: use a slice, or a func", c.r.text(n)), true
+	case kind == crossing.KindTuple:
 		return c.arguments(n, w), true
 	case known && slices.Contains(row.Value, name):
 		return "", true
@@ -146,7 +131,7 @@ func (c *checker) runtimeType(n *types.Named, w way) (why string, known bool) {
 			return fmt.Sprintf("type %s cannot be received: take a slice, a map, or a pointer such as *tvmffi.Array", c.r.text(n)), true
 		}
 		return c.arguments(n, w), true
-	case known || name == "Instance":
+	case known:
 		return fmt.Sprintf("%s is used by its pointer: write *%s", c.r.text(n), c.r.text(n)), true
 	}
 	return "", false
@@ -169,17 +154,14 @@ func (c *checker) basic(b *types.Basic) string {
 }
 
 func (c *checker) pointer(p *types.Pointer, w way) string {
-	if isNamed(p.Elem(), "math/big", "Int") || isNamed(p.Elem(), runtimePath, "Error") {
-		return ""
-	}
-	if c.r.opaque(p.Elem()) {
+	if kind, _ := crossing.Classify(GoType{p}); kind == crossing.KindBigInt || kind == crossing.KindError || c.r.opaque(p.Elem()) {
 		return ""
 	}
 	if inner, ok := types.Unalias(p.Elem()).(*types.Pointer); ok && c.r.opaque(inner.Elem()) {
 		return fmt.Sprintf("type %s: write %s, of which nil is None", c.r.text(p), c.r.text(inner))
 	}
 	if n, ok := types.Unalias(p.Elem()).(*types.Named); ok {
-		if isNamed(n, runtimePath+"/define", "Instance") && c.r.opaque(n.TypeArgs().At(0)) {
+		if isNamed(n, crossing.Runtime+"/define", "Instance") && c.r.opaque(n.TypeArgs().At(0)) {
 			return fmt.Sprintf("%s is opaque: write *%[1]s, not %[2]s", c.r.text(n.TypeArgs().At(0)), c.r.text(p))
 		}
 		if types.NewMethodSet(p).Lookup(n.Obj().Pkg(), "TVMFFIType") != nil {
@@ -232,7 +214,7 @@ func (c *checker) iface(t types.Type, u *types.Interface, w way) string {
 	}
 	if w == outgoing {
 		for m := range u.Methods() {
-			if m.Pkg() != nil && m.Pkg().Path() == runtimePath {
+			if m.Pkg() != nil && m.Pkg().Path() == crossing.Runtime {
 				return "" // an ObjectRef, or an argument of the runtime
 			}
 		}
@@ -251,7 +233,7 @@ func (c *checker) structure(t types.Type, s *types.Struct, w way) string {
 	tagged := false
 	for i := range s.NumFields() {
 		f := s.Field(i)
-		if f.Embedded() && isNamed(f.Type(), runtimePath, "Variant") {
+		if f.Embedded() && isNamed(f.Type(), crossing.Runtime, "Variant") {
 			return ""
 		}
 		tag, ok, err := fieldtag.Lookup(reflect.StructTag(s.Tag(i)))
@@ -384,7 +366,7 @@ func (r *reader) refuseField(t types.Type) string {
 		}
 	}
 	switch {
-	case isNamed(p.Elem(), runtimePath, "Any"):
+	case isNamed(p.Elem(), crossing.Runtime, "Any"):
 		return fmt.Sprintf("type %s: write tvmffi.Any, which may hold None", r.text(t))
 	case isNamed(p.Elem(), "math/big", "Int"):
 		return "a field of an object has at most 64 bits: write int64, or a string with the digits"
@@ -426,7 +408,7 @@ func (r *reader) refuseDefault(text string, t types.Type) string {
 			return of == reflect.TypeFor[time.Duration]()
 		}
 		b, ok := types.Unalias(target).Underlying().(*types.Basic)
-		return ok && types.Typ[b.Kind()].Name() == of.String() || isNamed(target, runtimePath, "DataType") && of == reflect.TypeFor[fieldtag.DataType]()
+		return ok && types.Typ[b.Kind()].Name() == of.String() || isNamed(target, crossing.Runtime, "DataType") && of == reflect.TypeFor[fieldtag.DataType]()
 	})
 	if at < 0 {
 		return fmt.Sprintf("a tag cannot hold a default of type %s: remove default=", r.text(t))
