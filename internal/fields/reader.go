@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 )
@@ -109,11 +110,7 @@ func isFlat(sig string, static abi.TypeIndex) bool {
 	case "Optional<int>", "Optional<float>", "Optional<bool>", "Optional<ffi.String>", "Optional<DataType>", "Optional<Device>":
 		return true
 	}
-	switch static {
-	case abi.TypeStr, abi.TypeBytes, abi.TypeShape, abi.TypeTensor, abi.TypeFunction:
-		return true
-	}
-	return static >= 0 && !static.IsObject()
+	return static >= 0 && crossing.ClassOf(static) < crossing.Sequence
 }
 
 // HasParts reports whether the field may hold an object other than a string or bytes.

@@ -167,9 +167,18 @@ func getsLists(t *face.Type) bool {
 
 // getsContainers reports whether a callback of type t gets containers of tvm_ffi, which stay what they are.
 func getsContainers(t *face.Type) bool {
-	kinds := []crossing.Kind{crossing.KindArray, crossing.KindList, crossing.KindMap, crossing.KindDict}
-	return t.Kind == crossing.KindCallable && slices.ContainsFunc(t.Elems[1:], func(p *face.Type) bool { return holds(p, kinds, nil) })
+	return t.Kind == crossing.KindCallable && slices.ContainsFunc(t.Elems[1:], func(p *face.Type) bool { return holds(p, byReference, nil) })
 }
+
+// byReference are the kinds of containers that cross by reference.
+var byReference = func() (kinds []crossing.Kind) {
+	for k := range crossing.Kinds {
+		if crossing.Rows[k].Class.Container() {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}()
 
 // conversion returns the function helper for values of type t, with the functions that convert returns for their elements.
 func (w *writer) conversion(t *face.Type, helper string, convert func(*face.Type) string) string {

@@ -170,25 +170,15 @@ func jsonValue(a tvmffi.Any) (any, error) {
 		return v, nil
 	case []byte:
 		return base64.StdEncoding.EncodeToString(v), nil
-	case *tvmffi.Array[tvmffi.Any]:
+	case interface{ Slice() ([]tvmffi.Any, error) }: // a sequence
 		items, err := v.Slice()
 		if err != nil {
 			return nil, err
 		}
 		return jsonList(items)
-	case *tvmffi.List[tvmffi.Any]:
-		items, err := v.Slice()
-		if err != nil {
-			return nil, err
-		}
-		return jsonList(items)
-	case *tvmffi.Map[tvmffi.Any, tvmffi.Any]:
-		m, err := v.Map()
-		if err != nil {
-			return nil, err
-		}
-		return jsonObject(m)
-	case *tvmffi.Dict[tvmffi.Any, tvmffi.Any]:
+	case interface {
+		Map() (map[tvmffi.Any]tvmffi.Any, error)
+	}: // a mapping
 		m, err := v.Map()
 		if err != nil {
 			return nil, err
