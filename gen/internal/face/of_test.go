@@ -159,6 +159,39 @@ func Polish(a, b Sheen, c, d string) {}
 	}
 }
 
+// TestOf_generic: the type arguments of a type of the package are not what a value is made of, and an alias is the type for which it stands.
+func TestOf_generic(t *testing.T) {
+	dir := testFolder(t)
+	const text = `package shop
+
+type (
+	Label[T any] []byte
+	Thing[T any] interface{}
+	None         = struct{}
+	Names[T any] []T
+)
+
+//tvmffi:export
+func Stick(a Label[int], b Thing[int], c map[string]None, d Names[int8]) {}
+`
+	if err := os.WriteFile(filepath.Join(dir, "shop.go"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := source.Read(".", "./"+dir, func([]byte) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := face.Of(p, "shop", "my.").Functions[0].Params
+	for i, want := range []struct {
+		kind  crossing.Kind
+		elems int
+	}{{crossing.KindBytes, 0}, {crossing.KindAny, 0}, {crossing.KindSet, 1}, {crossing.KindSequence, 1}} {
+		if got := params[i].Type; got.Kind != want.kind || len(got.Elems) != want.elems {
+			t.Errorf("parameter %d is %v of %d parts, want %v of %d", i, got.Kind, len(got.Elems), want.kind, want.elems)
+		}
+	}
+}
+
 // checkMix checks defaults, a variadic parameter, lent slices and several results.
 func checkMix(t *testing.T, f *face.Function) {
 	t.Helper()

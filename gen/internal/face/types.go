@@ -54,7 +54,7 @@ func (b *builder) typeOf(t types.Type) *Type {
 		}
 		d.Record = b.record(named)
 	default:
-		if named != nil {
+		if _, parts := crossing.KindByName(source.GoType{Type: t}); parts { // other names say nothing of what is inside
 			d.Elems = b.arguments(named)
 		}
 	}
