@@ -263,23 +263,17 @@ func Own(t reflect.Type) *Codec {
 		return bytesCodec
 	case crossing.KindSequence:
 		return sliceCodec(t)
-	case crossing.KindSet:
-		return setCodec(t)
 	case crossing.KindMapping:
 		return goMapCodec(t)
-	case crossing.KindComplex:
-		return complexCodec(t)
-	case crossing.KindTime:
-		return timeCodec()
-	case crossing.KindDuration:
-		c := intCodec(t)
-		c.Typed = "duration"
-		return c
 	case crossing.KindBool, crossing.KindString, crossing.KindFloat, crossing.KindInt:
 		return numberCodec(t)
 	case crossing.KindRecord:
 		if fields := TaggedFields(t); len(fields) > 0 {
 			return StructCodec(t, fields)
+		}
+	default:
+		if c := otherCodec(t); c != nil {
+			return c
 		}
 	}
 	return NoCodec(t, "this type has no counterpart in TVM-FFI")

@@ -11,10 +11,29 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
+
+// otherCodec makes the codec of a Go type whose values cross as those of another, or as numbers with a type; nil for all
+// others.
+func otherCodec(t reflect.Type) *Codec {
+	switch KindOf(t) {
+	case crossing.KindSet:
+		return setCodec(t)
+	case crossing.KindComplex:
+		return complexCodec(t)
+	case crossing.KindTime:
+		return timeCodec()
+	case crossing.KindDuration:
+		c := intCodec(t)
+		c.Typed = "duration"
+		return c
+	}
+	return nil
+}
 
 // wireCodec makes the codec of a Go type whose values cross as those of another type, for which TVM-FFI
 // has a form. give returns a pointer to a new value of the type wire, which stands for the value at p, and

@@ -134,8 +134,9 @@ type Row struct {
 	Value, Pointer, Given []string
 	// Param is the name of a parameter that has none.
 	Param string
-	// Wire is the kind as which a kind of Go crosses.
+	// Wire is the kind as which a kind of Go crosses, and Of the numbers in that, if it is a tuple.
 	Wire Kind
+	Of   []Kind
 }
 
 // Value is a form of the values of a kind.
@@ -180,9 +181,9 @@ var Rows = [Kinds]Row{
 	KindOptional: {Name: "Optional", Key: "Optional", Args: [2]int{1, 1}, Same: []string{"std::optional"}},
 	KindTuple:    {Name: "Tuple", Key: "Tuple", Args: [2]int{0, -1}, Same: []string{"std::tuple"}, Param: "tuple"},
 
-	KindComplex:  {Name: "Complex", Wire: KindTuple},
+	KindComplex:  {Name: "Complex", Wire: KindTuple, Of: []Kind{KindFloat, KindFloat}},
 	KindDuration: {Name: "Duration", Wire: KindInt, Value: []string{"time.Duration"}},
-	KindTime:     {Name: "Time", Wire: KindTuple, Value: []string{"time.Time"}},
+	KindTime:     {Name: "Time", Wire: KindTuple, Of: []Kind{KindInt, KindInt, KindInt}, Value: []string{"time.Time"}},
 	KindSequence: {Name: "Sequence", Wire: KindArray},
 	KindMapping:  {Name: "Mapping", Wire: KindMap},
 	KindSet:      {Name: "Set", Wire: KindArray},

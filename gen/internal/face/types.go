@@ -25,6 +25,9 @@ func (b *builder) typeOf(t types.Type) *Type {
 	}
 	kind, _ := crossing.Classify(source.GoType{Type: t})
 	d := &Type{Kind: kind}
+	for _, number := range crossing.Rows[kind].Of {
+		d.Elems = append(d.Elems, &Type{Kind: number, Bits: 64})
+	}
 	switch u := types.Unalias(t).Underlying().(type) {
 	case *types.Pointer:
 		return b.pointer(u)
@@ -32,10 +35,7 @@ func (b *builder) typeOf(t types.Type) *Type {
 		sized(d, u)
 		return d
 	}
-	whole := &Type{Kind: crossing.KindInt, Bits: 64}
 	switch u := types.Unalias(t).Underlying(); kind {
-	case crossing.KindTime:
-		d.Elems = []*Type{whole, whole, whole}
 	case crossing.KindIterator:
 		d.Elems = []*Type{b.elem(named)}
 	case crossing.KindClass: // define.Instance
@@ -108,11 +108,11 @@ func sized(d *Type, u *types.Basic) {
 		d.Bits, d.Unsigned = bits(u), u.Info()&types.IsUnsigned != 0
 	case crossing.KindFloat, crossing.KindDuration:
 		d.Bits = bits(u)
-	case crossing.KindComplex:
-		part := &Type{Kind: crossing.KindFloat, Bits: bits(u) / 2}
-		d.Elems = []*Type{part, part}
 	case crossing.KindNone: // of a type that does not compile
 		d.Kind = crossing.KindAny
+	}
+	for _, part := range d.Elems {
+		part.Bits = bits(u) / len(d.Elems)
 	}
 }
 

@@ -11,11 +11,15 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/crossing"
 )
 
-// native are the kinds whose values have a class of Python, also in fields and callbacks.
-var native = []crossing.Kind{crossing.KindComplex, crossing.KindDuration, crossing.KindTime, crossing.KindSet}
-
 // converted reports whether a value of type t is one of a native kind, or may hold one.
 func converted(t *face.Type) bool { return holds(t, native, nil) }
+
+func native(k crossing.Kind) bool { return Kinds.Row(k).native }
+
+// is returns a func that reports whether a kind is the given one.
+func is(kind crossing.Kind) func(crossing.Kind) bool {
+	return func(k crossing.Kind) bool { return k == kind }
+}
 
 // checked reports whether code of Python converts or checks an argument of type t: it is converted, or an enum, or a
 // callback that returns one.
@@ -23,14 +27,14 @@ func checked(t *face.Type) bool {
 	if f := t.Bare(); f.Kind == crossing.KindCallable {
 		return converted(t) || checked(f.Elems[0])
 	}
-	return holds(t, append([]crossing.Kind{crossing.KindEnum}, native...), nil)
+	return holds(t, native, nil) || holds(t, is(crossing.KindEnum), nil)
 }
 
 // shaped reports whether an argument of type t that is not plain is converted: it is checked, or holds a record, bytes or a value
 // of any type, for which there are other objects than dicts, bytes and those of TVM-FFI. The result of a callback is not in
 // an argument.
 func shaped(t *face.Type) bool {
-	return checked(t) || hasRecord(t) || untyped(t) || t.Bare().Kind != crossing.KindCallable && holds(t, []crossing.Kind{crossing.KindBytes}, nil)
+	return checked(t) || hasRecord(t) || untyped(t) || t.Bare().Kind != crossing.KindCallable && holds(t, is(crossing.KindBytes), nil)
 }
 
 // hasRecord reports whether a value of type t is a record, or holds one that is converted.
@@ -40,24 +44,24 @@ func hasRecord(t *face.Type) bool {
 }
 
 // untyped reports whether a value of type t is one of any type, or may hold one.
-func untyped(t *face.Type) bool { return holds(t, []crossing.Kind{crossing.KindAny}, nil) }
+func untyped(t *face.Type) bool { return holds(t, is(crossing.KindAny), nil) }
 
 // returnsAny reports whether a result of type t may hold a value of any type, also one of a function or an iterator in it.
 func returnsAny(t *face.Type) bool {
 	return untyped(t) || t.Kind == crossing.KindIterator && untyped(t.Elems[0])
 }
 
-// holds reports whether a value of type t is of one of the kinds, or holds one that is converted. outer are the records around t.
-func holds(t *face.Type, kinds []crossing.Kind, outer []*face.Record) bool {
-	if slices.Contains(kinds, t.Kind) {
+// holds reports whether a value of type t is of one kind, or holds one that is converted. outer are the records around t.
+func holds(t *face.Type, one func(crossing.Kind) bool, outer []*face.Record) bool {
+	if one(t.Kind) {
 		return true
 	}
 	if t.Record != nil {
 		return !slices.Contains(outer, t.Record) && slices.ContainsFunc(t.Record.Fields, func(f face.Field) bool {
-			return holds(f.Type, kinds, append(outer, t.Record))
+			return holds(f.Type, one, append(outer, t.Record))
 		})
 	}
-	return Kinds.Row(t.Kind).from != "" && slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return holds(e, kinds, outer) })
+	return Kinds.Row(t.Kind).from != "" && slices.ContainsFunc(t.Elems, func(e *face.Type) bool { return holds(e, one, outer) })
 }
 
 // converter returns a function that converts a result of type t, or "" if it stays as it is.
@@ -167,22 +171,13 @@ func getsLists(t *face.Type) bool {
 
 // getsContainers reports whether a callback of type t gets containers of tvm_ffi, which stay what they are.
 func getsContainers(t *face.Type) bool {
+	byReference := func(k crossing.Kind) bool { return crossing.Rows[k].Class.Container() }
 	return t.Kind == crossing.KindCallable && slices.ContainsFunc(t.Elems[1:], func(p *face.Type) bool { return holds(p, byReference, nil) })
 }
 
-// byReference are the kinds of containers that cross by reference.
-var byReference = func() (kinds []crossing.Kind) {
-	for k := range crossing.Kinds {
-		if crossing.Rows[k].Class.Container() {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
-}()
-
 // conversion returns the function helper for values of type t, with the functions that convert returns for their elements.
 func (w *writer) conversion(t *face.Type, helper string, convert func(*face.Type) string) string {
-	if t.Kind == crossing.KindTime || t.Kind == crossing.KindComplex || t.Kind == crossing.KindDuration || t.Kind == crossing.KindBytes {
+	if Kinds.Row(t.Kind).alone {
 		w.values = true
 		return private + helper
 	}

@@ -155,7 +155,7 @@ func callbackLetter(t *face.Type) string {
 	if getsContainers(t) {
 		letter = "c"
 	}
-	switch bytes := holds(result, []crossing.Kind{crossing.KindBytes}, nil); {
+	switch bytes := holds(result, is(crossing.KindBytes), nil); {
 	case bytes && result.Bare().Kind == crossing.KindBytes && letter == "f":
 		return "b"
 	case bytes, isNumber(result) && letter == "c":

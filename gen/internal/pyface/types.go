@@ -81,17 +81,20 @@ type kind struct {
 	c string
 	// container is set if an argument is a list, a tuple or a dict.
 	container bool
+	// native is set if values have a class of Python, also in fields and callbacks. alone is set if the functions that convert
+	// a value know all of it, so that they need none for what is inside.
+	native, alone bool
 }
 
 // Kinds is the table of the kinds. Containers of tvm_ffi cross by reference: their elements are not converted.
 var Kinds = face.Table[kind]{
 	crossing.KindNone: {given: "None"}, crossing.KindAny: {given: "$Any", to: "to_any", from: "from_any", c: "v"},
 	crossing.KindBool: {given: "$bool", c: "v"}, crossing.KindInt: {given: "$int", c: "v"}, crossing.KindFloat: {given: "$float", c: "v"},
-	crossing.KindComplex: {given: "$complex", raw: "$Sequence[$float]", to: "_values.to_complex", class: true, from: "from_complex"},
+	crossing.KindComplex: {given: "$complex", raw: "$Sequence[$float]", to: "_values.to_complex", class: true, from: "from_complex", native: true, alone: true},
 	crossing.KindBigInt:  {given: "$int", c: "v"}, crossing.KindString: {given: "$str", c: "s"},
-	crossing.KindBytes:    {given: "$bytes | $bytearray | $buffer | $arrays", returned: "$bytes", from: "from_bytes", c: "v"},
-	crossing.KindDuration: {given: "$timedelta", raw: "$int", to: "_values.to_duration", class: true, from: "from_duration"},
-	crossing.KindTime:     {given: "$datetime", raw: "$Sequence[$int]", to: "_values.to_time", class: true, from: "from_time"},
+	crossing.KindBytes:    {given: "$bytes | $bytearray | $buffer | $arrays", returned: "$bytes", from: "from_bytes", c: "v", alone: true},
+	crossing.KindDuration: {given: "$timedelta", raw: "$int", to: "_values.to_duration", class: true, from: "from_duration", native: true, alone: true},
+	crossing.KindTime:     {given: "$datetime", raw: "$Sequence[$int]", to: "_values.to_time", class: true, from: "from_time", native: true, alone: true},
 	crossing.KindDataType: {given: "$tvm_ffi.dtype | $str", returned: "$tvm_ffi.dtype"},
 	crossing.KindDevice:   {given: "$tvm_ffi.Device | $str", returned: "$tvm_ffi.Device"},
 	crossing.KindPointer:  {given: "$ctypes.c_void_p | None"},
@@ -99,7 +102,7 @@ var Kinds = face.Table[kind]{
 	crossing.KindTuple:    {given: "$tuple[$elems]", raw: "$Sequence[$Any]", to: "to_tuple", from: "from_tuple", c: "v", container: true},
 	crossing.KindSequence: {given: "$Sequence[$elems]", returned: "$list[$elems]", raw: "$Sequence[$elems]", to: "to_list", from: "from_list", c: "n", container: true},
 	crossing.KindMapping:  {given: "$Mapping[$elems]", returned: "$dict[$elems]", raw: "$Mapping[$elems]", to: "to_dict", from: "from_dict", c: "v", container: true},
-	crossing.KindSet:      {given: "$Set[$elems]", returned: "$set[$elems]", raw: "$Sequence[$elems]", to: "_values.to_set", class: true, from: "from_set"},
+	crossing.KindSet:      {given: "$Set[$elems]", returned: "$set[$elems]", raw: "$Sequence[$elems]", to: "_values.to_set", class: true, from: "from_set", native: true},
 	crossing.KindRecord:   {given: "$class", raw: "$Mapping[$str, $Any]", to: "to_record", from: "from_record", c: "v", container: true},
 	crossing.KindArray:    {given: "$Sequence[$given0]", returned: "$tvm_ffi.Array[$raw0]", from: "from_list", c: "v", container: true},
 	crossing.KindList:     {given: "$tvm_ffi.List[$raw0]"},
