@@ -13,12 +13,12 @@ import (
 
 // HasParts reports whether v is an object other than a string or bytes.
 func HasParts(v abi.Any) bool {
-	return crossing.ClassOf(v.TypeIndex) >= crossing.Leaf && v.Bits != 0
+	return v.TypeIndex.IsObject() && crossing.ClassOf(v.TypeIndex) >= crossing.Leaf && v.Bits != 0
 }
 
-// MayNest reports whether v is an object that may hold others.
+// MayNest reports whether v is an object that may hold others. Most values are not objects, and are found out first.
 func MayNest(v abi.Any) bool {
-	return crossing.ClassOf(v.TypeIndex) >= crossing.Sequence && v.Bits != 0
+	return v.TypeIndex.IsObject() && crossing.ClassOf(v.TypeIndex) >= crossing.Sequence && v.Bits != 0
 }
 
 // Part is an element, an entry or a field of an object.
