@@ -280,9 +280,30 @@ func pinned(ctx context.Context, interpreter, name, requirements string) (string
 	if err != nil {
 		return "", err
 	}
+	return pinnedIn(ctx, interpreter, name, requirements, filepath.Join(root, "internal", "testkit", "nativetest", "testdata", name+"_requirements.txt"))
+}
+
+// pinnedIn is pinned for requirements that are in another file.
+func pinnedIn(ctx context.Context, interpreter, name, requirements, file string) (string, error) {
 	sum := sha256.Sum256([]byte(requirements))
-	return environment(ctx, interpreter, name+"-"+hex.EncodeToString(sum[:8]), "--no-deps", "--require-hashes",
-		"-r", filepath.Join(root, "internal", "testkit", "nativetest", "testdata", name+"_requirements.txt"))
+	return environment(ctx, interpreter, name+"-"+hex.EncodeToString(sum[:8]), "--no-deps", "--require-hashes", "-r", file)
+}
+
+// PythonWith returns the program of a Python 3.11 that has the packages of a file of requirements, whose hashes are in it, and
+// no others. It is made once in the cache.
+func PythonWith(t testing.TB, name, file string) (python string) {
+	t.Helper()
+	requirements, err := os.ReadFile(file)
+	if err == nil {
+		file, err = filepath.Abs(file) // pip runs in another folder
+	}
+	if err == nil {
+		python, err = pinnedIn(t.Context(), python311(), name, string(requirements), file)
+	}
+	if err != nil {
+		Unavailable(t, fmt.Errorf("Python 3.11 with the packages of %s: %w", file, err))
+	}
+	return python
 }
 
 // environment returns the program of the Python of that name in the cache, where pip has installed the
