@@ -23,7 +23,7 @@ type (
 
 const (
 	// Tags of tests that need more than Go, g++ and the Python package of TVM-FFI.
-	allTags = "checkers,clients,cute,disk,e2e,flashinfer,gpupack,known,orcjit,tokenizers,tvm,wheels"
+	allTags = "checkers,clients,cute,disk,e2e,flashinfer,gpupack,known,llm,orcjit,tokenizers,tvm,wheels"
 	// For vet of code that no other step compiles in the same way: nobody runs it.
 	quickly = "-gcflags='" + module + "/...=-N -l' "
 	// The newest release of Go. The others are built with the oldest that is supported.
@@ -125,6 +125,8 @@ var steps = []step{
 	{name: "disk", group: "journeys", about: "commands and servers that are killed, or whose disk is full, at 40 changes of the disk; 6 minutes", night: true,
 		on:   words{"./internal/whole", "./internal/wheel", "./cmd/tvmffi-bind/internal/files", "./cmd/tvmffi-bind/scripts/disk", "./tvm/rpc"},
 		args: words{"CGO_ENABLED=0", "TVMFFI_TEST_MOMENTS=10", "-tags=disk,tvm", "-run=_anyMoment"}},
+	{name: "llm", group: "journeys", about: "SmolLM2, compiled by TVM, against numpy; 1 GB once", night: true, on: words{"./examples/llm_server"},
+		args: words{"CGO_ENABLED=0", "-tags=llm"}},
 	{name: "wheels", group: "journeys", about: "wheels for other platforms; the one for arm64 runs under qemu", night: true,
 		on: words{"./cmd/tvmffi-bind/scripts/wheels"}, args: words{"-tags=wheels"}, needs: arm64, do: wheels},
 	{name: "pythons", group: "journeys", about: "processes of Python 3.9 to 3.14 end 20 times each, and call Go by C; 14 minutes", night: true, on: words{"./examples/go_library"},
