@@ -1,15 +1,35 @@
 package dynlib
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 
 	"golang.org/x/sys/windows"
 )
 
 func open(path string, _ bool) (Handle, error) {
 	// Windows looks for the dependencies of the library in its folder, not in the
-	// working directory or PATH.
+	// working directory or PATH. It takes a folder of AddDllDirectory before its own.
+	var folders []string
+	if filepath.IsAbs(path) {
+		folders = wheelFolders(path)
+	}
+	for _, dir := range folders {
+		text, err := windows.UTF16PtrFromString(dir)
+		if err != nil {
+			return 0, err
+		}
+		cookie, err := windows.AddDllDirectory(text)
+		if err != nil {
+			return 0, fmt.Errorf("the folder %s: %w", dir, err)
+		}
+		defer windows.RemoveDllDirectory(cookie)
+	}
 	h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR|windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
+	if errors.Is(err, windows.ERROR_MOD_NOT_FOUND) {
+		err = notFound(path, folders, err)
+	}
 	return Handle(h), err
 }
 
