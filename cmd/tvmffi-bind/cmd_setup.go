@@ -136,13 +136,16 @@ func selected(libs []probe.Library, only []string) ([]probe.Library, error) {
 	for _, lib := range libs {
 		files = append(files, filepath.Base(lib.Path))
 	}
+	wanted := func(file string) bool { // by its name on any system
+		return slices.ContainsFunc(only, func(name string) bool { return find.File{Name: name}.Called(file) })
+	}
 	for _, name := range only {
-		if !slices.Contains(files, name) {
+		if !slices.ContainsFunc(files, find.File{Name: name}.Called) {
 			return nil, fmt.Errorf("--only: there is no library %s: name some of %s", name, strings.Join(files, ", "))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(libs), func(lib probe.Library) bool {
-		return lib.Path != libs[0].Path && !slices.Contains(only, filepath.Base(lib.Path))
+		return lib.Path != libs[0].Path && !wanted(filepath.Base(lib.Path))
 	}), nil
 }
 

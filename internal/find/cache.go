@@ -57,6 +57,16 @@ func Advise(err error) error {
 	return err
 }
 
+// InUse adds to an error of replacing a file, or the folder of one, what to do on Windows: a library that a program has loaded
+// stays there until the program ends.
+func InUse(err error) error {
+	const sharingViolation = syscall.Errno(32)
+	if runtime.GOOS == "windows" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, sharingViolation)) {
+		return fmt.Errorf("%w; end the programs that have loaded it, and try again", err)
+	}
+	return err
+}
+
 // Cached returns the files at a slash-separated path in the wheels of a distribution that lie unpacked in the cache, the
 // newest version first, with the name that a library has on this platform. It returns an error, and no file, if the cache has no place or another user can change one of
 // them.

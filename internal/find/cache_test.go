@@ -28,6 +28,24 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
+// On Windows a library that a program has loaded cannot be replaced, and the error says so.
+func TestInUse(t *testing.T) {
+	for err, windows := range map[error]bool{
+		&fs.PathError{Op: "rename", Path: "here", Err: syscall.EACCES}:         true,
+		&fs.PathError{Op: "rename", Path: "here", Err: syscall.Errno(32)}:      true,
+		&fs.PathError{Op: "rename", Path: "here", Err: fs.ErrNotExist}:         false,
+		fmt.Errorf("other: %w", errors.New("no reason that the system gives")): false,
+	} {
+		got := InUse(err)
+		if !errors.Is(got, err) || strings.Contains(got.Error(), "end the programs") != (windows && runtime.GOOS == "windows") {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+	if InUse(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
 // The cache is never in the working directory.
 func TestCacheDirRelative(t *testing.T) {
 	for _, env := range [][3]string{{"here", "", "/home"}, {"", "here", "/home"}, {"", "", "here"}, {"", "", "."}} {

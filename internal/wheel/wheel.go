@@ -174,7 +174,7 @@ func (d Dir) make(ctx context.Context, temp string, fetch maker) error {
 		return fmt.Errorf("wheel: %s: %w", d.spec, err)
 	}
 	if err := os.Rename(d.root, filepath.Join(temp, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("wheel: %s: %w", d.spec, err)
+		return fmt.Errorf("wheel: %s: %w", d.spec, find.InUse(err))
 	}
 	if err := os.Rename(tree.root, d.root); err != nil {
 		return fmt.Errorf("wheel: %s: %w", d.spec, err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
@@ -132,5 +133,5 @@ func copyFile(to, from string) error {
 		return err
 	}
 	defer r.Close()
-	return whole.Write(to, r, 0o644)
+	return find.InUse(whole.Write(to, r, 0o644))
 }
