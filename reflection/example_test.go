@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"path/filepath"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/reflection"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -17,8 +17,8 @@ func Example() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)
 	}
-	dir := filepath.Dir(tvmffi.LibraryPath())
-	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+	beside := strings.Replace(tvmffi.LibraryPath(), "tvm_ffi.", "tvm_ffi_testing.", 1)
+	if err := tvmffi.LoadLibrary(beside); err != nil {
 		log.Fatal(err)
 	}
 
@@ -46,8 +46,8 @@ func ExampleTypeByKey() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)
 	}
-	dir := filepath.Dir(tvmffi.LibraryPath())
-	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+	beside := strings.Replace(tvmffi.LibraryPath(), "tvm_ffi.", "tvm_ffi_testing.", 1)
+	if err := tvmffi.LoadLibrary(beside); err != nil {
 		log.Fatal(err)
 	}
 
@@ -82,8 +82,8 @@ func ExampleValue_Set() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)
 	}
-	dir := filepath.Dir(tvmffi.LibraryPath())
-	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+	beside := strings.Replace(tvmffi.LibraryPath(), "tvm_ffi.", "tvm_ffi_testing.", 1)
+	if err := tvmffi.LoadLibrary(beside); err != nil {
 		log.Fatal(err)
 	}
 
@@ -111,8 +111,8 @@ func ExampleField() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)
 	}
-	dir := filepath.Dir(tvmffi.LibraryPath())
-	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+	beside := strings.Replace(tvmffi.LibraryPath(), "tvm_ffi.", "tvm_ffi_testing.", 1)
+	if err := tvmffi.LoadLibrary(beside); err != nil {
 		log.Fatal(err)
 	}
 
@@ -142,8 +142,8 @@ func ExampleValue_Fields() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)
 	}
-	dir := filepath.Dir(tvmffi.LibraryPath())
-	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+	beside := strings.Replace(tvmffi.LibraryPath(), "tvm_ffi.", "tvm_ffi_testing.", 1)
+	if err := tvmffi.LoadLibrary(beside); err != nil {
 		log.Fatal(err)
 	}
 

@@ -302,6 +302,7 @@ func TestField_narrow(t *testing.T) {
 
 // A getter that fails, a setter that refuses.
 func TestField_hooks(t *testing.T) {
+	nativetest.OneCompiler(t)
 	leaktest.Check(t)
 	x := nodeWithComputed(t)
 	defer x.Release()

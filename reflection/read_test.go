@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s needs %q, want libtvm_ffi", l.File, l.Needs)
 		}
 	}
+	core, testing := s.Libraries[0].File, strings.Replace(s.Libraries[0].File, "tvm_ffi.", "tvm_ffi_testing.", 1)
 	functions, types := map[string]int{}, map[string]int{}
 	for _, f := range s.Functions {
 		functions[f.Library+" "+string(f.Source)]++
@@ -105,10 +107,10 @@ func TestRead(t *testing.T) {
 	}
 	if nativetest.Version() == "0.1.15.post2" {
 		// LIBRARIES: 100 functions and 39 types of libtvm_ffi, 59 and 35 of its testing library.
-		if functions["libtvm_ffi.so global"] != 100 || functions["libtvm_ffi_testing.so global"] != 59 {
+		if functions[core+" global"] != 100 || functions[testing+" global"] != 59 {
 			t.Errorf("functions: %v", functions)
 		}
-		if types["libtvm_ffi.so"] != 39 || types["libtvm_ffi_testing.so"] != 35 {
+		if types[core] != 39 || types[testing] != 35 {
 			t.Errorf("types: %v", types)
 		}
 	}
@@ -120,8 +122,8 @@ func TestRead(t *testing.T) {
 		return &s.Functions[i]
 	}
 	for _, c := range []struct{ library, name, want string }{
-		{"libtvm_ffi_testing.so", "testing.add_one", "(int) -> int"},
-		{"libtvm_ffi_testing.so", "testing.echo", ""},
+		{testing, "testing.add_one", "(int) -> int"},
+		{testing, "testing.echo", ""},
 		{"libgarden.so", "garden.water", "(garden.Plant, float) -> None"},
 		{"libgarden.so", "area", "(float, float) -> float"},
 		{"libreported.so", "seven", "() -> int"},
@@ -133,6 +135,9 @@ func TestRead(t *testing.T) {
 		{"libreported.so", "trusts", ""},
 	} {
 		f := function(c.library, c.name)
+		if runtime.GOOS == "windows" && c.library == "libreported.so" {
+			c.want = "" // there memory is not read, so they stay packed
+		}
 		if got := f.Signature.String(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -146,7 +151,7 @@ func TestRead(t *testing.T) {
 	if doc := function("libgarden.so", "area").Doc; doc == "" {
 		t.Error("the doc of an export is lost")
 	}
-	if m := function("libtvm_ffi_testing.so", "testing.schema_id_int").Metadata; m["int_attr"] != int64(1) || m["bool_attr"] != true || m["str_attr"] != "hello" {
+	if m := function(testing, "testing.schema_id_int").Metadata; m["int_attr"] != int64(1) || m["bool_attr"] != true || m["str_attr"] != "hello" {
 		t.Errorf("metadata of the user: %v", m)
 	}
 	rose := s.Types[slices.IndexFunc(s.Types, func(typ schema.Type) bool { return typ.Key == "garden.Rose" })]

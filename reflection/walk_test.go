@@ -11,6 +11,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -223,6 +224,7 @@ func TestWalk_changes(t *testing.T) {
 // Getters that make new objects each time: none is taken for another that had
 // the same address.
 func TestWalk_computed(t *testing.T) {
+	nativetest.OneCompiler(t)
 	leaktest.Check(t)
 	root := nodeWithComputed(t)
 	for range 50 {
@@ -258,6 +260,7 @@ func TestWalk_computed(t *testing.T) {
 
 // A getter that makes an object which holds itself: it comes once.
 func TestWalk_computedCycle(t *testing.T) {
+	nativetest.OneCompiler(t)
 	leaktest.Check(t)
 	root := nodeWithComputed(t)
 	defer root.Release()

@@ -273,7 +273,11 @@ func TestProcessEnds(t *testing.T) {
 	}
 	// Nobody catches a value that is not a std::exception: C++ ends the process and says so.
 	out, err = runtimetest.Child(t, "throw int", env...)
-	if err == nil || strings.Contains(out, "the call returned") || !strings.Contains(out, "terminate called") {
+	says := "terminate called"
+	if runtime.GOOS == "windows" { // there it ends with a code and no text
+		says = ""
+	}
+	if err == nil || strings.Contains(out, "the call returned") || !strings.Contains(out, says) {
 		t.Errorf("throw 42: %v\n%s", err, out)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"path/filepath"
+	"strings"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -24,13 +24,14 @@ func ExampleLoad() {
 }
 
 // The package apache-tvm-ffi has a testing library beside libtvm_ffi. Like every library,
-// it registers functions when it is loaded. On macOS its name ends in .dylib.
+// it registers functions when it is loaded. It is called libtvm_ffi_testing.so on Linux, and
+// tvm_ffi_testing.dll on Windows.
 func ExampleLoadLibrary() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)
 	}
-	dir := filepath.Dir(tvmffi.LibraryPath())
-	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+	beside := strings.Replace(tvmffi.LibraryPath(), "tvm_ffi.", "tvm_ffi_testing.", 1)
+	if err := tvmffi.LoadLibrary(beside); err != nil {
 		log.Fatal(err)
 	}
 	addOne, err := tvmffi.Lookup("testing.add_one")
@@ -47,8 +48,8 @@ func ExampleLoadModule() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)
 	}
-	dir := filepath.Dir(tvmffi.LibraryPath())
-	module, err := tvmffi.LoadModule(filepath.Join(dir, "libtvm_ffi_testing.so"))
+	beside := strings.Replace(tvmffi.LibraryPath(), "tvm_ffi.", "tvm_ffi_testing.", 1)
+	module, err := tvmffi.LoadModule(beside)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -162,8 +163,8 @@ func ExampleFunction_Call_callback() {
 	if err := tvmffi.Load(); err != nil {
 		log.Fatal(err)
 	}
-	dir := filepath.Dir(tvmffi.LibraryPath())
-	if err := tvmffi.LoadLibrary(filepath.Join(dir, "libtvm_ffi_testing.so")); err != nil {
+	beside := strings.Replace(tvmffi.LibraryPath(), "tvm_ffi.", "tvm_ffi_testing.", 1)
+	if err := tvmffi.LoadLibrary(beside); err != nil {
 		log.Fatal(err)
 	}
 	apply, err := tvmffi.Lookup("testing.apply")

@@ -314,6 +314,7 @@ func TestGivenMoved_kept(t *testing.T) {
 // Generated code reads arguments by package bindrt, a constructor and a method by package
 // define, and an exported function by a symbol.
 func TestGivenMoved_elsewhere(t *testing.T) {
+	nativetest.OneCompiler(t)
 	keys := loadGivenTypes(t)
 	runtimetest.Balanced(t)
 	box := func() tvmffi.Moved { return tvmffi.Move(runtimetest.MakeBox(t, 9)) }

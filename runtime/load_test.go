@@ -156,7 +156,7 @@ func init() {
 			c.Begin(&alive, 0)
 			return c.Do()
 		}
-		if err := use(); err == nil || !strings.Contains(err.Error(), "libgarden.so was not found") {
+		if err := use(); err == nil || !strings.Contains(err.Error(), find.File{Name: "libgarden.so"}.Names()[0]+" was not found") {
 			return fmt.Errorf("before Load: %w", err)
 		}
 		if err := bindrt.Load(&first, tvmffi.WithDir(filepath.Dir(os.Getenv(envFile)))); err != nil {
@@ -202,6 +202,9 @@ func link(t *testing.T, target, path string) string {
 	}
 	if err := os.Symlink(target, path); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); err != nil { // wine 8 makes no links, and says nothing
+		return copyFile(t, target, path)
 	}
 	return path
 }
@@ -327,6 +330,9 @@ func TestSearchOrder(t *testing.T) {
 }
 
 func TestLoadErrors(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the texts of other loaders are not tested")
+	}
 	library := nativetest.Library(t)
 	dir := t.TempDir()
 	other := "arm64"
@@ -401,7 +407,7 @@ func TestOneLibrary(t *testing.T) {
 	}
 	third := copyFile(t, library, filepath.Join(dir, "third.so"))
 	out, err = runtimetest.Child(t, "load and lose", envFirst+"="+third, envOption+"="+second)
-	if err == nil || !strings.Contains(out, "already loaded libtvm_ffi from "+third+", which cannot be compared with "+second) {
+	if runtime.GOOS != "windows" && (err == nil || !strings.Contains(out, "already loaded libtvm_ffi from "+third+", which cannot be compared with "+second)) { // there a file that is loaded stays
 		t.Errorf("after the first file has gone: %v\n%s", err, out)
 	}
 	// A copy that somebody else has loaded is used, also against the search order.

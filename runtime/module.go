@@ -264,10 +264,10 @@ func (m *Module) WriteFormats() ([]string, error) {
 
 // WriteToFile writes the module to the file path in one of its [Module.WriteFormats].
 func (m *Module) WriteToFile(path, format string) error {
-	full, err := filepath.Abs(path)
-	if err == nil && strings.IndexByte(full, 0) >= 0 {
-		err = failure.Errorf(failure.KindValue, "no file can have the name %q, which has a zero byte", path)
+	if strings.IndexByte(path, 0) >= 0 { // Abs refuses it in its own words on Windows
+		return failure.Errorf(failure.KindValue, "no file can have the name %q, which has a zero byte", path)
 	}
+	full, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}

@@ -36,3 +36,20 @@ func TestPlatforms(t *testing.T) {
 		})
 	}
 }
+
+// Every libtvm_ffi that the project knows for Windows says on which libraries of the C++ runtime it stands.
+func TestVersionsForWindows(t *testing.T) {
+	for _, s := range wheel.Pinned() {
+		if s.Package != "apache-tvm-ffi" || s.GOOS != "windows" {
+			continue
+		}
+		f, err := Read(nativetest.Get(t, s).Library())
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime := slices.ContainsFunc(f.Needed, func(name string) bool { return strings.HasPrefix(strings.ToLower(name), "msvcp140") })
+		if err := f.CheckHost(s.GOOS, s.GOARCH); err != nil || !runtime || len(f.API) == 0 {
+			t.Errorf("%s: %v; it needs %q", s, err, f.Needed)
+		}
+	}
+}

@@ -30,6 +30,8 @@ var pinned = []Spec{
 	{"apache-tvm-ffi", "0.1.12", "linux", "arm64", linuxARM64, python, "8a7b08f377ea2663dae10e3045f8d0215f0378ee975096174a8af6381eeb1504"},
 	{"apache-tvm-ffi", "0.1.14.post1", "linux", "arm64", linuxARM64, python, "3fd2255a2e363a40c51ec1eeedb1110a2c74e443f95ae351ee5a81b5ff6808cf"},
 	{"apache-tvm-ffi", "0.1.15.post2", "linux", "arm64", linuxARM64, python, "5c807217f134272d6e08ffdeeb9f1b2c1f366e096712b4e47b88ee9103f80113"},
+	{"apache-tvm-ffi", "0.1.9", "windows", "amd64", windowsAMD64, python, "d1dcf4c041d5ec05e3da1d545800c33cdbb95c113baa7705085ff79fa262752b"},
+	{"apache-tvm-ffi", "0.1.12", "windows", "amd64", windowsAMD64, python, "23eefd1094a41faae2bb7b9cc5816aa938101b624d48ebb724881f1a89b78e99"},
 	{"apache-tvm-ffi", "0.1.14.post1", "darwin", "arm64", darwinARM64, python, "c1bb111345fa84314e9e8b66e0f4616af04f46fcd3bb1c0aec72db675a6a0cb8"},
 	{"apache-tvm-ffi", "0.1.14.post1", "windows", "amd64", windowsAMD64, python, "fd3edd7ccb4fb90092845f4db10ddec92696a5119842062222a9abd3e719565e"},
 	{"apache-tvm-ffi", "0.1.15.post2", "darwin", "arm64", darwinARM64, python, "258264d149d276ae96edb3aad31d4896248b1a466715c64cf345d7b724e0dd8b"},

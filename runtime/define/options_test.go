@@ -3,6 +3,7 @@ package define_test
 import (
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/bindrt"
@@ -78,6 +79,7 @@ func setField(o tvmffi.ObjectRef, name string, value any) error {
 }
 
 func TestKwOnly(t *testing.T) {
+	nativetest.OneCompiler(t)
 	runtimetest.LoadDefine(t)
 	type named struct {
 		A int64 `ffi:"a"`

@@ -54,7 +54,9 @@ var (
 	engines = words{"./generated/tvm/...", "./tvm/...", "./cuda/spec/check", "./examples/tvm_disco", "./examples/tvm_rpc", "./examples/tvm_vm"}
 	arm64   = needs{"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu libc6-arm64-cross libstdc++6-arm64-cross"}
 	windows = words{"./internal/abi", "./internal/calls", "./internal/ccall", "./internal/codec", "./internal/dynlib", "./internal/elfheader", "./internal/environment",
-		"./internal/fields", "./internal/find", "./internal/libname", "./internal/libraries", "./internal/maptable", "./internal/objects", "./internal/values", "./internal/wheel", "./runtime/bindrt", "./runtime/env", "./runtime/kind", "./runtime/leaktest", "./runtime/memstat"}
+		"./internal/fields", "./internal/find", "./internal/libname", "./internal/libraries", "./internal/maptable", "./internal/objects", "./internal/values", "./internal/wheel",
+		"./generated/ffi", "./generated/testing", "./generated/xgrammar", "./reflection", "./runtime", "./runtime/bindrt", "./runtime/define", "./runtime/env", "./runtime/jsongraph", "./runtime/kind",
+		"./runtime/leaktest", "./runtime/memstat", "./runtime/structural", "./xgrammar"}
 	mingw = needs{"wine": "wine wine64", "x86_64-w64-mingw32-g++-posix": "g++-mingw-w64-x86-64-posix"}
 	clang = needs{"clang++": "clang"}
 	cpp   = needs{"clang++": "clang", "cmake": "cmake make", "pkg-config": "pkg-config"}

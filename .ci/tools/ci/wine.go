@@ -16,8 +16,7 @@ import (
 func wine(j *job) {
 	windows := j.args
 	j.args = nil
-	// One test gets the wheel for Windows, the other those for all platforms.
-	j.sh("go", "test", "-count=1", "-run=^(TestOtherKindsOfFile|TestCheckOthers)$", "./internal/symbols", "./internal/elfheader")
+	j.sh("go", "test", "-count=1", "-run=^(TestOtherKindsOfFile|TestCheckOthers|TestPlatforms|TestVersionsForWindows)$", "./internal/symbols", "./internal/elfheader")
 	cache := os.Getenv("TVMFFI_CACHE")
 	if cache == "" {
 		user, err := os.UserCacheDir()

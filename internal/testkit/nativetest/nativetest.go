@@ -148,6 +148,16 @@ func pinnedWheel(pkg string) (wheel.Spec, bool) {
 	return wheel.Spec{}, false
 }
 
+// OneCompiler skips a test in which a C++ exception crosses between libtvm_ffi and a library of the tests, on a system where
+// different compilers have built them: the process would end. The header of the C API says of the pointer cpp_call, by which
+// C++ calls a function of another library, that both must throw and catch alike.
+func OneCompiler(t testing.TB) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("libtvm_ffi and the library of the test are of two compilers, which do not catch each other's exceptions")
+	}
+}
+
 // NeedOptimised skips a test of allocations or times in a build that users do not have: with the race
 // detector or with flags of the compiler.
 func NeedOptimised(t testing.TB) {
