@@ -61,9 +61,6 @@ func OpenTokenizer(files fs.FS, o VocabularyOptions) (*Vocabulary, error) {
 // if it has fewer, the tokens from Size on are left out.
 func ReadTokenizer(text []byte, o VocabularyOptions) (*Vocabulary, error) {
 	file, err := tokenfile.Read(text)
-	if err == nil {
-		err = jsonlines.Check(text)
-	}
 	if err != nil {
 		return nil, failed("tokenizer.json", err)
 	}

@@ -131,7 +131,7 @@ var rooms = []room{
 	{dir: "tvm/...", own: []string{"generated/tvm/...", "internal/child", "internal/whole", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
 	{dir: "xgrammar", own: []string{"xgrammar/internal/tokenfile", "generated/xgrammar/...", "internal/child", "internal/jsonlines", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	// Files of tokenizers, for vocabularies and for the encoder, which needs neither XGrammar nor the runtime.
-	{dir: "xgrammar/internal/tokenfile"},
+	{dir: "xgrammar/internal/tokenfile", own: []string{"internal/jsonlines"}},
 	{dir: "xgrammar/internal/pattern"},
 	{dir: "xgrammar/tokenizer", own: []string{"xgrammar/internal/pattern", "xgrammar/internal/tokenfile"}, other: []string{"golang.org/x/text/unicode/norm", "github.com/rivo/uniseg"}},
 	{dir: "examples/go_library/testdata/crosses", own: []string{"internal/testkit/crosstest", "runtime/..."}}, // is for tests only

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // File is what a file says.
@@ -64,8 +66,8 @@ func maxTokens(n int) int { return 4*n + 1<<16 }
 // Read reads a file. Its errors name the place in the file.
 //
 // A number may have no token. A number with two texts is an error, unless one of them is of added_tokens, which then counts.
-// A text with two numbers is an error, except in the list of Unigram, where the latter counts. Of a key that is twice in
-// one object, the latter value counts. The largest number is at most 65535 and four times as many as there are tokens.
+// A text with two numbers is an error, except in the list of Unigram, where the latter counts. A key that is twice in one
+// object is an error. The largest number is at most 65535 and four times as many as there are tokens.
 func Read(text []byte) (*File, error) {
 	var in struct {
 		Model struct {
@@ -89,6 +91,9 @@ func Read(text []byte) (*File, error) {
 		Decoder       json.RawMessage `json:"decoder"`
 	}
 	if err := json.Unmarshal(text, &in); err != nil {
+		return nil, err
+	}
+	if err := jsonlines.Check(text); err != nil {
 		return nil, err
 	}
 	f := &File{Added: in.Added, Normalizer: given(in.Normalizer), PreTokenizer: given(in.PreTokenizer), PostProcessor: given(in.PostProcessor), Decoder: given(in.Decoder)}

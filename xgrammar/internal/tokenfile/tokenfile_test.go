@@ -8,7 +8,7 @@ import (
 
 func TestRead(t *testing.T) {
 	f, err := Read([]byte(`{"normalizer": null, "decoder": {"type": "Fuse"}, "added_tokens": [{"id": 4, "content": "<e>", "rstrip": true, "special": true}],
-		"model": {"vocab": {"a": 0, "b": 1, "ab": 2, "ab": 2}, "merges": ["a b"], "fuse_unk": true}}`))
+		"model": {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"], "fuse_unk": true}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
