@@ -61,13 +61,13 @@ func (w *Weights) load() error {
 		}
 		return annotate(index, err)
 	}
-	files, err := filepath.Glob(filepath.Join(strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(w.path), "*.safetensors"))
+	files, err := fs.Glob(os.DirFS(w.path), "*.safetensors") // the path may have characters of patterns
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		if err := w.safetensors(file); err != nil {
-			return annotate(filepath.Base(file), err)
+		if err := w.safetensors(filepath.Join(w.path, file)); err != nil {
+			return annotate(file, err)
 		}
 	}
 	if files == nil {
