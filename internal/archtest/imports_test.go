@@ -121,14 +121,14 @@ var rooms = []room{
 	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/crossing", "internal/find", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe", "pynames", "vendored"), "gen", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/vendored", own: []string{"cuda/...", "runtime/..."}}, // in a file that no build has
-	{dir: "cmd/tvmffi-bind/internal/packaging", own: append(command("console"), "internal/whole")},
+	{dir: "cmd/tvmffi-bind/internal/packaging", own: append(command("console"), "internal/find", "internal/whole")},
 	{dir: "cmd/tvmffi-bind/internal/report", own: append(command("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
 	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/find", "internal/whole", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},
 	// Packages by hand above the bindings of an engine.
-	{dir: "tvm/...", own: []string{"generated/tvm/...", "internal/child", "internal/whole", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
+	{dir: "tvm/...", own: []string{"generated/tvm/...", "internal/child", "internal/jsonlines", "internal/whole", "tvm/...", "runtime/..."}, other: []string{"golang.org/x/sys/..."}},
 	{dir: "xgrammar", own: []string{"xgrammar/internal/tokenfile", "generated/xgrammar/...", "internal/child", "internal/jsonlines", "runtime"}, other: []string{"github.com/google/jsonschema-go/jsonschema"}},
 	// Files of tokenizers, for vocabularies and for the encoder, which needs neither XGrammar nor the runtime.
 	{dir: "xgrammar/internal/tokenfile", own: []string{"internal/jsonlines"}},

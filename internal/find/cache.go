@@ -61,7 +61,9 @@ func Advise(err error) error {
 // stays there until the program ends.
 func InUse(err error) error {
 	const sharingViolation = syscall.Errno(32)
-	if runtime.GOOS == "windows" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, sharingViolation)) {
+	_, renamed := errors.AsType[*os.LinkError](err)
+	at, ok := errors.AsType[*fs.PathError](err) // of package whole, which calls it replace
+	if runtime.GOOS == "windows" && (renamed || ok && at.Op == "replace") && (errors.Is(err, fs.ErrPermission) || errors.Is(err, sharingViolation)) {
 		return fmt.Errorf("%w; end the programs that have loaded it, and try again", err)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -31,9 +32,10 @@ func TestAdvise(t *testing.T) {
 // On Windows a library that a program has loaded cannot be replaced, and the error says so.
 func TestInUse(t *testing.T) {
 	for err, windows := range map[error]bool{
-		&fs.PathError{Op: "rename", Path: "here", Err: syscall.EACCES}:         true,
-		&fs.PathError{Op: "rename", Path: "here", Err: syscall.Errno(32)}:      true,
-		&fs.PathError{Op: "rename", Path: "here", Err: fs.ErrNotExist}:         false,
+		&os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EACCES}:   true,
+		&fs.PathError{Op: "replace", Path: "here", Err: syscall.Errno(32)}:     true,
+		&fs.PathError{Op: "replace", Path: "here", Err: fs.ErrNotExist}:        false,
+		&fs.PathError{Op: "write", Path: "here", Err: syscall.EACCES}:          false,
 		fmt.Errorf("other: %w", errors.New("no reason that the system gives")): false,
 	} {
 		got := InUse(err)

@@ -22,8 +22,12 @@ func removeLeft(path string) {
 	if err != nil {
 		return // another user's, or gone
 	}
-	if syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+	switch syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) {
+	case nil:
 		_ = os.RemoveAll(path)
+	case syscall.EWOULDBLOCK, syscall.EINTR: // it is being made
+	default: // this file system has no such lock, or none for a folder
+		removeOld(path)
 	}
 	_ = syscall.Close(fd)
 }

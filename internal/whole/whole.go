@@ -3,7 +3,7 @@
 // What is being made lies beside its place, under a name of its own, and a rename puts it there. The process that makes it
 // has a lock on it, which the system drops when the process ends, also by a kill. So the next process that makes
 // something in the same folder knows what was left, and removes it. Windows and some network file systems have no such lock:
-// there, what is a day old is removed.
+// there, a part that is a day old is removed.
 package whole
 
 import (
@@ -13,7 +13,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
 )
+
+// Replace is the Op of an [fs.PathError] that says that the new file may not take the place of the old one.
+const Replace = "replace"
 
 // Pattern matches the names of what is not complete.
 const Pattern = ".tvmffi-part-*"
@@ -52,7 +58,11 @@ func about(file, temp string, err error) error {
 		return &fs.PathError{Op: "write", Path: file, Err: in.Err}
 	}
 	if in, ok := errors.AsType[*os.LinkError](err); ok {
-		return &fs.PathError{Op: "write", Path: file, Err: in.Err}
+		op := "write"
+		if errors.Is(in.Err, fs.ErrPermission) || runtime.GOOS == "windows" && errors.Is(in.Err, syscall.Errno(32)) { // a sharing violation
+			op = Replace
+		}
+		return &fs.PathError{Op: op, Path: file, Err: in.Err}
 	}
 	return fmt.Errorf("write %s: %w", file, err)
 }
@@ -131,6 +141,16 @@ func locked(create func() (*os.File, error)) (*os.File, error) {
 			return f, nil
 		}
 		_ = f.Close()
+	}
+}
+
+// old is the age at which nobody makes a file any more.
+const old = 24 * time.Hour
+
+// removeOld removes a file or folder that is so old that nobody makes it any more.
+func removeOld(path string) {
+	if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > old {
+		_ = os.RemoveAll(path)
 	}
 }
 

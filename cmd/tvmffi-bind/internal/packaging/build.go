@@ -2,15 +2,14 @@ package packaging
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
@@ -48,7 +47,7 @@ func (b Build) Library(ctx context.Context, main, file string) error {
 		return err
 	}
 	b.Made[b.Trim] = file
-	return unlocked(os.Rename(built, file))
+	return find.InUse(os.Rename(built, file))
 }
 
 // build is Library, in a folder that has nothing else.
@@ -85,15 +84,6 @@ func (b Build) flags() []string {
 		flags = append(flags, "-ldflags="+strings.Join(linker, " "))
 	}
 	return flags
-}
-
-// unlocked adds to the error of a file that was not replaced what to do on Windows, which does not replace a library that a
-// process has loaded.
-func unlocked(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w; if a process has loaded it, end that process", err)
-	}
-	return err
 }
 
 // environment returns the environment of the go command.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
@@ -121,7 +122,7 @@ func (p *Package) folder(ctx context.Context, parent string, files []File) error
 		return err
 	}
 	for _, f := range files {
-		if err := unlocked(whole.Write(filepath.Join(dir, f.Path), bytes.NewReader(f.Content), 0o644)); err != nil {
+		if err := find.InUse(whole.Write(filepath.Join(dir, f.Path), bytes.NewReader(f.Content), 0o644)); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
 
@@ -54,7 +55,7 @@ func (w *Wheel) Write(dir string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(dir, w.FileName())
-	return path, unlocked(whole.Write(path, bytes.NewReader(data), 0o644))
+	return path, find.InUse(whole.Write(path, bytes.NewReader(data), 0o644))
 }
 
 // bytes is the content of the file.
