@@ -10,7 +10,8 @@ import (
 
 func open(path string, _ bool) (Handle, error) {
 	// Windows looks for the dependencies of the library in its folder, not in the
-	// working directory or PATH. It takes a folder of AddDllDirectory before its own.
+	// working directory or PATH. Under wine 8, a folder of AddDllDirectory comes before
+	// that of the library.
 	var folders []string
 	if filepath.IsAbs(path) {
 		folders = wheelFolders(path)

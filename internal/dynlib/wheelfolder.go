@@ -9,23 +9,26 @@ import (
 
 // wheelFolders returns the folders with the libraries that a wheel for Windows brings for the library at path: NAME.libs,
 // beside the packages of the wheel, where delvewheel puts them. Python's packages tell Windows about that folder when they are
-// imported. A folder with many packages has many of these folders: the one counts whose RECORD lists the library.
+// imported. A folder with many packages has many of these folders: the one counts whose RECORD lists the library. The search ends
+// at the nearest folder of packages above the library, and never looks into the root of a drive, where anyone may make folders.
 func wheelFolders(path string) (folders []string) {
 	const most = 8 // folders between the library and the packages
 	root := filepath.Dir(path)
 	for range most {
+		parent := filepath.Dir(root)
 		entries, err := os.ReadDir(root)
-		if err != nil {
+		if err != nil || parent == root {
 			return folders
 		}
+		packages := false
 		for _, entry := range entries {
+			packages = packages || filepath.Ext(entry.Name()) == ".dist-info"
 			name, ok := strings.CutSuffix(entry.Name(), ".libs")
 			if ok && entry.IsDir() && records(root, name, path) {
 				folders = append(folders, filepath.Join(root, entry.Name()))
 			}
 		}
-		parent := filepath.Dir(root)
-		if len(folders) > 0 || parent == root {
+		if packages {
 			return folders
 		}
 		root = parent

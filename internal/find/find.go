@@ -298,8 +298,11 @@ func exactFirst(f File, places []Candidate) []Candidate {
 		return places
 	}
 	exact := slices.IndexFunc(places, func(c Candidate) bool {
+		if !same(c) {
+			return false
+		}
 		hash, err := HashFile(c.Path)
-		return same(c) && err == nil && hash == f.SHA256
+		return err == nil && hash == f.SHA256
 	})
 	if exact < 0 {
 		return places
