@@ -79,6 +79,9 @@ func open(folder string, chats int) (_ *model, err error) {
 	if err == nil {
 		m.tokens, err = tokenizer.Read(m.file, tokenizer.Options{})
 	}
+	if err == nil && m.tokens.Size() > words {
+		err = fmt.Errorf("tokenizer.json has %d tokens, and the model %d: it is that of another model", m.tokens.Size(), words)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -92,14 +95,16 @@ func open(folder string, chats int) (_ *model, err error) {
 
 // Close releases the model. No chat is open.
 func (m *model) Close() error {
+	if m.machine != nil {
+		m.machine.Close() // it waits for a call that runs
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, c := range m.idle {
 		c.release()
 	}
 	if m.weights != nil {
 		m.weights.Release()
-	}
-	if m.machine != nil {
-		m.machine.Close()
 	}
 	return nil
 }

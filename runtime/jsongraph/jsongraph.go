@@ -32,7 +32,7 @@ var (
 // language of TVM-FFI reads: each node of the graph once, with the references between them.
 // metadata, which may be nil, is written beside it; [Metadata] reads it. Marshal fails with
 // ErrType for values that cannot be written, such as functions and tensors, and with ErrValue for
-// a value that contains itself or is nested deeper than 1000 levels, for a data type without a name that is read
+// a value that contains itself or is nested deeper than 1000 levels (of which [Unmarshal] reads 100 on Windows), for a data type without a name that is read
 // everywhere, such as complex64, and for a map with two keys that are NaN, of which JSON has one.
 func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	var o codec.PackedArgs

@@ -17,7 +17,7 @@ import (
 // nodeText is a node, with the place of its data in the text if that is the whole value.
 type nodeText struct {
 	t          *nodeType
-	start, end int32
+	start, end int
 }
 
 // remember notes a node that may be a key, or is a map.
@@ -27,7 +27,7 @@ func (c *graphChecker) remember(t *nodeType, start, end int) {
 	case t.kind == nodeMap && len(c.edges)-int(c.starts[i]) > 2:
 		c.maps = append(c.maps, int32(i))
 	case t.key != "":
-		c.text = nodeText{t, int32(start), int32(end)}
+		c.text = nodeText{t, start, end}
 	}
 }
 

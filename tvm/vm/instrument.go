@@ -59,9 +59,9 @@ func (h *hook) call(args []tvmffi.Any) (any, error) {
 }
 
 // SetInstrument makes the machine call f before and after each call that it makes. An error of f
-// ends the call of the model, whose error wraps it. f runs on the thread of the machine. A nil f removes the hook; after the first hook, each call of the machine
-// costs a little more until the machine is closed. A machine on the other side of an RPC session
-// refuses a hook.
+// ends the call of the model, whose error wraps it. f runs on the thread of the machine. After a nil f
+// no Go code runs, but the hook of TVM stays: each call costs a little more until the machine is closed. A
+// machine on the other side of an RPC session refuses a hook.
 func (m *Machine) SetInstrument(f func(Event) error) error {
 	err := m.Do(context.Background(), func() error {
 		if m.hook != nil {

@@ -22,6 +22,7 @@ func (m *Machine) Params() ([]Param, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer v.Release()
 	text, err := tvmffi.As[string](v)
 	var about struct {
 		Params []Param `json:"params"`

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -129,5 +130,5 @@ func safeEntries(head []byte) (all []entry, err error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("there is text after the object")
 	}
-	return all, nil
+	return all, jsonlines.Check(head) // in a tensor, too, no key is twice
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -29,6 +30,9 @@ type cacheIndex struct {
 func (w *Weights) tensorCache(text []byte) error {
 	var index cacheIndex
 	if err := json.Unmarshal(text, &index); err != nil {
+		return err
+	}
+	if err := jsonlines.Check(text); err != nil { // a key that is there twice
 		return err
 	}
 	if len(index.Records) == 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -158,6 +159,7 @@ func (m *mapping) tensor(e *entry) (*tvmffi.Tensor, error) {
 	default:
 		copy(to, b)
 	}
+	runtime.KeepAlive(m) // b is its memory
 	return x, nil
 }
 

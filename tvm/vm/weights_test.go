@@ -116,6 +116,7 @@ func TestSafetensors_hostile(t *testing.T) {
 		"not JSON":          {safefile(`{"a"`, nil), "the header: "},
 		"array":             {safefile(`[]`, nil), "does not begin with {"},
 		"more text":         {safefile(`{} {}`, nil), "text after the object"},
+		"a key twice":       {safefile(`{"a":{"dtype":"U8","shape":[],"shape":[1],"data_offsets":[0,1]}}`, []byte{1}), `the key "shape" occurs twice`},
 		"twice":             {safefile(`{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, []byte{1}), `"a" is there twice`},
 		"metadata":          {safefile(`{"__metadata__":{"a":1}}`, nil), "__metadata__"},
 		"type":              {safefile(one(`"F128"`, "[1]", "[0,16]"), make([]byte, 16)), `tensor "a": its data type "F128" is unknown`},
@@ -200,6 +201,7 @@ func TestTensorCache_hostile(t *testing.T) {
 		"it lies at byte 4 with 8 bytes, and the file has 8": cache(`"byteOffset":0`, `"byteOffset":4`),
 		"it lies at byte -1 with":                            cache(`"byteOffset":0`, `"byteOffset":-1`),
 		"it lies at byte 9223372036854775807 with":           cache(`"byteOffset":0`, `"byteOffset":9223372036854775807`),
+		`the key "byteOffset" occurs twice`:                  cache(`"byteOffset":0`, `"byteOffset":0,"byteOffset":0`),
 		`"a": it is there twice`:                             cache(`"byteOffset":0}`, `"byteOffset":0},{"name":"a","shape":[2],"dtype":"float32","format":"raw","nbytes":8,"byteOffset":0}`),
 	} {
 		if runtime.GOOS == "windows" && strings.Contains(want, "no such file") {

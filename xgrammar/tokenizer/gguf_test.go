@@ -91,6 +91,7 @@ func TestReadGGUF_errors(t *testing.T) {
 	with := func(pairs ...any) []byte { return gguf(append(slices.Clone(tokens), pairs...)...) }
 	whole := with(ggml+"model", "gpt2", ggml+"pre", "gpt-2")
 	for want, file := range map[string][]byte{
+		`the key "tokenizer.ggml.pre" occurs twice`:                with(ggml+"pre", "gpt-2", ggml+"pre", "smollm"),
 		`the file begins with "ABCD"`:                              []byte("ABCD"),
 		"the version of GGUF is 9, want 2 or 3":                    []byte("GGUF\x09\x00\x00\x00"),
 		"the file ends in its metadata":                            whole[:len(whole)-3],

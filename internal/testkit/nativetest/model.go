@@ -50,3 +50,31 @@ func Model(t testing.TB, script string, args ...string) (path string) {
 	}
 	return path
 }
+
+// ModelFolder returns the folder of the cache that holds the files of a model. fill makes them in an empty folder if they are not
+// there; inputs are what they are made of.
+func ModelFolder(t testing.TB, name string, fill func(folder string), inputs ...[]byte) (path string) {
+	t.Helper()
+	cache, err := find.CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(bytes.Join(inputs, []byte{0}))
+	path = filepath.Join(cache, "models", name+"-"+hex.EncodeToString(sum[:8]))
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	part, remove, err := whole.Folder(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = remove() }() // it was moved, or a failure says more
+	fill(part)
+	if err := os.Rename(part, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -52,7 +52,7 @@ func one(x any) (sent any, changed bool, err error) {
 	case reflect.String:
 		return v.String(), true, nil
 	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
+		if v.Type().Elem() == reflect.TypeFor[byte]() { // as in calls: a slice of another type has its values
 			return v.Bytes(), true, nil
 		}
 	}

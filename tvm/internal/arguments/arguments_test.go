@@ -14,6 +14,8 @@ import (
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
+type level uint8
+
 type name string
 
 // TestRPC: every number that fits int64 goes, and no string is cut.
@@ -46,6 +48,7 @@ func TestRPC(t *testing.T) {
 		{name("a"), "a", nil},
 		{json.RawMessage("a\x00"), []byte("a\x00"), nil},
 		{[]byte("a\x00b"), []byte("a\x00b"), nil},
+		{[]level{1, 2}, []level{1, 2}, nil}, // a slice of another type is not bytes: the call says what it takes
 		{"a\x00b", nil, tvmffi.ErrValue},
 		{cut, nil, tvmffi.ErrValue},
 		{&cut, nil, tvmffi.ErrValue},

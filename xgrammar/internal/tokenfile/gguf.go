@@ -121,6 +121,9 @@ func (r *ggufReader) metadata() metadata {
 		key := r.text()
 		value := r.value(r.uint32(), false)
 		if name, ok := strings.CutPrefix(key, ggufPrefix); ok {
+			if _, twice := all[name]; twice && r.err == nil {
+				r.err = fmt.Errorf("the key %.200q occurs twice", key)
+			}
 			all[name] = value
 		}
 	}
