@@ -23,6 +23,7 @@ type model struct {
 	file            []byte // tokenizer.json
 	tokens          *tokenizer.Tokenizer
 	never           []int32 // tokens of control that do not end an answer
+	longest         int     // bytes of a token
 
 	free chan struct{} // one for each chat that is open
 	mu   sync.Mutex
@@ -40,6 +41,9 @@ var cache = []int64{30, 2, 3, length, 64} // layers, keys and values, heads, tok
 
 // open opens the model in a folder.
 func open(folder string, chats int) (_ *model, err error) {
+	if chats < 1 {
+		return nil, fmt.Errorf("-chats is %d, want 1 or more", chats)
+	}
 	m := &model{free: make(chan struct{}, chats)}
 	defer func() {
 		if err != nil {
@@ -47,8 +51,8 @@ func open(folder string, chats int) (_ *model, err error) {
 			err = fmt.Errorf("-model %s: %w", folder, err)
 		}
 	}()
-	if chats < 1 {
-		return nil, fmt.Errorf("-chats is %d, want 1 or more", chats)
+	if _, err := os.Stat(filepath.Join(folder, "model.so")); err != nil {
+		return nil, fmt.Errorf("%w; model/compile.py makes this folder, see the README", err)
 	}
 	exe, err := vm.Load(filepath.Join(folder, "model.so"))
 	if err != nil {
@@ -77,15 +81,19 @@ func open(folder string, chats int) (_ *model, err error) {
 		m.file, err = os.ReadFile(filepath.Join(folder, "tokenizer.json"))
 	}
 	if err == nil {
-		m.tokens, err = tokenizer.Read(m.file, tokenizer.Options{})
-	}
-	if err == nil && m.tokens.Size() > words {
-		err = fmt.Errorf("tokenizer.json has %d tokens, and the model %d: it is that of another model", m.tokens.Size(), words)
+		if m.tokens, err = tokenizer.Read(m.file, tokenizer.Options{}); err != nil {
+			err = fmt.Errorf("tokenizer.json: %w", err)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	if m.tokens.Size() != words || m.tokens.Token(end) != "<|im_end|>" || m.tokens.Token(endOfText) != "<|endoftext|>" {
+		return nil, fmt.Errorf("tokenizer.json has %d tokens, of which %d is %q, and the model %d, of which %d is <|im_end|>: it is that of another model",
+			m.tokens.Size(), end, m.tokens.Token(end), words, end)
+	}
 	for t := range int32(m.tokens.Size()) {
+		m.longest = max(m.longest, len(m.tokens.Token(t)))
 		if m.tokens.Special(t) && t != end && t != endOfText {
 			m.never = append(m.never, t)
 		}
@@ -123,12 +131,19 @@ func (m *model) Vocabulary() (*xgrammar.Vocabulary, error) {
 // Open waits until one of the chats is free. It takes the memory that knows most of the text: a client sends the whole chat
 // with each question.
 func (m *model) Open(ctx context.Context, messages []server.Message) (server.Session, error) {
-	text := m.tokens.EncodeParts(parts(messages)...)
+	bytes := 0
+	for _, message := range messages {
+		bytes += len(message.Text) + len(message.Calls)
+	}
+	if least := bytes / m.longest; least >= length { // to make tokens of it would take long
+		return nil, server.TooLong(least, length)
+	}
 	select {
 	case m.free <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	text := m.tokens.EncodeParts(parts(messages)...)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	best, known := -1, -1

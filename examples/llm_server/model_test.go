@@ -176,6 +176,10 @@ func TestOpen(t *testing.T) {
 	}
 	b.Close()
 	a.Close()
+	long := []server.Message{{Role: "user", Text: strings.Repeat("x", 10<<20)}}
+	if _, err := m.Open(t.Context(), long); err == nil || !strings.Contains(err.Error(), "maximum context length is 2048") {
+		t.Errorf("a text of 10 MB: %v", err)
+	}
 	again, err := ask("What is the capital of France?")
 	if err != nil || again != a || again.done != len(again.text)-1 {
 		t.Errorf("the same question again: %v, %d of %d tokens are known", err, again.done, len(again.text))

@@ -238,8 +238,12 @@ def read():
 
 
 def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__.splitlines()[0])
     to = pathlib.Path(sys.argv[1])
     to.mkdir(parents=True, exist_ok=True)
+    if any(to.iterdir()):  # a server may have these files in its memory
+        sys.exit(f"{to} is not empty: name a new folder")
     cpu = sys.argv[2] if len(sys.argv) > 2 else tvm.get_global_func("target.llvm_get_system_cpu")()
     raw, fields = read()
     tvmjs.dump_tensor_cache(weights(raw), str(to), encode_format="raw", show_progress=False)

@@ -177,8 +177,9 @@ func invalid(param, format string, args ...any) error {
 	return &problem{http.StatusBadRequest, param + ": " + fmt.Sprintf(format, args...), "invalid_request_error", &param, "invalid_value"}
 }
 
-// tooLong is OpenAI's error for a chat that the model has no room for.
-func tooLong(tokens, context int) error {
+// TooLong is OpenAI's error for a chat that a model has no room for: its messages have so many tokens, or more. A model may return
+// it before it knows the tokens.
+func TooLong(tokens, context int) error {
 	return &problem{http.StatusBadRequest, fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens, "+
 		"and an answer needs one more: please reduce the length of the messages.", context, tokens), "invalid_request_error", new("messages"), "context_length_exceeded"}
 }
@@ -189,7 +190,7 @@ func unavailable(status int, code, text string) *problem {
 
 var (
 	errStopping = unavailable(http.StatusServiceUnavailable, "stopping", "the server stops: ask another one")
-	errTime     = unavailable(http.StatusGatewayTimeout, "timeout", "the answer takes too long: ask for fewer tokens or a simpler format")
+	errTime     = unavailable(http.StatusGatewayTimeout, "timeout", "the answer took longer than the flag -time of the server allows: ask for fewer tokens or a simpler format, or send a shorter text")
 	errBusy     = unavailable(http.StatusTooManyRequests, "busy", "too many requests are being answered: try again")
 )
 

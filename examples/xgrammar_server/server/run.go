@@ -53,12 +53,30 @@ func Main(name string, open func() (Model, error)) {
 	flag.Int64Var(&s.isolation.MaxMemory, "compiler-memory", s.isolation.MaxMemory, "memory in `bytes` that one of the -compilers may take for schemas; only Linux enforces it")
 	flag.DurationVar(&s.isolation.MaxTime, "compiler-time", s.isolation.MaxTime, "time that one of the -compilers may take for a schema")
 	flag.Parse()
+	if err := s.check(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(2)
+	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	context.AfterFunc(ctx, cancel) // from then on a signal ends the program
 	if err := run(ctx, s, open); err != nil {
 		fmt.Fprintln(os.Stderr, name+":", err)
 		os.Exit(1)
 	}
+}
+
+// check refuses flags that make no sense.
+func (s *settings) check(rest []string) error {
+	if len(rest) > 0 {
+		return fmt.Errorf("%q is not a flag, and flags behind it were not read", rest[0])
+	}
+	for name, n := range map[string]int64{"requests": int64(s.requests), "tokens": int64(s.tokens), "time": int64(s.time), "compilers": int64(s.isolation.Processes)} {
+		if n < 1 {
+			return fmt.Errorf("-%s must be greater than 0", name)
+		}
+	}
+	return nil
 }
 
 // run serves until ctx ends. Then the server is not ready; after the drain time it stops to listen, and after the grace
@@ -99,6 +117,7 @@ func run(ctx context.Context, set settings, open func() (Model, error)) (err err
 		return err
 	case <-ctx.Done():
 	}
+	log.Info("stopping: a second signal ends the program at once")
 	s.stopping.Store(true)
 	time.Sleep(set.drain)
 	late, cancel := context.WithTimeout(context.Background(), set.grace)

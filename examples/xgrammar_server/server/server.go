@@ -159,7 +159,7 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		defer session.Close()
 		if n, most := session.Len(), s.model.Context(); n >= most {
-			err = tooLong(n, most)
+			err = TooLong(n, most)
 		}
 	}
 	if err != nil {

@@ -623,6 +623,27 @@ func program(t *testing.T, args ...string) (cmd *exec.Cmd, url string) {
 	return cmd, url
 }
 
+// TestFlags: flags that make no sense, and words that are not flags, are errors.
+func TestFlags(t *testing.T) {
+	for want, change := range map[string]func(*settings){
+		"":                                  func(*settings) {},
+		"-requests must be greater than 0":  func(s *settings) { s.requests = -1 },
+		"-tokens must be greater than 0":    func(s *settings) { s.tokens = 0 },
+		"-time must be greater than 0":      func(s *settings) { s.time = -time.Second },
+		"-compilers must be greater than 0": func(s *settings) { s.isolation.Processes = -1 },
+	} {
+		s := defaults
+		change(&s)
+		if err := s.check(nil); fmt.Sprint(err) != want && (want != "" || err != nil) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	s := defaults
+	if err := s.check([]string{"smollm2", "-listen"}); err == nil || !strings.HasPrefix(err.Error(), `"smollm2" is not a flag`) {
+		t.Error(err)
+	}
+}
+
 // TestManifest starts the program with the flags of the image and of the deployment, and asks what their probes ask for.
 func TestManifest(t *testing.T) {
 	var args, paths []string
