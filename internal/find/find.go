@@ -278,7 +278,11 @@ func packages(f File, o *Options) []Candidate {
 		wanted := slices.DeleteFunc(slices.Clone(places), func(c Candidate) bool { return c.Version != o.CoreVersion })
 		places = append(wanted, slices.DeleteFunc(places, func(c Candidate) bool { return c.Version == o.CoreVersion })...)
 	}
-	if core && len(installed) == 0 {
+	none := len(places) == 0 && err == nil && filepath.IsLocal(filepath.FromSlash(f.PathInPackage)) // the error lists what was tried
+	if dir, err := CacheDir(); none && !core && err == nil {
+		places = append(places, Candidate{Path: filepath.Join(dir, "wheels", f.Package+"-"+cmp.Or(f.Version, "*"), filepath.FromSlash(f.PathInPackage)), Where: cache})
+	}
+	if none || core && len(installed) == 0 {
 		for _, dir := range Searched() {
 			places = append(places, Candidate{Path: filepath.Join(dir, filepath.FromSlash(f.PathInPackage)), Where: "Python package"})
 		}

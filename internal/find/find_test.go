@@ -171,6 +171,16 @@ func TestNoCache(t *testing.T) {
 	}
 }
 
+// A package that is nowhere: the error lists the cache and the folders of Python's packages.
+func TestNowhere(t *testing.T) {
+	top := machine(t)
+	installed(t, top, "other-1.0", here("other/libother.so"))
+	f := File{Name: here("libsample.so"), Package: "sample", Version: "1.5", PathInPackage: here("sample/libsample.so")}
+	got := listed(top, f, &Options{})
+	wantLines(t, "a package that is nowhere", got[2:], here("cache/wheels/sample-1.5/sample/libsample.so (cache of tvmffi-bind): no such file"),
+		here("venv/lib/python3.12/site-packages/sample/libsample.so (Python package): no such file"))
+}
+
 // The error of a candidate comes from the first check that it fails, and no later check is made.
 func TestChecks(t *testing.T) {
 	top := machine(t)
