@@ -108,9 +108,10 @@ func TestErrors(t *testing.T) {
 			t.Error(out)
 		}
 	})
+	folder := filepath.Join(exported(t, "golib"), "python", "golib")
 	for version, python := range nativetest.Pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			if out := run(t, nil, python, filepath.Join("testdata", "errors.py"), golib); out != "all right\n" {
+			if out := run(t, nil, python, filepath.Join("testdata", "errors.py"), golib, folder); out != "all right\n" {
 				t.Error(out)
 			}
 		})

@@ -1,9 +1,8 @@
-"""Raises and catches the errors of a Go library. Usage: errors.py GOLIB"""
+"""Raises and catches the errors of a Go library. Usage: errors.py GOLIB PACKAGE, where PACKAGE is the folder of an exported package"""
 
 import copy
 import gc
 import importlib
-import pathlib
 import pickle
 import sys
 import threading
@@ -16,7 +15,7 @@ import tvm_ffi
 # What a generated package has for exceptions, above a library without such a package.
 sys.dont_write_bytecode = True
 package, support = types.ModuleType("golib"), types.ModuleType("golib._tvmffi")
-package.__path__ = [str(pathlib.Path(__file__).resolve().parents[3] / "gen/internal/pyface/python")]
+package.__path__ = [sys.argv[2]]
 support.tvm_ffi, support.core, support.Function = tvm_ffi, tvm_ffi.core, tvm_ffi.Function
 support.lib = tvm_ffi.load_module(sys.argv[1])
 support.given, support.refused = lambda what, x, depth: x, None  # no callback here returns a container or an array
