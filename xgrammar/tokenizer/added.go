@@ -37,6 +37,21 @@ func isPlain(text string) bool {
 
 var word, space = pattern.NewClass(pattern.Words(), false), pattern.NewClass(pattern.Space, false)
 
+// next returns the first token in text from at on that counts, the part of the text that it stands for, and where to look for
+// the one after it. done is where the part of the one before ended. The token is -1 at the end.
+func (a *added) next(text []byte, control []span, at, done int) (token, from, to, after int) {
+	for {
+		token, start, end := a.find(text, control, at)
+		if token < 0 {
+			return token, end, end, end
+		}
+		if from, to, ok := a.widen(token, text, start, end, done); ok {
+			return token, from, to, end
+		}
+		at = end
+	}
+}
+
 // find returns the first token in text from at on, which begins and ends there. Tokens that are not plain lie in control.
 func (a *added) find(text []byte, control []span, at int) (token int, start, end int) {
 	for ; at < len(text); at++ {

@@ -186,28 +186,27 @@ func (m *metaspace) split(s *scratch, text []byte, words []span, first bool) ([]
 type spaced struct{}
 
 func (spaced) split(s *scratch, text []byte, words []span, _ bool) ([]byte, []span) {
-	out, to := s.other(words), s.rewrite()
-	for _, w := range words {
-		start := len(to)
-		if text[w.start] != ' ' {
+	return s.each(text, words, func(to, word []byte) []byte {
+		if word[0] != ' ' {
 			to = append(to, ' ')
 		}
-		to = append(to, text[w.start:w.end]...)
-		out = append(out, span{start, len(to)})
-	}
-	s.rewritten(to)
-	s.words[s.turn] = out
-	return to, out
+		return append(to, word...)
+	})
 }
 
 // lettered writes the letter of each byte.
 type lettered struct{}
 
 func (lettered) split(s *scratch, text []byte, words []span, _ bool) ([]byte, []span) {
+	return s.each(text, words, appendLetters)
+}
+
+// each writes each word anew, by a func that appends it.
+func (s *scratch) each(text []byte, words []span, write func(to, word []byte) []byte) ([]byte, []span) {
 	out, to := s.other(words), s.rewrite()
 	for _, w := range words {
 		start := len(to)
-		to = appendLetters(to, text[w.start:w.end])
+		to = write(to, text[w.start:w.end])
 		out = append(out, span{start, len(to)})
 	}
 	s.rewritten(to)

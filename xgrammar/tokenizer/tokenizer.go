@@ -315,18 +315,13 @@ func (t *Tokenizer) Append(ids []int32, parts ...Part) []int32 {
 	}
 	done := 0
 	for at := 0; t.early != nil; {
-		token, start, end := t.early.find(s.text, s.control, at)
+		token, from, to, after := t.early.next(s.text, s.control, at, done)
 		if token < 0 {
 			break
 		}
-		at = end
-		from, to, ok := t.early.widen(token, s.text, start, end, done)
-		if !ok {
-			continue
-		}
 		ids = t.part(ids, s, done, from)
 		ids = append(ids, int32(t.early.tokens[token].ID))
-		done = to
+		at, done = after, to
 	}
 	ids = t.part(ids, s, done, len(s.text))
 	if len(s.text) <= maxKept {
@@ -376,18 +371,13 @@ func (t *Tokenizer) part(ids []int32, s *scratch, start, end int) []int32 {
 	s.part = append(s.part[:0], t.normalize(s, text)...)
 	done := 0
 	for at := 0; ; {
-		token, from, to := t.late.find(s.part, s.inPart, at)
+		token, from, to, after := t.late.next(s.part, s.inPart, at, done)
 		if token < 0 {
 			break
 		}
-		at = to
-		from, to, ok := t.late.widen(token, s.part, from, to, done)
-		if !ok {
-			continue
-		}
 		ids = t.ordinary(ids, s, s.part[done:from], start == 0 && done == 0)
 		ids = append(ids, int32(t.late.tokens[token].ID))
-		done = to
+		at, done = after, to
 	}
 	return t.ordinary(ids, s, s.part[done:], start == 0 && done == 0)
 }
