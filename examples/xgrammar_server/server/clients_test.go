@@ -29,7 +29,7 @@ func TestNPM(t *testing.T) {
 
 // TestInstructor: Instructor gets models of pydantic, whole and in parts.
 func TestInstructor(t *testing.T) {
-	python := nativetest.Instructor(t)
+	python := nativetest.PythonWith(t, "instructor", "testdata/instructor_requirements.txt")
 	_, url := program(t)
 	if out := output(t, "", python, "testdata/instructor.py", url); !strings.HasSuffix(out, "all is right\n") {
 		t.Error(out)

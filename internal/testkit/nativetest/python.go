@@ -191,34 +191,6 @@ func OpenAI(t testing.TB) (python string) {
 	return python
 }
 
-//go:embed testdata/tokenizers_requirements.txt
-var tokenizersRequirements string
-
-// Tokenizers returns the program of a Python that has Hugging Face's tokenizers and SentencePiece. It is made once in the cache,
-// takes 30 MB, and needs Python 3.11 on linux/amd64.
-func Tokenizers(t testing.TB) (python string) {
-	t.Helper()
-	python, err := pinned(t.Context(), python311(), "tokenizers", tokenizersRequirements)
-	if err != nil {
-		Unavailable(t, fmt.Errorf("Python with Hugging Face's tokenizers, which are pinned for Python 3.11 on linux/amd64: %w", err))
-	}
-	return python
-}
-
-//go:embed testdata/instructor_requirements.txt
-var instructorRequirements string
-
-// Instructor returns the program of a Python that has Instructor, a framework on the client of OpenAI. It is made once in
-// the cache, takes 120 MB, and needs Python 3.11 on linux/amd64.
-func Instructor(t testing.TB) (python string) {
-	t.Helper()
-	python, err := pinned(t.Context(), python311(), "instructor", instructorRequirements)
-	if err != nil {
-		Unavailable(t, fmt.Errorf("Python with Instructor, which is pinned for Python 3.11 on linux/amd64: %w", err))
-	}
-	return python
-}
-
 //go:embed testdata/frames_requirements.txt
 var framesRequirements string
 
