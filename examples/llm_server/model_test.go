@@ -3,10 +3,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"io"
 	"math"
 	"net/http"
 	"os"
@@ -236,19 +234,7 @@ func TestChats(t *testing.T) {
 func TestServer(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), nativetest.Self(), "-listen", "127.0.0.1:0", "-model", folder(t), "-time", "10m")
 	cmd.Env = append(os.Environ(), "LLM_SERVER_TEST_PROGRAM=1")
-	logs, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(logs).ReadString('\n')
-	_, url, found := strings.Cut(strings.TrimSpace(line), "url=")
-	if err != nil || !found {
-		t.Fatalf("the server does not listen: %q %v", line, err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, logs) }()
+	url := nativetest.Listening(t, cmd)
 	answer, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(`{"model": "smollm2-135m", "temperature": 0, "max_tokens": 60,
 		"messages": [{"role": "user", "content": "Who was Marie Curie?"}], "response_format": {"type": "json_schema", "json_schema": {"name": "p", "schema":
 		{"type": "object", "required": ["name", "born"], "properties": {"name": {"enum": ["Marie Curie", "Pierre Curie"]}, "born": {"type": "integer", "minimum": 1000, "maximum": 1999}}}}}}`))
