@@ -57,8 +57,8 @@
 // TVM_BIND_THREADS is 0. So machines that run at the same time compete for the same cores: set
 // TVM_NUM_THREADS=1, or TVM_BIND_THREADS=0 and TVM_THREAD_POOL_SPIN_COUNT=0.
 //
-// The change of the thread takes some microseconds, and more if all cores are busy. [Machine.Do] runs
-// several calls for the price of one. What a library keeps for a thread has to be set inside Do, such as
+// The change of the thread takes about a microsecond between short calls that follow each other, as long as
+// a core is free, and tens of microseconds otherwise. [Machine.Do] runs several calls for the price of one. What a library keeps for a thread has to be set inside Do, such as
 // the stream of env.WithStream.
 //
 // A Go func that the model calls, or a hook of [Machine.SetInstrument], runs inside the call, on the

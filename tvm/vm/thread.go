@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -13,10 +14,14 @@ import (
 //
 // A thread knows no machine, so the collector finds a machine that nobody uses, and ends its thread.
 type thread struct {
-	turn       chan struct{} // is full while a goroutine has the turn
-	work, done chan struct{}
-	id         int         // of the OS thread
-	busy       atomic.Bool // a task runs, which may come back to the machine
+	turn chan struct{} // is full while a goroutine has the turn
+	id   int           // of the OS thread
+	busy atomic.Bool   // a task runs, which may come back to the machine
+
+	handed, finished signal
+	brief            bool         // the last task was short; the thread sets it before finished
+	rest             atomic.Int32 // how many tasks it takes until a side looks again before it sleeps
+	ended            bool         // no task follows; set before handed
 
 	task task // of the goroutine that has the turn
 }
@@ -35,7 +40,8 @@ type task struct {
 
 // newThread starts a thread, which ends after stop.
 func newThread() *thread {
-	t := &thread{turn: make(chan struct{}, 1), work: make(chan struct{}), done: make(chan struct{})}
+	t := &thread{turn: make(chan struct{}, 1)}
+	t.handed.wake, t.finished.wake = make(chan struct{}, 1), make(chan struct{}, 1)
 	begun := make(chan struct{})
 	go t.begin(begun)
 	<-begun
@@ -58,14 +64,46 @@ func (t *thread) begin(begun chan struct{}) {
 }
 
 // stop ends the thread. The caller has the turn, or nobody has the machine any more.
-func (t *thread) stop() { close(t.work) }
+func (t *thread) stop() {
+	t.ended = true
+	t.handed.give()
+}
+
+const (
+	short    = 50 * time.Microsecond  // how long a short task takes at most
+	patience = 200 * time.Microsecond // how long a side looks; to wake a goroutine takes less, unless the processors are busy
+	pause    = 250                    // the tasks in which no side looks, after it has looked in vain
+)
 
 // serve runs on the thread.
 func (t *thread) serve() {
-	for range t.work {
+	for {
+		t.await(&t.handed, t.brief)
+		if t.ended {
+			return
+		}
+		began := time.Now()
 		t.run()
-		t.done <- struct{}{}
+		t.brief = time.Since(began) < short
+		if n := t.rest.Load(); n > 0 {
+			t.rest.CompareAndSwap(n, n-1)
+		}
+		t.finished.give()
 	}
+}
+
+// await waits for the other side. To sleep and to wake takes some microseconds, and more in a virtual machine, so a
+// side looks for a while before it sleeps, but not after a long task, such as a step of a model: there a change of the
+// thread is cheap beside the task, and the processors are free for TVM's workers. If it looked in vain, because
+// the processors are busy or no task follows, neither side looks in the next tasks.
+func (t *thread) await(s *signal, brief bool) {
+	if brief && t.rest.Load() == 0 {
+		if s.look() {
+			return
+		}
+		t.rest.Store(pause)
+	}
+	s.wait()
 }
 
 // run runs a task. If the task ends its goroutine, which is that of the thread, run serves the next
@@ -80,7 +118,8 @@ func (t *thread) run() {
 		}
 		if t.task.panicked = recover(); t.task.panicked == nil {
 			t.task.exited = true
-			t.done <- struct{}{}
+			t.brief = false
+			t.finished.give()
 			t.serve()
 		}
 	}()
@@ -110,8 +149,9 @@ func (t *thread) wait(ctx context.Context) error {
 
 // hand runs the task on the thread, for a goroutine that has the turn, and returns it with its outcome.
 func (t *thread) hand() task {
-	t.work <- struct{}{}
-	<-t.done
+	brief := t.brief // of the task before
+	t.handed.give()
+	t.await(&t.finished, brief)
 	c := t.task
 	clear(c.args)
 	t.task = task{args: c.args[:0]}
@@ -127,4 +167,48 @@ func (c *task) settle() (tvmffi.Any, error) {
 		runtime.Goexit()
 	}
 	return c.result, c.err
+}
+
+// signal tells one goroutine that waits that the other one has given it something. Who sleeps is woken by
+// the operating system, which takes some microseconds; who looks sees it at once.
+type signal struct {
+	given, asleep atomic.Bool
+	wake          chan struct{} // of one element
+}
+
+// give gives the signal.
+func (s *signal) give() {
+	s.given.Store(true)
+	if s.asleep.CompareAndSwap(true, false) {
+		s.wake <- struct{}{}
+	}
+}
+
+// look takes the signal if it is given soon.
+func (s *signal) look() bool {
+	for began := time.Now(); time.Since(began) < patience; {
+		for range 100 {
+			if s.given.Load() {
+				s.given.Store(false)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wait waits for the signal and takes it.
+func (s *signal) wait() {
+	for {
+		s.asleep.Store(true)
+		// Either this side sees what was given before it slept, or the giver sees that it sleeps. The giver of an
+		// earlier signal, which this side took before it slept, may see it too: then nothing is given.
+		if !s.given.Load() || !s.asleep.CompareAndSwap(true, false) {
+			<-s.wake
+		}
+		if s.given.Load() {
+			s.given.Store(false)
+			return
+		}
+	}
 }
