@@ -124,8 +124,8 @@ static void xgrammar(const std::string& data) {
   TVMFFIAny stop = integer(0), stops = call(global("ffi.Array"), &stop, 1);
   TVMFFIAny tokenizer_args[] = {object(all), integer(0), none(), object(stops), boolean(false)};
   TVMFFIAny tokenizer = call(method(XG "TokenizerInfo", "__ffi_init__"), tokenizer_args, 5);
-  TVMFFIAny compiler_args[] = {object(tokenizer), integer(1), boolean(false), integer(-1)};  // one thread, no cache
-  static TVMFFIAny compiler = call(method(XG "GrammarCompiler", "__ffi_init__"), compiler_args, 4);
+  TVMFFIAny compiler_args[] = {object(tokenizer), integer(1), boolean(false), integer(-1), boolean(false)};  // one thread, no cache
+  static TVMFFIAny compiler = call(method(XG "GrammarCompiler", "__ffi_init__"), compiler_args, 5);
   static TVMFFIObjectHandle compile = method(XG "GrammarCompiler", "compile_json_schema");
   auto compiled = [] {
     TVMFFIAny args[] = {compiler, text(schema), boolean(true), none(), none(), boolean(true), none(), boolean(false)};

@@ -108,8 +108,20 @@ static TVMFFIAny value(int32_t type, int64_t v) {
   a.v_int64 = v;
   return a;
 }
+
+// Prints what a failed call has raised, and ends the program: a new release of a library may want other arguments.
+[[noreturn]] static void failed() {
+  TVMFFIObjectHandle raised = nullptr;
+  TVMFFIErrorMoveFromRaised(&raised);
+  if (raised) {
+    const TVMFFIErrorCell* e = TVMFFIErrorGetCellPtr(raised);
+    std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(e->kind.size), e->kind.data, static_cast<int>(e->message.size), e->message.data);
+  }
+  std::exit(1);
+}
+
 static TVMFFIAny call(TVMFFIObjectHandle f, TVMFFIAny* args, int n) {
   TVMFFIAny result = value(kTVMFFINone, 0);
-  if (TVMFFIFunctionCall(f, args, n, &result)) abort();
+  if (TVMFFIFunctionCall(f, args, n, &result)) failed();
   return result;
 }

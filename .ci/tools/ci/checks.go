@@ -214,11 +214,11 @@ func profile(j *job) {
 	j.goTest(append(slices.Clone(j.on), "-args", "-test.cpuprofile=/dev/null", "-test.trace=/dev/null")...)
 }
 
-// withTVM tests the packages above TVM, and what functions of TVM say.
+// withTVM tests the packages above TVM, what functions of TVM say, and that the benchmark of the engines starts.
 func withTVM(j *job) {
 	j.testPackages(engines)
 	j.args = append(j.args, "-run=TestTVM")
-	j.testPackages(words{"./runtime", "./generated"})
+	j.testPackages(words{"./runtime", "./generated", "./bench"})
 }
 
 func wheels(j *job) {

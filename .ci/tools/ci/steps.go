@@ -116,7 +116,7 @@ var steps = []step{
 
 	// Steps that need large libraries, which are installed once.
 	{name: "engines", group: "journeys", about: "TVM: its runtime, RPC, Disco and compiler; 600 MB once", args: words{"CGO_ENABLED=0", "-tags=tvm"},
-		on: append(slices.Clone(engines), "./runtime", "./generated"), do: withTVM},
+		on: append(slices.Clone(engines), "./runtime", "./generated", "./bench"), do: withTVM},
 	{name: "cute", group: "journeys", about: "kernels of the CuTe DSL", on: words{"./cuda/spec/check"}, args: words{"-tags=cute", "-run=TestCute"}},
 	{name: "orcjit", group: "journeys", about: "C++ by the JIT of LLVM; 16 MB once", on: words{"./examples/orcjit"}, args: words{"CGO_ENABLED=0", "-tags=orcjit"}},
 	{name: "gpupack", group: "journeys", about: "a pack for a machine with a GPU; 450 MB once", on: words{"./bench"}, args: words{"-tags=gpupack", "-run=TestGPUPack"}},
