@@ -71,6 +71,12 @@ func TestWire(t *testing.T) {
 		{[]int64{256}, decode[map[uint8]struct{}], tvmffi.ErrOverflow, "element 0: expected an int from 0 to 255, got 256"},
 		{[]any{"a", 1}, decode[map[string]struct{}], tvmffi.ErrType, "element 1: expected ffi.String, got int"},
 		{map[string]int{"a": 1}, decode[map[string]struct{}], tvmffi.ErrType, "expected ffi.Array of string, got ffi.Map"},
+		{[]float64{0.1, 0.1 + 1e-12}, decode[map[float32]struct{}], tvmffi.ErrValue, "two elements of the ffi.Array differ and are one element of a Go set of float32: take a slice"},
+		{[][]float64{{0.1, 1}, {0.1 + 1e-12, 1}}, decode[map[[2]float32]struct{}], tvmffi.ErrValue, "a Go set of [2]float32"},
+		{[]float64{0, math.Copysign(0, -1)}, decode[map[any]struct{}], tvmffi.ErrValue, "a Go set of interface {}"},
+		{[]int64{1 << 53, 1<<53 + 1}, decodeLoosely[map[float64]struct{}], tvmffi.ErrValue, "a Go set of float64"},
+		{[]any{uint64(1 << 63), uint64(1<<63 + 1)}, decodeLoosely[map[float64]struct{}], tvmffi.ErrValue, "a Go set of float64"},
+		{[]int64{1, 2}, decodeLoosely[map[bool]struct{}], tvmffi.ErrValue, "a Go set of bool"},
 	} {
 		a := runtimetest.MustCall(t, "calls.echo", c.x)
 		runtimetest.WantError(t, c.as(a), c.kind, c.want)
@@ -102,4 +108,42 @@ func is[T any](want T) func(tvmffi.Any) string {
 func decode[T any](a tvmffi.Any) error {
 	_, err := tvmffi.As[T](a)
 	return err
+}
+
+func decodeLoosely[T any](a tvmffi.Any) error {
+	_, err := tvmffi.Convert[T](a)
+	return err
+}
+
+// TestWire_same: an element may occur in a set again, in another form too.
+func TestWire_same(t *testing.T) {
+	runtimetest.Balanced(t)
+	type pair struct {
+		A int64 `ffi:"a"`
+	}
+	for _, c := range []struct {
+		x     any
+		check func(tvmffi.Any) (int, error)
+		want  int
+	}{
+		{[]any{1, 1.0, true, 2}, setOf[float64], 2},
+		{[]any{1 << 53, float64(1 << 53)}, setOf[float64], 1},
+		{[]any{uint64(1 << 63), float64(1 << 63)}, setOf[float64], 1},
+		{[]string{"a", "a", "a long text of more than 8 bytes", "a long text of more than 8 bytes"}, setOf[string], 2},
+		{[][]any{{0.5, 1}, {0.5, 1.0}}, setOf[[2]float64], 1},
+		{[]map[string]any{{"a": 1}, {"a": 1}}, setOf[pair], 1},
+		{[]float64{math.NaN(), math.NaN()}, setOf[float64], 2},
+		{[]any{tvmffi.Float32, tvmffi.Float32}, setOf[tvmffi.DataType], 1},
+	} {
+		a := runtimetest.MustCall(t, "calls.echo", c.x)
+		if n, err := c.check(a); n != c.want || err != nil {
+			t.Errorf("%v is a set of %d, %v, want %d", c.x, n, err, c.want)
+		}
+		a.Release()
+	}
+}
+
+func setOf[K comparable](a tvmffi.Any) (int, error) {
+	set, err := tvmffi.Convert[map[K]struct{}](a)
+	return len(set), err
 }

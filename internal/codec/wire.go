@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -159,10 +160,28 @@ func setComplex(to reflect.Value, x complex128) error {
 	return nil
 }
 
-// setCodec converts a set as a sequence of its elements, in order where they have one.
+// setCodec converts a set as a sequence of its elements, in order where they have one. An element that occurs again is the
+// same one, but two that differ, and become one element, are an error.
 func setCodec(t reflect.Type) *Codec {
 	c := sequenceOf(t)
 	c.Typed = "set"
+	read := c.Decode
+	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
+		if err := read(v, from, p); err != nil {
+			return err
+		}
+		if value, ok := withoutType(v); ok {
+			defer Release(value)
+			v = value
+		}
+		set := valueAt(t, p)
+		if all, _ := Elements(v); set.Len() < len(all) && differing(all) > set.Len() {
+			Abandon(set)
+			set.SetZero()
+			return failure.Errorf(failure.KindValue, "two elements of the %s differ and are one element of a Go set of %s: take a slice", capi.KeyOf(v.TypeIndex), t.Key())
+		}
+		return nil
+	}
 	return c
 }
 
