@@ -65,16 +65,17 @@ func TestStops(t *testing.T) {
 	} {
 		for size := 1; size <= len(c.text); size++ {
 			var got strings.Builder
-			next := tail{stops: strings.Fields(c.stops), emit: func(text string) error { got.WriteString(text); return nil }}
+			next := tail{stops: strings.Fields(c.stops)}
 			stopped := false
 			for rest := []rune(c.text); len(rest) > 0 && !stopped; rest = rest[min(size, len(rest)):] {
-				stopped, _ = next.add(string(rest[:min(size, len(rest))]))
+				var part string
+				part, stopped = next.add(string(rest[:min(size, len(rest))]))
+				got.WriteString(part)
 			}
 			if stopped {
-				got.WriteString("|")
-			} else if err := next.end(); err != nil {
-				t.Fatal(err)
+				next.text = "|"
 			}
+			got.WriteString(next.text)
 			if got.String() != c.want {
 				t.Errorf("%q with the stops %q by %d: %q, want %q", c.text, c.stops, size, &got, c.want)
 			}

@@ -29,6 +29,7 @@ type server struct {
 	model      Model
 	vocabulary *xgrammar.Vocabulary
 	compiler   *xgrammar.Compiler
+	line       *line   // where sessions wait for a step, nil if the model has no steps of several
 	plain      []int32 // the tokens that JSON may have: no control characters
 	set        settings
 	log        *slog.Logger
@@ -60,6 +61,10 @@ func newServer(m Model, set settings, log *slog.Logger) (*server, error) {
 		tokens:  f.NewCounter(prometheus.CounterOpts{Name: "xgrammar_server_tokens_total", Help: "Tokens that the model has written."}),
 		seconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "xgrammar_server_seconds", Help: "Time of the stages of an answer: compile, write.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, []string{"stage"}),
+	}
+	if b, ok := m.(Batcher); ok {
+		sessions := f.NewHistogram(prometheus.HistogramOpts{Name: "xgrammar_server_sessions", Help: "Sessions of a step of the model.", Buckets: prometheus.ExponentialBuckets(1, 2, 7)})
+		s.line = &line{model: b, seen: func(n int) { sessions.Observe(float64(n)) }}
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "xgrammar_server_busy", Help: "Requests that are being answered."}, func() float64 { return float64(len(s.busy)) })
 	s.plain = make([]int32, (v.Size()+31)/32)
@@ -282,6 +287,9 @@ func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, 
 	finish, used, err := s.write(ctx, q, session, matcher, func(part string) error {
 		if len(q.Tools) > 0 {
 			whole.WriteString(part)
+			return nil
+		}
+		if part == "" {
 			return nil
 		}
 		return delta(message{Content: new(content(part))}, nil)

@@ -440,8 +440,9 @@ func TestPages(t *testing.T) {
 	get("/healthz", `200 "alive"`)
 }
 
-// TestLoad has 64 clients that check each answer, send bombs, and leave streams. TVMFFI_TEST_LOAD, such as 20s, is how
-// long; 2 s without it. Afterwards no goroutine and little memory is left.
+// TestLoad has 64 clients that check each answer, send bombs, and leave streams, of a model that steps each session alone, and of
+// one that steps several. TVMFFI_TEST_LOAD, such as 20s, is how long; 2 s without it. Afterwards no goroutine and little memory
+// is left.
 func TestLoad(t *testing.T) {
 	length := 2 * time.Second
 	if text := os.Getenv("TVMFFI_TEST_LOAD"); text != "" {
@@ -450,10 +451,18 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, url := start(t, func(s *settings) {
-		s.isolation.MaxTime, s.isolation.MaxMemory = 300*time.Millisecond, 256<<20
-		s.time = nativetest.Patience(s.time)
-	})
+	t.Run("alone", func(t *testing.T) { load(t, newToy(), length/2) })
+	t.Run("batch", func(t *testing.T) { load(t, &batched{toy: newToy(), most: 16}, length/2) })
+}
+
+func load(t *testing.T, m Model, length time.Duration) {
+	nativetest.Library(t)
+	nativetest.Pinned(t, "xgrammar")
+	leaktest.Check(t)
+	set := defaults
+	set.isolation.MaxTime, set.isolation.MaxMemory = 300*time.Millisecond, 256<<20
+	set.time = nativetest.Patience(set.time)
+	_, url := startModel(t, m, set)
 	// Each format is known before bombs come: a trial under load may last longer than MaxTime.
 	for number := range formats {
 		for wait := 0; ; wait++ {

@@ -22,20 +22,20 @@ func (s *server) write(ctx context.Context, q *request, session Session, matcher
 	}
 	defer mask.Release()
 	stops := s.vocabulary.StopTokens()
-	chance, next := q.sampler(), tail{stops: q.Stop, emit: emit}
+	chance, next := q.sampler(), tail{stops: q.Stop}
 	var text []int32 // the answer
 	used.Prompt = session.Len()
 	limit := min(*q.MaxTokens, s.model.Context()-used.Prompt)
+	turn := newTurn(s.line, session)
+	defer turn.leave()
+	turn.next()
 	defer func() {
 		used.Total = used.Prompt + used.Completion
 		s.tokens.Add(float64(used.Completion))
 	}()
 	var pending []byte // of a character that is not complete
 	for used.Completion < limit {
-		if ctx.Err() != nil {
-			return "", used, context.Cause(ctx)
-		}
-		if matcher != nil {
+		if matcher != nil { // while the model takes its step
 			if _, err := matcher.Fill(mask); err != nil {
 				return "", used, err
 			}
@@ -45,7 +45,7 @@ func (s *server) write(ctx context.Context, q *request, session Session, matcher
 				}
 			}
 		}
-		scores, err := session.Step(ctx, text[max(0, len(text)-1):]...)
+		scores, err := turn.scores(ctx)
 		if err != nil {
 			return "", used, err
 		}
@@ -66,7 +66,8 @@ func (s *server) write(ctx context.Context, q *request, session Session, matcher
 			}
 		}
 		if slices.Contains(stops, token) {
-			return "stop", used, next.end()
+			turn.leave()
+			return "stop", used, emit(next.text)
 		}
 		text = append(text, token)
 		used.Completion++
@@ -76,22 +77,27 @@ func (s *server) write(ctx context.Context, q *request, session Session, matcher
 			r, n := utf8.DecodeRune(pending)
 			whole, pending = append(whole, r), pending[n:]
 		}
-		if stopped, err := next.add(string(whole)); err != nil || stopped {
+		part, stopped := next.add(string(whole))
+		if !stopped && used.Completion < limit {
+			turn.next(token)
+		} else {
+			turn.leave()
+		}
+		if err := emit(part); err != nil || stopped { // while the model takes the next step
 			return "stop", used, err
 		}
 	}
-	return "length", used, next.end()
+	return "length", used, emit(next.text)
 }
 
 // tail is the end of a text, which may be the beginning of a stop.
 type tail struct {
 	stops []string
 	text  string
-	emit  func(text string) error
 }
 
-// add emits the text before it that is in no stop, and reports whether a stop is there. That is not emitted.
-func (t *tail) add(text string) (stopped bool, err error) {
+// add returns the text before it that is in no stop, and reports whether a stop is there. That is not part of the text.
+func (t *tail) add(text string) (part string, stopped bool) {
 	t.text += text
 	first := -1
 	for _, stop := range t.stops {
@@ -100,7 +106,7 @@ func (t *tail) add(text string) (stopped bool, err error) {
 		}
 	}
 	if first >= 0 {
-		return true, t.emit(t.text[:first])
+		return t.text[:first], true
 	}
 	keep := 0
 	for _, stop := range t.stops {
@@ -110,15 +116,7 @@ func (t *tail) add(text string) (stopped bool, err error) {
 			}
 		}
 	}
-	ready := t.text[:len(t.text)-keep]
-	t.text = t.text[len(ready):]
-	return false, t.emit(ready)
-}
-
-// end emits what is left.
-func (t *tail) end() error {
-	if t.text == "" {
-		return nil
-	}
-	return t.emit(t.text)
+	part = t.text[:len(t.text)-keep]
+	t.text = t.text[len(part):]
+	return part, false
 }
