@@ -17,32 +17,44 @@ import (
 
 // model is SmolLM2 on a machine of TVM.
 type model struct {
-	machine         *vm.Machine
-	decode, prefill *vm.Function // of one token, and of chunk
-	weights         *tvmffi.Array[*tvmffi.Tensor]
-	file            []byte // tokenizer.json
-	tokens          *tokenizer.Tokenizer
-	never           []int32 // tokens of control that do not end an answer
-	longest         int     // bytes of a token
+	machine      *vm.Machine
+	one, several pass
+	weights      *tvmffi.Array[*tvmffi.Tensor]
+	file         []byte // tokenizer.json
+	tokens       *tokenizer.Tokenizer
+	never        []int32 // tokens of control that do not end an answer
+	longest      int     // bytes of a token
+
+	step          sync.Mutex     // is held in a step
+	cache, logits *tvmffi.Tensor // of all chats
+	scores        []float32      // the memory of logits
 
 	free chan struct{} // one for each chat that is open
 	mu   sync.Mutex
-	made int     // chats that have memory
+	made int     // chats whose memory is in use
 	idle []*chat // of these, the closed ones: their memory knows the beginning of a text
+}
+
+// pass computes rows, of which each is a token of a chat.
+type pass struct {
+	function *vm.Function
+	tensor   *tvmffi.Tensor
+	plan     []int32 // its memory: compile.py says what is there
 }
 
 // What compile.py has built.
 const (
-	length, chunk, words = 2048, 16, 49152
-	end, endOfText       = 2, 0 // <|im_end|>, <|endoftext|>
+	length, words  = 2048, 49152
+	rows, together = 16, 4 // of a step, and of its kernels, which compute several at once
+	end, endOfText = 2, 0  // <|im_end|>, <|endoftext|>
 )
 
 var cache = []int64{30, 2, 3, length, 64} // layers, keys and values, heads, tokens, numbers
 
 // open opens the model in a folder.
 func open(folder string, chats int) (_ *model, err error) {
-	if chats < 1 {
-		return nil, fmt.Errorf("-chats is %d, want 1 or more", chats)
+	if chats < 1 || chats > rows {
+		return nil, fmt.Errorf("-chats is %d, want 1 to %d", chats, rows)
 	}
 	m := &model{free: make(chan struct{}, chats)}
 	defer func() {
@@ -60,10 +72,7 @@ func open(folder string, chats int) (_ *model, err error) {
 	}
 	defer exe.Release()
 	if m.machine, err = exe.NewMachine(vm.Pooled); err == nil {
-		m.decode, err = m.machine.Function("decode")
-	}
-	if err == nil {
-		m.prefill, err = m.machine.Function("prefill")
+		err = m.memory(chats)
 	}
 	var params []vm.Param
 	if err == nil {
@@ -106,10 +115,10 @@ func (m *model) Close() error {
 	if m.machine != nil {
 		m.machine.Close() // it waits for a call that runs
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range m.idle {
-		c.release()
+	for _, x := range []*tvmffi.Tensor{m.cache, m.logits, m.one.tensor, m.several.tensor} {
+		if x != nil {
+			x.Release()
+		}
 	}
 	if m.weights != nil {
 		m.weights.Release()
@@ -153,14 +162,8 @@ func (m *model) Open(ctx context.Context, messages []server.Message) (server.Ses
 		}
 	}
 	if best < 0 || m.made < cap(m.free) && known < len(text)/2 {
-		c, err := m.newChat()
-		if err != nil {
-			<-m.free
-			return nil, err
-		}
 		m.made++
-		c.text = text
-		return c, nil
+		return &chat{model: m, place: m.made - 1, text: text}, nil
 	}
 	c := m.idle[best]
 	m.idle = append(m.idle[:best], m.idle[best+1:]...)
@@ -176,47 +179,40 @@ func same(a, b []int32) (n int) {
 	return n
 }
 
-// chat is an open chat, or the memory of a closed one. Its tensors are made once: a step makes nothing.
+// memory makes what the passes read and write: once, so a step makes nothing. The system gives the memory of a chat when it is
+// first written.
+func (m *model) memory(chats int) (err error) {
+	if m.cache, err = tvmffi.NewTensor(tvmffi.Float16, append([]int64{int64(chats)}, cache...)...); err != nil {
+		return err
+	}
+	if m.logits, err = tvmffi.NewTensor(tvmffi.Float32, int64(chats), words); err == nil {
+		m.scores, err = tvmffi.Slice[float32](m.logits)
+	}
+	for name, p := range map[string]*pass{"one": &m.one, "several": &m.several} {
+		n := int64(rows)
+		if name == "one" {
+			n = 1
+		}
+		if err == nil {
+			p.function, err = m.machine.Function(name)
+		}
+		if err == nil {
+			p.tensor, err = tvmffi.NewTensor(tvmffi.Int32, n+1, 4)
+		}
+		if err == nil {
+			p.plan, err = tvmffi.Slice[int32](p.tensor)
+		}
+	}
+	return err
+}
+
+// chat is an open chat, or the memory of a closed one.
 type chat struct {
 	*model
-	text []int32
-	done int // how many tokens of the text the cache knows
-
-	cache, logits, at, one, many *tvmffi.Tensor
-	scores                       []float32 // the memory of the tensors
-	place, token, tokens         []int32
-}
-
-func (m *model) newChat() (c *chat, err error) {
-	c = &chat{model: m}
-	make := func(t tvmffi.DataType, shape ...int64) (x *tvmffi.Tensor) {
-		if err == nil {
-			x, err = tvmffi.NewTensor(t, shape...)
-		}
-		return x
-	}
-	c.cache, c.logits = make(tvmffi.Float16, cache...), make(tvmffi.Float32, 1, words)
-	c.at, c.one, c.many = make(tvmffi.Int32, 2), make(tvmffi.Int32, 1), make(tvmffi.Int32, chunk)
-	if err == nil {
-		c.scores, err = tvmffi.Slice[float32](c.logits)
-	}
-	for to, x := range map[*[]int32]*tvmffi.Tensor{&c.place: c.at, &c.token: c.one, &c.tokens: c.many} {
-		if err == nil {
-			*to, err = tvmffi.Slice[int32](x)
-		}
-	}
-	if err != nil {
-		c.release()
-	}
-	return c, err
-}
-
-func (c *chat) release() {
-	for _, x := range []*tvmffi.Tensor{c.cache, c.logits, c.at, c.one, c.many} {
-		if x != nil {
-			x.Release()
-		}
-	}
+	place int // in the cache and the logits
+	text  []int32
+	done  int // how many tokens of the text the cache knows
+	rows  int // how many more the step computes
 }
 
 // Len returns the number of tokens.
@@ -230,27 +226,66 @@ func (c *chat) Close() {
 	<-c.free
 }
 
-// Step computes the tokens that the cache does not know, in chunks between which other chats have their turn.
+// Step computes the tokens that the cache does not know, alone. The server does not call it.
 func (c *chat) Step(ctx context.Context, tokens ...int32) ([]float32, error) {
-	c.text = append(c.text, tokens...)
-	for c.done < len(c.text) {
+	for s := (server.Step{Session: c, Tokens: tokens}); ; s.Tokens = nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		f, in, to := c.decode, c.one, c.token
-		if len(c.text)-c.done > 1 && c.done+chunk <= length { // it writes whole chunks to the cache
-			f, in, to = c.prefill, c.many, c.tokens
+		if c.StepAll([]*server.Step{&s}); s.Scores != nil || s.Err != nil {
+			return s.Scores, s.Err
 		}
-		n := copy(to, c.text[c.done:])
-		clear(to[n:])
-		c.place[0], c.place[1] = int32(c.done), int32(n-1)
-		if _, err := f.Call(in, c.at, c.cache, c.logits, c.weights); err != nil {
-			return nil, err
+	}
+}
+
+// Batch returns the number of chats.
+func (m *model) Batch() int { return cap(m.free) }
+
+// StepAll computes rows: one for each chat, and more for the first ones whose text the cache does not know yet.
+func (m *model) StepAll(all []*server.Step) {
+	m.step.Lock()
+	defer m.step.Unlock()
+	more := rows - len(all)
+	total := len(all)
+	for _, s := range all {
+		c := s.Session.(*chat)
+		c.text = append(c.text, s.Tokens...)
+		c.rows = 1 + min(more, len(c.text)-c.done-1)
+		more -= c.rows - 1
+		total += c.rows - 1
+	}
+	p := &m.several
+	if total == 1 {
+		p = &m.one
+	}
+	row, wanted := 0, 0
+	for _, s := range all {
+		c := s.Session.(*chat)
+		for i := range c.rows {
+			row++
+			p.plan[4*row], p.plan[4*row+1], p.plan[4*row+2] = c.text[c.done+i], int32(c.done+i), int32(c.place)
 		}
-		c.done += n
+		if c.done+c.rows == len(c.text) {
+			wanted++
+			p.plan[4*wanted+3] = int32(row - 1)
+		}
 	}
-	for _, t := range c.never {
-		c.scores[t] = float32(math.Inf(-1))
+	for ; p == &m.several && wanted%together > 0; wanted++ { // logits that are computed twice are the same
+		p.plan[4*wanted+7] = p.plan[4*wanted+3]
 	}
-	return c.scores, nil
+	p.plan[0], p.plan[1] = int32(row), int32(wanted)
+	_, err := p.function.Call(p.tensor, m.cache, m.logits, m.weights)
+	for _, s := range all {
+		c := s.Session.(*chat)
+		if s.Err = err; err != nil {
+			continue
+		}
+		if c.done += c.rows; c.done < len(c.text) {
+			continue
+		}
+		s.Scores = m.scores[c.place*words:][:words]
+		for _, t := range m.never {
+			s.Scores[t] = float32(math.Inf(-1))
+		}
+	}
 }
