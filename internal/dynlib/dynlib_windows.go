@@ -9,12 +9,18 @@ import (
 )
 
 func open(path string, _ bool) (Handle, error) {
+	if h, err := loaded(path); err == nil {
+		return h, nil // without a look at its folders
+	}
 	// Windows looks for the dependencies of the library in its folder, not in the
 	// working directory or PATH. Under wine 8, a folder of AddDllDirectory comes before
-	// that of the library.
+	// that of the library. A name without a folder is of a library of the system: Windows
+	// refuses to look in its folder.
 	var folders []string
+	flags := uintptr(windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
 	if filepath.IsAbs(path) {
 		folders = wheelFolders(path)
+		flags |= windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR
 	}
 	for _, dir := range folders {
 		text, err := windows.UTF16PtrFromString(dir)
@@ -27,7 +33,7 @@ func open(path string, _ bool) (Handle, error) {
 		}
 		defer windows.RemoveDllDirectory(cookie)
 	}
-	h, err := windows.LoadLibraryEx(path, 0, windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR|windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
+	h, err := windows.LoadLibraryEx(path, 0, flags)
 	if errors.Is(err, windows.ERROR_MOD_NOT_FOUND) {
 		err = notFound(path, folders, err)
 	}

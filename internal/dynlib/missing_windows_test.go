@@ -93,6 +93,18 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// A name without a folder leads to a library of the system, whether or not it is loaded.
+func TestSystemLibrary(t *testing.T) {
+	for range 2 {
+		if err := open(t, "lz32.dll"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := open(t, "nowhere-to-be-found.dll"); !errors.Is(err, windows.ERROR_MOD_NOT_FOUND) {
+		t.Errorf("a library that does not exist: %v", err)
+	}
+}
+
 // A library that is loaded cannot be replaced, and may be renamed.
 func TestLoadedStays(t *testing.T) {
 	built := nativetest.BuildText(t, "stays", "extern \"C\" __declspec(dllexport) int stays() { return 1; }\n", nativetest.Standalone())
