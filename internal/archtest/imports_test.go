@@ -116,7 +116,7 @@ var rooms = []room{
 	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/internal/machine", own: []string{"internal/find"}},
 	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find", "internal/whole"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
-	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/jsonlines", "gen/config", "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
+	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/jsonlines", "internal/libname", "gen/config", "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/whole", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/crossing", "internal/find", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe", "pynames", "vendored"), "gen", "schema", "schema/hints")},

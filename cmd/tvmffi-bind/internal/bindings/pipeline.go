@@ -44,20 +44,20 @@ type Result struct {
 // Generate runs every stage except the last, which writes. It changes nothing on disk.
 func Generate(ctx context.Context, p *probe.Prober, c *project.Config) (*Result, error) {
 	b := &Result{}
-	read := func() (err error) {
-		b.Schema, err = p.Read(ctx, c)
-		return err
-	}
-	generate := b.bindings
+	read, generate := p.Read, b.bindings
 	if len(c.Kernels) > 0 { // the configuration describes them, so there is nothing to read
-		read, generate = func() error { return nil }, b.kernels
+		read, generate = func(context.Context, *project.Config) (schema.Schema, error) { return schema.Schema{}, nil }, b.kernels
 	}
 	stages := []struct {
 		name, title string
 		run         func() error
 	}{
 		{"prepare", "", func() error { return b.prepare(ctx, c) }},
-		{"read", "", read},
+		{"read", "", func() error {
+			s, err := read(ctx, c)
+			b.identify(s)
+			return err
+		}},
 		{"names", "", func() error { return b.refreshNames(ctx, p, c) }},
 		{"generate", "generating", func() error { return generate(c) }},
 		{"typecheck", "checking that it compiles", b.verify},
@@ -102,6 +102,14 @@ func (b *Result) locate(c *project.Config) (err error) {
 	}
 	b.ImportPath, err = b.Module.ImportPath(b.Root)
 	return err
+}
+
+// identify begins the lock of what was read. Bindings are the same on all systems, so libraries keep the names that they have in
+// the previous lock.
+func (b *Result) identify(read schema.Schema) {
+	b.lock = project.NewLock(read)
+	b.lock.Adopt(b.previous)
+	b.Schema = b.lock.Named(read)
 }
 
 // bindings makes the Go files of bindings.
@@ -164,8 +172,7 @@ func (b *Result) verify() error {
 
 // compare finds out what changes on disk.
 func (b *Result) compare(c *project.Config, wheels map[string]project.WheelFile) (err error) {
-	names := slices.Sorted(maps.Keys(b.Files))
-	b.lock = project.NewLock(b.Schema, names)
+	b.lock.Files = slices.Sorted(maps.Keys(b.Files))
 	b.lock.SetWheels(c, wheels, b.previous)
 	if b.Kernels == 0 {
 		b.lock.GoNames = &b.Report.Names
@@ -184,7 +191,6 @@ func (b *Result) compare(c *project.Config, wheels map[string]project.WheelFile)
 	var before []string
 	if b.previous != nil {
 		before = b.previous.Files
-		b.lock.Adopt(b.previous)
 	}
 	if b.Output, err = files.GoPackage(b.Root, b.Files, before, gen.IsGenerated); err != nil {
 		return err

@@ -183,6 +183,53 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
+// TestGenerate_otherSystem: another system calls the library by another name, and git may have written all files with the line ends
+// of Windows. There is nothing to do, and after a change of the library the bindings keep the name.
+func TestGenerate_otherSystem(t *testing.T) {
+	dir := consumer.New(t, "example.com/hello").Dir
+	library, names := filepath.Join(dir, "garden.json"), `{"format": 1, "items": {
+	"garden.weed": {"doc": "Weed pulls out.\n\nAll of them.", "params": ["bed"]}}}
+`
+	write(t, filepath.Join(dir, project.ConfigName), gardenConfig+"names: [my.json]\nfunctions:\n  garden.water:\n    doc: |\n      Water pours.\n\n      Much.\n")
+	write(t, filepath.Join(dir, "my.json"), names)
+	write(t, library, gardenText)
+	b, err := run(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Output.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{project.ConfigName, project.LockName, "my.json", "garden/functions_gen.go", "garden/library_gen.go"} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, file, strings.ReplaceAll(string(text), "\n", "\r\n"))
+	}
+	there := strings.ReplaceAll(gardenText, "libgarden.so", "garden.dll")
+	write(t, library, there)
+	if b, err = run(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	if !b.Output.UpToDate() || b.Output.Same != 3 || len(b.Changes()) != 0 {
+		t.Errorf("a run elsewhere changes %s: %s\n%s", changed(t, dir, b), b.Changes(), b.Output.Diff())
+	}
+	write(t, library, strings.ReplaceAll(there, "garden.weed", "garden.mow"))
+	write(t, filepath.Join(dir, "my.json"), strings.ReplaceAll(names, "garden.weed", "garden.mow"))
+	if b, err = run(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Output.Write(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "garden", "library_gen.go"))
+	if err != nil || strings.Contains(string(text), "garden.dll") || !strings.Contains(string(text), `{Name: "libgarden.so"}`) || strings.Contains(string(text), "\r") {
+		t.Errorf("%v: the bindings are\n%s", err, text)
+	}
+}
+
 // TestKernels_problems: all mistakes in the files of kernels are reported together, each
 // with its place in the configuration.
 func TestKernels_problems(t *testing.T) {

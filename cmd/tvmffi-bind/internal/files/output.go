@@ -84,13 +84,16 @@ func (o *Output) put(path string, data []byte, ours func([]byte) bool) error {
 	if !ours(old) {
 		return console.Refuse("%s is in the way and was not written by tvmffi-bind: move it, or choose another folder for the output", console.Shown(path))
 	}
-	if bytes.Equal(old, data) {
+	if bytes.Equal(withoutCR(old), data) {
 		o.Same++
 		return nil
 	}
 	o.add(Change{Path: path, Old: old, New: data})
 	return nil
 }
+
+// withoutCR returns a text with the line ends of Unix: on Windows git writes those of Windows where it is not told otherwise.
+func withoutCR(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 // visit notes that a file of this run is in dir.
 func (o *Output) visit(dir string) {
@@ -206,7 +209,7 @@ func (o *Output) Diff() string {
 		if c.New == nil {
 			to = os.DevNull
 		}
-		b.WriteString(udiff.Unified(from, to, string(c.Old), string(c.New)))
+		b.WriteString(udiff.Unified(from, to, string(withoutCR(c.Old)), string(c.New)))
 	}
 	for _, file := range o.Leftover {
 		fmt.Fprintf(&b, "left over: %s\n", console.Shown(file))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/gen/config"
 	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
+	"github.com/tvmffi-go/tvmffi/internal/libname"
 	"github.com/tvmffi-go/tvmffi/schema"
 	"github.com/tvmffi-go/tvmffi/schema/hints"
 )
@@ -54,8 +56,8 @@ type lockedLibrary struct {
 	Package       string      `json:"package,omitempty"`
 	Version       string      `json:"version,omitempty"`
 	PathInPackage string      `json:"path_in_package,omitempty"`
-	// SHA256 is the hash of the file by platform, such as linux/amd64: runs on
-	// several platforms add up, as long as the interface stays the same.
+	// SHA256 is the hash of the file by platform, such as linux/amd64. A run on another platform adds none, as long as the
+	// interface stays the same. Locks of older versions of the tool have several.
 	SHA256 map[string]string `json:"sha256,omitempty"`
 	// Interface is the fingerprint of what this library adds.
 	Interface string `json:"interface"`
@@ -116,9 +118,9 @@ const lockComment = "Written by tvmffi-bind. Commit this file; change it with tv
 // Platform returns the system and processor of this machine, such as linux/amd64.
 func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// NewLock returns the lock of s and of the files generated from it.
-func NewLock(s schema.Schema, files []string) *Lock {
-	l := &Lock{Comment: lockComment, Format: lockFormat, Interface: s.Fingerprint(), Files: files}
+// NewLock returns the lock of s, without the files generated from it.
+func NewLock(s schema.Schema) *Lock {
+	l := &Lock{Comment: lockComment, Format: lockFormat, Interface: s.Fingerprint()}
 	for i, lib := range s.Libraries {
 		locked := lockedLibrary{
 			File: lib.File, Role: lib.Role,
@@ -137,28 +139,103 @@ func NewLock(s schema.Schema, files []string) *Lock {
 	return l
 }
 
-// Adopt copies the hashes of other platforms from the previous lock, for the libraries
-// that have not changed. A library that does not come from a package keeps its hash for
-// this platform too: each machine that builds it gets a different hash, and the bindings
-// stay the same.
+// Adopt takes over from the previous lock the name of each library, and the hashes of one that has not changed. So a
+// run on another system, where the library has another name and another hash, changes nothing: the bindings are for all
+// systems, and say from which file they were generated first. A library that does not come from a package keeps its hash for
+// this platform too: each machine that builds it gets a different hash, and the bindings stay the same.
 func (l *Lock) Adopt(previous *Lock) {
 	for i := range l.Libraries {
 		now := &l.Libraries[i]
-		was := previous.library(now.File)
-		if was == nil || was.Interface != now.Interface || was.Version != now.Version {
+		was := previous.sameLibrary(now)
+		if was == nil {
+			continue
+		}
+		now.rename(was.File)
+		if was.Interface != now.Interface || was.Version != now.Version || len(was.SHA256) == 0 {
 			continue
 		}
 		merged := maps.Clone(was.SHA256)
-		if merged == nil {
-			merged = map[string]string{}
-		}
 		for on, hash := range now.SHA256 {
-			if merged[on] == "" || now.Package != "" {
+			if merged[on] != "" && now.Package != "" {
 				merged[on] = hash
 			}
 		}
 		now.SHA256 = merged
 	}
+}
+
+// systems are those on which a library has another name. A saved schema may come from any of them.
+var systems = []string{"linux", "darwin", "windows"}
+
+// sameLibrary returns the entry of a library, which may have the name of another system, or nil.
+func (l *Lock) sameLibrary(now *lockedLibrary) *lockedLibrary {
+	if l == nil {
+		return nil
+	}
+	if same := l.library(now.File); same != nil {
+		return same
+	}
+	i := slices.IndexFunc(l.Libraries, func(was lockedLibrary) bool {
+		return was.Package == now.Package && slices.ContainsFunc(systems, func(goos string) bool { return libname.Same(goos, was.File, now.File) })
+	})
+	if i < 0 {
+		return nil
+	}
+	return &l.Libraries[i]
+}
+
+// rename gives a library another name, in the same folder of its package.
+func (l *lockedLibrary) rename(file string) {
+	if l.File = file; l.PathInPackage != "" {
+		l.PathInPackage = path.Join(path.Dir(l.PathInPackage), file)
+	}
+}
+
+// elsewhere returns the hash of the file that the bindings were generated from, "" if that is the file of this platform.
+func (l *lockedLibrary) elsewhere() string {
+	first, others := "linux/amd64", slices.Sorted(maps.Keys(l.SHA256))
+	if l.SHA256[first] == "" && len(others) > 0 {
+		first = others[0]
+	}
+	if first == Platform() {
+		return ""
+	}
+	return l.SHA256[first]
+}
+
+// Named returns a schema with the names and the hashes of libraries that bindings have by the lock, which was made from it.
+func (l *Lock) Named(s schema.Schema) schema.Schema {
+	names := map[string]string{}
+	s.Libraries = slices.Clone(s.Libraries)
+	for i := range s.Libraries {
+		lib, locked := &s.Libraries[i], &l.Libraries[i]
+		names[lib.File] = locked.File
+		lib.File = locked.File
+		if lib.PathInPackage != "" {
+			lib.PathInPackage = path.Join(path.Dir(lib.PathInPackage), locked.File)
+		}
+		if lib.Package != "" {
+			lib.SHA256 = cmp.Or(locked.elsewhere(), lib.SHA256)
+		}
+	}
+	rename := func(name *string) { *name = cmp.Or(names[*name], *name) }
+	for i := range s.Libraries {
+		s.Libraries[i].Needs = slices.Clone(s.Libraries[i].Needs)
+		for j := range s.Libraries[i].Needs {
+			rename(&s.Libraries[i].Needs[j])
+		}
+	}
+	s.Functions, s.Types, s.Flaws = slices.Clone(s.Functions), slices.Clone(s.Types), slices.Clone(s.Flaws)
+	for i := range s.Functions {
+		rename(&s.Functions[i].Library)
+	}
+	for i := range s.Types {
+		rename(&s.Types[i].Library)
+	}
+	for i := range s.Flaws {
+		rename(&s.Flaws[i].Library)
+	}
+	return s
 }
 
 // library returns the entry of a file, or nil.

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,7 +30,8 @@ func gardenSchema(hash string, functions ...string) schema.Schema {
 }
 
 func TestLock_roundTrip(t *testing.T) {
-	l := NewLock(gardenSchema("aa", "garden.water"), []string{"garden.go"})
+	l := NewLock(gardenSchema("aa", "garden.water"))
+	l.Files = []string{"garden.go"}
 	data, err := l.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -65,14 +67,14 @@ func TestLock_roundTrip(t *testing.T) {
 }
 
 func TestLock_keepsOtherPlatformsWhileTheInterfaceStays(t *testing.T) {
-	previous := NewLock(gardenSchema("aa", "garden.water"), nil)
+	previous := NewLock(gardenSchema("aa", "garden.water"))
 	previous.library("libgarden.so").SHA256 = map[string]string{"plan9/mips": "bb", Platform(): "old"}
 
 	for _, c := range []struct{ pkg, want, why string }{
 		{"", "old", "what is built on every machine anew keeps the first hash"},
 		{"garden", "aa", "a package has one file"},
 	} {
-		same := NewLock(gardenSchema("aa", "garden.water"), nil)
+		same := NewLock(gardenSchema("aa", "garden.water"))
 		same.library("libgarden.so").Package = c.pkg
 		same.Adopt(previous)
 		hashes := same.library("libgarden.so").SHA256
@@ -81,15 +83,74 @@ func TestLock_keepsOtherPlatformsWhileTheInterfaceStays(t *testing.T) {
 		}
 	}
 
-	changed := NewLock(gardenSchema("aa", "garden.water", "garden.weed"), nil)
+	changed := NewLock(gardenSchema("aa", "garden.water", "garden.weed"))
 	changed.Adopt(previous)
 	if _, ok := changed.library("libgarden.so").SHA256["plan9/mips"]; ok {
 		t.Error("the hash of another platform outlived a change of the interface")
 	}
 }
 
+// TestLock_otherSystem: a library has another name and another hash on another system, and the lock and the bindings stay as
+// they are.
+func TestLock_otherSystem(t *testing.T) {
+	const elsewhere = "plan9/mips"
+	there := gardenSchema("dd", "garden.water")
+	there.Libraries = append(there.Libraries, schema.Library{File: "plot.dll", Role: schema.RoleBound, SHA256: "ee", Package: "plot", PackageVersion: "1", PathInPackage: "plot/lib/plot.dll"})
+	there.Functions[0].Library, there.Libraries[1].File = "garden.dll", "garden.dll"
+	there.Libraries[1].Needs = []string{"libtvm_ffi.so", "plot.dll"}
+	there.Types = []schema.Type{{Key: "plot.Plot", Library: "plot.dll"}}
+	there.Flaws = []schema.Flaw{{Kind: "type", Name: "plot.Bed", Library: "plot.dll"}}
+	previous := NewLock(there)
+	for i := range previous.Libraries {
+		hash := &previous.Libraries[i].SHA256
+		*hash = map[string]string{elsewhere: (*hash)[Platform()]}
+	}
+	here := gardenSchema("aa", "garden.water")
+	here.Libraries = append(here.Libraries, schema.Library{File: "libplot.so", Role: schema.RoleBound, SHA256: "bb", Package: "plot", PackageVersion: "1", PathInPackage: "plot/lib/libplot.so"})
+	here.Libraries[1].Needs = []string{"libtvm_ffi.so", "libplot.so"}
+	here.Types = []schema.Type{{Key: "plot.Plot", Library: "libplot.so"}}
+	here.Flaws = []schema.Flaw{{Kind: "type", Name: "plot.Bed", Library: "libplot.so"}}
+	before, err := json.Marshal(here)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	now := NewLock(here)
+	now.Adopt(previous)
+	if !reflect.DeepEqual(now, previous) {
+		t.Errorf("the lock becomes %+v, was %+v", now, previous)
+	}
+	if notes := now.Changed(previous); notes != nil {
+		t.Errorf("changed says %q", notes)
+	}
+	named := now.Named(here)
+	there.Libraries[1].SHA256 = "aa" // of a file that every machine builds anew
+	if !reflect.DeepEqual(named, there) {
+		t.Errorf("the bindings are of %+v, were of %+v", named, there)
+	}
+	if after, err := json.Marshal(here); err != nil || string(after) != string(before) {
+		t.Errorf("%v: the schema has changed to %s", err, after)
+	}
+
+	here.Libraries[2].PackageVersion = "2"
+	now = NewLock(here)
+	now.Adopt(previous)
+	if plot := now.Libraries[2]; plot.File != "plot.dll" || plot.PathInPackage != "plot/lib/plot.dll" || plot.SHA256[Platform()] != "bb" || len(plot.SHA256) != 1 {
+		t.Errorf("another version is %+v", plot)
+	}
+	if plot := now.Named(here).Libraries[2]; plot.SHA256 != "bb" || plot.File != "plot.dll" {
+		t.Errorf("the bindings are of %+v", plot)
+	}
+	here.Libraries[2].Package = "other"
+	now = NewLock(here)
+	now.Adopt(previous)
+	if now.Libraries[2].File != "libplot.so" || len(now.Changed(previous)) != 2 {
+		t.Errorf("a library of another package is %+v: %q", now.Libraries[2], now.Changed(previous))
+	}
+}
+
 func TestLock_changedSaysWhat(t *testing.T) {
-	before := NewLock(gardenSchema("aa", "garden.water"), nil)
+	before := NewLock(gardenSchema("aa", "garden.water"))
 	for _, c := range []struct {
 		now  schema.Schema
 		want []string
@@ -98,7 +159,7 @@ func TestLock_changedSaysWhat(t *testing.T) {
 		{gardenSchema("bb", "garden.water"), []string{"libgarden.so is another build with the same interface"}},
 		{gardenSchema("bb", "garden.weed"), []string{"libgarden.so changed its interface since the bindings were generated"}},
 	} {
-		if got := NewLock(c.now, nil).Changed(before); !slices.Equal(got, c.want) {
+		if got := NewLock(c.now).Changed(before); !slices.Equal(got, c.want) {
 			t.Errorf("changed says %q, want %q", got, c.want)
 		}
 	}
@@ -107,7 +168,7 @@ func TestLock_changedSaysWhat(t *testing.T) {
 // TestReadLock_refused: a lock that another version of the tool wrote, or that somebody has
 // changed, is refused with the file and the remedy.
 func TestReadLock_refused(t *testing.T) {
-	data, err := NewLock(gardenSchema("aa"), nil).Encode()
+	data, err := NewLock(gardenSchema("aa")).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +193,7 @@ func TestReadLock_refused(t *testing.T) {
 
 // TestReadLock_conflict: gen can write a lock again in which a merge has left its marks.
 func TestReadLock_conflict(t *testing.T) {
-	data, err := NewLock(gardenSchema("aa"), nil).Encode()
+	data, err := NewLock(gardenSchema("aa")).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +206,7 @@ func TestReadLock_conflict(t *testing.T) {
 	if err != nil || !IsLock([]byte(text)) {
 		t.Fatal(l, err, "it is not a lock that may be replaced")
 	}
-	now := NewLock(gardenSchema("aa"), nil)
+	now := NewLock(gardenSchema("aa"))
 	now.Adopt(l)
 	if notes := now.Changed(l); len(notes) != 1 || !strings.Contains(notes[0], "merge conflict") {
 		t.Errorf("%q", notes)
@@ -155,12 +216,12 @@ func TestReadLock_conflict(t *testing.T) {
 // TestLock_adoptsBesideNewLibraries: a library that the previous lock does not have, or that has
 // changed, does not keep the others from taking their hashes over.
 func TestLock_adoptsBesideNewLibraries(t *testing.T) {
-	previous := NewLock(gardenSchema("aa", "garden.water"), nil)
+	previous := NewLock(gardenSchema("aa", "garden.water"))
 	previous.library("libgarden.so").SHA256 = map[string]string{"plan9/mips": "bb"}
 	s := gardenSchema("aa", "garden.water")
 	s.Libraries = slices.Insert(s.Libraries, 1, schema.Library{File: "libnew.so", Role: schema.RoleDependency, SHA256: "cc"})
 	s.ABI.Patch++ // another libtvm_ffi
-	now := NewLock(s, nil)
+	now := NewLock(s)
 	now.Adopt(previous)
 	if got := now.library("libgarden.so").SHA256["plan9/mips"]; got != "bb" {
 		t.Errorf("the hash of another platform is %q, want bb", got)
@@ -204,7 +265,7 @@ func TestLock_wheels(t *testing.T) {
 
 // TestLock_mergedNames reads the Go names from a lock with the marks of a merge.
 func TestLock_mergedNames(t *testing.T) {
-	l := NewLock(gardenSchema("aa", "garden.water"), nil)
+	l := NewLock(gardenSchema("aa", "garden.water"))
 	l.GoNames = &config.GoNames{Root: "garden", Packages: map[string]map[string]string{
 		".":    {"Water": "function:garden.water"},
 		"soil": {"Dig": "function:garden.soil.dig"},
