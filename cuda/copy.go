@@ -153,13 +153,13 @@ func (g *guard) copier() (one copier, err error) {
 	}
 	c.mu.Unlock()
 	if one.stream == 0 {
-		if err := g.call(driver.StreamCreateWithPriority, g.out(0), nonBlocking, 0); err != nil {
+		if err := g.call(driver.StreamCreateWithPriority, g.out(0), driver.StreamNonBlocking, 0); err != nil {
 			return one, about(err, "the stream of copies on %s", g.s.device)
 		}
 		one.stream = g.result(0)
 	}
 	if one.event == 0 {
-		if err := g.call(driver.EventCreate, g.out(0), disableTiming); err != nil {
+		if err := g.call(driver.EventCreate, g.out(0), driver.EventDisableTiming); err != nil {
 			c.give(one)
 			return one, about(err, "the event of copies on %s", g.s.device)
 		}
@@ -174,7 +174,7 @@ func (g *guard) copier() (one copier, err error) {
 // capture does not meet it, and the only lock is held while an event is recorded.
 func (g *guard) copyNow(f driver.Func, address uintptr, host unsafe.Pointer, bytes int64) error {
 	env := g.envStream()
-	if env > streamLegacy {
+	if env > driver.StreamLegacy {
 		if err := g.idle(env, "a copy that waits"); err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (g *guard) copyNow(f driver.Func, address uintptr, host unsafe.Pointer, byt
 	if err := g.follow(c, 0); err != nil {
 		return err
 	}
-	if env > streamLegacy {
+	if env > driver.StreamLegacy {
 		if err := g.follow(c, env); err != nil {
 			return err
 		}
@@ -455,7 +455,7 @@ func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, byte
 	if err := g.idle(h, "a copy of a slice"); err != nil {
 		return err
 	}
-	if h <= streamLegacy { // whose lock must not be held while the copy waits
+	if h <= driver.StreamLegacy { // whose lock must not be held while the copy waits
 		err = g.copyNow(f, address, host, bytes)
 	} else {
 		err = g.copyOn(h, f, address, host, bytes)

@@ -91,31 +91,6 @@ func (d Device) TVMFFI() tvmffi.Device { return tvmffi.CUDA(int(d)) }
 // need.
 type Attribute int32
 
-// The attributes that Properties and checks of launches read.
-const (
-	attrMaxThreadsPerBlock           Attribute = 1
-	attrMaxBlockDimX                 Attribute = 2
-	attrMaxBlockDimY                 Attribute = 3
-	attrMaxBlockDimZ                 Attribute = 4
-	attrMaxGridDimX                  Attribute = 5
-	attrMaxGridDimY                  Attribute = 6
-	attrMaxGridDimZ                  Attribute = 7
-	attrMaxSharedMemoryPerBlock      Attribute = 8 // bytes, without opt-in
-	attrWarpSize                     Attribute = 10
-	attrMaxRegistersPerBlock         Attribute = 12
-	attrClockRate                    Attribute = 13 // kHz
-	attrMultiprocessorCount          Attribute = 16
-	attrL2CacheSize                  Attribute = 38 // bytes
-	attrMaxThreadsPerMultiprocessor  Attribute = 39
-	attrComputeCapabilityMajor       Attribute = 75
-	attrComputeCapabilityMinor       Attribute = 76
-	attrMaxSharedMemoryPerSM         Attribute = 81 // bytes
-	attrCooperativeLaunch            Attribute = 95
-	attrMaxSharedMemoryPerBlockOptIn Attribute = 97 // bytes
-	attrMemoryPoolsSupported         Attribute = 115
-	attrClusterLaunch                Attribute = 120
-)
-
 // Attribute returns the value of an attribute of the device.
 func (d Device) Attribute(a Attribute) (int, error) {
 	s, err := stateOf(d)
@@ -153,15 +128,15 @@ func (s *state) readLimits() (*limits, error) {
 		v, err = s.attribute(a)
 		return v
 	}
-	l.threads = get(attrMaxThreadsPerBlock)
-	l.block = [3]int{get(attrMaxBlockDimX), get(attrMaxBlockDimY), get(attrMaxBlockDimZ)}
-	l.grid = [3]int{get(attrMaxGridDimX), get(attrMaxGridDimY), get(attrMaxGridDimZ)}
-	l.shared, l.sharedMax = get(attrMaxSharedMemoryPerBlock), get(attrMaxSharedMemoryPerBlockOptIn)
-	l.major, l.minor = get(attrComputeCapabilityMajor), get(attrComputeCapabilityMinor)
-	l.coop = get(attrCooperativeLaunch) != 0
+	l.threads = get(driver.DeviceMaxThreadsPerBlock)
+	l.block = [3]int{get(driver.DeviceMaxBlockDimX), get(driver.DeviceMaxBlockDimY), get(driver.DeviceMaxBlockDimZ)}
+	l.grid = [3]int{get(driver.DeviceMaxGridDimX), get(driver.DeviceMaxGridDimY), get(driver.DeviceMaxGridDimZ)}
+	l.shared, l.sharedMax = get(driver.DeviceMaxSharedMemoryPerBlock), get(driver.DeviceMaxSharedMemoryPerBlockOptIn)
+	l.major, l.minor = get(driver.DeviceComputeCapabilityMajor), get(driver.DeviceComputeCapabilityMinor)
+	l.coop = get(driver.DeviceCooperativeLaunch) != 0
 	if err == nil {
 		// Drivers older than clusters do not know the attribute.
-		v, e := s.attribute(attrClusterLaunch)
+		v, e := s.attribute(driver.DeviceClusterLaunch)
 		l.cluster = e == nil && v != 0
 	}
 	l.sharedMax = max(l.shared, l.sharedMax)
@@ -240,9 +215,9 @@ func (d Device) Properties() (p Properties, err error) {
 		MaxBlock:             Dim3{uint32(l.block[0]), uint32(l.block[1]), uint32(l.block[2])},
 		MaxGrid:              Dim3{uint32(l.grid[0]), uint32(l.grid[1]), uint32(l.grid[2])},
 		SharedMemoryPerBlock: l.shared, SharedMemoryPerBlockOptIn: l.sharedMax,
-		Multiprocessors: get(attrMultiprocessorCount), WarpSize: get(attrWarpSize), MaxThreadsPerSM: get(attrMaxThreadsPerMultiprocessor),
-		SharedMemoryPerSM: get(attrMaxSharedMemoryPerSM), RegistersPerBlock: get(attrMaxRegistersPerBlock), L2Cache: get(attrL2CacheSize),
-		ClockRate: get(attrClockRate), MemoryPools: get(attrMemoryPoolsSupported) != 0, Clusters: l.cluster, CooperativeLaunch: l.coop,
+		Multiprocessors: get(driver.DeviceMultiprocessorCount), WarpSize: get(driver.DeviceWarpSize), MaxThreadsPerSM: get(driver.DeviceMaxThreadsPerMultiprocessor),
+		SharedMemoryPerSM: get(driver.DeviceMaxSharedMemoryPerSM), RegistersPerBlock: get(driver.DeviceMaxRegistersPerBlock), L2Cache: get(driver.DeviceL2CacheSize),
+		ClockRate: get(driver.DeviceClockRate), MemoryPools: get(driver.DeviceMemoryPoolsSupported) != 0, Clusters: l.cluster, CooperativeLaunch: l.coop,
 	}
 	if err != nil {
 		return Properties{}, err

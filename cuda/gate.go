@@ -75,11 +75,6 @@ type gate struct {
 	blocking atomic.Int32 // captures of blocking streams
 }
 
-const (
-	streamLegacy    = 1 // CU_STREAM_LEGACY, which is the default stream as 0 is
-	streamPerThread = 2 // CU_STREAM_PER_THREAD
-)
-
 // wait waits for all work of the device. The caller holds no lock.
 func (g *guard) wait() error {
 	t := &g.s.gate
@@ -121,7 +116,7 @@ func idle(err error) bool {
 // pass lets a call queue work on a CUstream, until the caller calls done. It refuses the default
 // stream while a blocking stream is captured.
 func (s *state) pass(h uintptr) error {
-	if h > streamLegacy {
+	if h > driver.StreamLegacy {
 		return nil
 	}
 	t := &s.gate
@@ -135,7 +130,7 @@ func (s *state) pass(h uintptr) error {
 
 // done ends what pass began.
 func (s *state) done(h uintptr) {
-	if h <= streamLegacy {
+	if h <= driver.StreamLegacy {
 		s.gate.queues.RUnlock()
 	}
 }
@@ -185,7 +180,7 @@ func (st *Stream) blocks(g *guard, h uintptr) (bool, error) {
 	if err := g.call(driver.StreamGetFlags, h, g.out(0)); err != nil {
 		return false, about(err, "the stream of %s", st.s.device)
 	}
-	return uint32(g.result(0))&nonBlocking == 0, nil
+	return uint32(g.result(0))&driver.StreamNonBlocking == 0, nil
 }
 
 // begin begins the capture of a stream on the calling thread, which is pinned. The caller
@@ -221,9 +216,7 @@ func (st *Stream) begin(g *guard, h uintptr) (end func(), err error) {
 			t.changed.Broadcast()
 		}
 	}
-	// Other threads may go on with calls that a capture does not allow.
-	const threadLocal = 1
-	if err := g.call(driver.StreamBeginCapture, h, threadLocal); err != nil {
+	if err := g.call(driver.StreamBeginCapture, h, driver.CaptureThreadLocal); err != nil {
 		end()
 		return nil, about(err, "the stream of %s", st.s.device)
 	}
@@ -316,7 +309,7 @@ func (g *guard) relax() (back func(), err error) {
 		return func() {}, nil
 	}
 	mode := new(int32)
-	*mode = 2 // CU_STREAM_CAPTURE_MODE_RELAXED
+	*mode = driver.CaptureRelaxed
 	exchange := func() error { return g.callGo(driver.ThreadExchangeStreamCaptureMode, uintptr(unsafe.Pointer(mode))) }
 	if err := exchange(); err != nil {
 		return nil, err
@@ -356,7 +349,7 @@ func (s *state) hidden(context uintptr) (err error) {
 // launch is within for a call that queues work on the CUstream h, or with env on the environment
 // stream. It is small so that the compiler puts it in line.
 func (s *state) launch(w *ccall.Within, f driver.Func, h uintptr, env bool) (err, left error) {
-	if h > streamLegacy {
+	if h > driver.StreamLegacy {
 		return s.within(w, f)
 	}
 	return s.launchDefault(w, f, h, env)
@@ -382,7 +375,7 @@ func (s *state) launchDefault(w *ccall.Within, f driver.Func, h uintptr, env boo
 	if g.leave(&err); err != nil {
 		return err, nil
 	}
-	if h <= streamLegacy {
+	if h <= driver.StreamLegacy {
 		return refused, nil
 	}
 	return s.within(w, f)

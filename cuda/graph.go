@@ -48,7 +48,7 @@ func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if h <= streamLegacy {
+	if h <= driver.StreamLegacy {
 		return nil, valueError("the default stream cannot be captured: make a stream with NewStream")
 	}
 	err = WithDevice(st.s.device, func() (err error) {

@@ -28,36 +28,29 @@ type HostOption func(*hostConfig)
 
 type hostConfig struct{ flags uintptr }
 
-// The flags of CU_MEMHOSTALLOC and CU_MEMHOSTREGISTER. Registered memory has
-// no write-combined flag, and its flag of that number means memory of another device.
-const (
-	hostPortable      = 1
-	hostMapped        = 2
-	hostWriteCombined = 4
-	hostReadOnly      = 8
-)
-
 // HostMapped gives the memory an address for kernels, which [Host.Mapped] and launches use.
 // Memory of [AllocHost] that is not write-combined has one without it too.
-func HostMapped() HostOption { return func(c *hostConfig) { c.flags |= hostMapped } }
+func HostMapped() HostOption { return func(c *hostConfig) { c.flags |= driver.HostMapped } }
 
 // HostWriteCombined makes memory that the host writes past its caches: faster for the device
 // to read, very slow for the host to read. It is for [AllocHost] alone.
-func HostWriteCombined() HostOption { return func(c *hostConfig) { c.flags |= hostWriteCombined } }
+func HostWriteCombined() HostOption {
+	return func(c *hostConfig) { c.flags |= driver.HostWriteCombined }
+}
 
 // HostReadOnly says that devices only read the memory, which lets pages be
 // registered that the host may not write. It is for [RegisterHost] and [PinHost], on devices
 // that support it (number 113 of CUdevice_attribute).
-func HostReadOnly() HostOption { return func(c *hostConfig) { c.flags |= hostReadOnly } }
+func HostReadOnly() HostOption { return func(c *hostConfig) { c.flags |= driver.HostReadOnly } }
 
 // AllocHost allocates pinned memory for n elements. All devices can use it; it is
 // counted for d. It is memory of the driver, not of Go: the collector does not see it.
 func AllocHost[T Scalar](d Device, n int, options ...HostOption) (h *Host[T], err error) {
-	c := hostConfig{flags: hostPortable}
+	c := hostConfig{flags: driver.HostPortable}
 	for _, o := range options {
 		o(&c)
 	}
-	if c.flags&hostReadOnly != 0 {
+	if c.flags&driver.HostReadOnly != 0 {
 		return nil, valueError("pinned memory for %d elements: HostReadOnly is for memory that exists, see RegisterHost", n)
 	}
 	return pinHost[T](d, "AllocHost", n, func(g *guard, h *Host[T]) error {
@@ -67,7 +60,7 @@ func AllocHost[T Scalar](d Device, n int, options ...HostOption) (h *Host[T], er
 		h.address = g.result(0)
 		h.close = func(g *guard) error { return g.call(driver.MemFreeHost, h.address) }
 		// All addresses are unified on 64-bit machines, but not those of write-combined memory.
-		if h.device = h.address; c.flags&hostWriteCombined != 0 {
+		if h.device = h.address; c.flags&driver.HostWriteCombined != 0 {
 			h.device = 0
 		}
 		return h.find(g, c.flags)
@@ -120,11 +113,11 @@ func registerHost[T Scalar](d Device, address uintptr, n int, options []HostOpti
 			release()
 		}
 	}()
-	c := hostConfig{flags: hostPortable}
+	c := hostConfig{flags: driver.HostPortable}
 	for _, o := range options {
 		o(&c)
 	}
-	if c.flags&hostWriteCombined != 0 {
+	if c.flags&driver.HostWriteCombined != 0 {
 		return nil, valueError("registered memory for %d elements: HostWriteCombined is for AllocHost alone", n)
 	}
 	return pinHost[T](d, "RegisterHost or PinHost", n, func(g *guard, h *Host[T]) error {
@@ -180,7 +173,7 @@ func pinHost[T Scalar](d Device, call string, n int, pin func(*guard, *Host[T]) 
 
 // find asks for the address that kernels use, of mapped memory.
 func (h *Host[T]) find(g *guard, flags uintptr) error {
-	if flags&hostMapped == 0 {
+	if flags&driver.HostMapped == 0 {
 		return nil
 	}
 	if err := g.call(driver.MemHostGetDevicePointer, g.out(1), h.address, 0); err != nil {

@@ -121,7 +121,7 @@ func (k *keeper) event(g *guard) (uintptr, error) {
 		k.spare = k.spare[:n-1]
 		return e, nil
 	}
-	if err := g.call(driver.EventCreate, g.out(0), disableTiming); err != nil {
+	if err := g.call(driver.EventCreate, g.out(0), driver.EventDisableTiming); err != nil {
 		return 0, about(err, "an event on %s", g.s.device)
 	}
 	return g.result(0), nil

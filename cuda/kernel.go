@@ -39,17 +39,6 @@ type KernelInfo struct {
 	Parameters int
 }
 
-// The numbers of CUfunction_attribute.
-const (
-	attributeMaxThreads         = 0
-	attributeShared             = 1
-	attributeConst              = 2
-	attributeLocal              = 3
-	attributeRegisters          = 4
-	attributeDynamic            = 8
-	attributeNonPortableCluster = 14
-)
-
 // Kernel returns the kernel with the given name, which is the mangled one unless
 // it is extern "C".
 func (m *Module) Kernel(name string) (k *Kernel, err error) {
@@ -72,8 +61,8 @@ func (m *Module) Kernel(name string) (k *Kernel, err error) {
 		attribute uintptr
 		to        *int
 	}{
-		{attributeMaxThreads, &k.info.MaxThreadsPerBlock}, {attributeShared, &k.info.SharedMemory}, {attributeConst, &k.info.ConstantMemory},
-		{attributeLocal, &k.info.LocalMemory}, {attributeRegisters, &k.info.Registers}, {attributeDynamic, &dynamic},
+		{driver.FuncMaxThreads, &k.info.MaxThreadsPerBlock}, {driver.FuncShared, &k.info.SharedMemory}, {driver.FuncConst, &k.info.ConstantMemory},
+		{driver.FuncLocal, &k.info.LocalMemory}, {driver.FuncRegisters, &k.info.Registers}, {driver.FuncDynamic, &dynamic},
 	} {
 		if err := g.call(driver.FuncGetAttribute, g.out(0), a.attribute, k.handle); err != nil {
 			return nil, about(err, "the kernel %q", name)
@@ -159,7 +148,7 @@ func (k *Kernel) reserve(bytes int) error {
 	if int64(bytes) <= k.dynamic.Load() {
 		return nil
 	}
-	if err := k.m.s.do(driver.FuncSetAttribute, k.handle, attributeDynamic, uintptr(bytes)); err != nil {
+	if err := k.m.s.do(driver.FuncSetAttribute, k.handle, driver.FuncDynamic, uintptr(bytes)); err != nil {
 		return about(err, "%d bytes of shared memory of the kernel %q", bytes, k.name)
 	}
 	k.dynamic.Store(int64(bytes))
@@ -172,7 +161,7 @@ func (k *Kernel) AllowNonPortableCluster() error {
 	if err := k.usable(); err != nil {
 		return err
 	}
-	return about(k.m.s.do(driver.FuncSetAttribute, k.handle, attributeNonPortableCluster, 1), "the kernel %q", k.name)
+	return about(k.m.s.do(driver.FuncSetAttribute, k.handle, driver.FuncNonPortableCluster, 1), "the kernel %q", k.name)
 }
 
 // MaxActiveBlocks returns how many blocks of the kernel can run at a time on one

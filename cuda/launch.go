@@ -20,6 +20,8 @@ type Dim3 struct{ X, Y, Z uint32 }
 // was just written in other pieces, and the processor would wait for it.
 func (d *Dim3) none() bool { return d.X|d.Y|d.Z == 0 }
 
+func (d Dim3) sizes() [3]uint32 { return [3]uint32{d.X, d.Y, d.Z} }
+
 // Dim makes a Dim3 of up to three sizes; missing ones are 1. A size out of range
 // becomes 0, which a launch refuses.
 func Dim(sizes ...int) Dim3 {
@@ -81,35 +83,11 @@ func (c *LaunchConfig) extended() bool {
 	return !c.Cluster.none() || c.Cooperative || c.Programmatic || c.Priority != 0
 }
 
-// launchAttribute is CUlaunchAttribute.
-type launchAttribute struct {
-	id    uint32
-	_     uint32
-	value [16]uint32 // CUlaunchAttributeValue
-}
-
-// The numbers of CUlaunchAttributeID.
-const (
-	launchCooperative  = 2
-	launchCluster      = 4
-	launchProgrammatic = 6
-	launchPriority     = 8
-)
-
-// launchConfig is CUlaunchConfig.
-type launchConfig struct {
-	grid, block Dim3
-	shared      uint32
-	stream      uintptr
-	attributes  uintptr
-	n           uint32
-}
-
 // launch is the memory of one launch, reused.
 type launch struct {
 	within     ccall.Within
-	config     launchConfig
-	attributes [4]launchAttribute
+	config     driver.LaunchConfig
+	attributes [4]driver.LaunchAttribute
 	packer
 }
 
@@ -180,7 +158,7 @@ func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, pa
 		l := launches.Get().(*launch)
 		defer launches.Put(l)
 		l.extend(c, h)
-		f, stream = driver.LaunchKernelEx, &l.config.stream
+		f, stream = driver.LaunchKernelEx, &l.config.Stream
 		w.Args = [...]uintptr{0: uintptr(unsafe.Pointer(&l.config)), 1: k.handle, 2: params, 10: 0}
 	}
 	w.Lookup = 0
@@ -202,26 +180,26 @@ func (k *Kernel) start(w *ccall.Within, c *LaunchConfig, h uintptr, env bool, pa
 
 // extend fills in what cuLaunchKernelEx takes.
 func (l *launch) extend(c *LaunchConfig, stream uintptr) {
-	l.config = launchConfig{grid: c.Grid, block: c.Block, shared: uint32(c.Shared), stream: stream}
+	l.config = driver.LaunchConfig{Grid: c.Grid.sizes(), Block: c.Block.sizes(), Shared: uint32(c.Shared), Stream: stream}
 	add := func(id uint32, value ...uint32) {
-		a := &l.attributes[l.config.n]
-		*a = launchAttribute{id: id}
-		copy(a.value[:], value)
-		l.config.n++
+		a := &l.attributes[l.config.Count]
+		*a = driver.LaunchAttribute{ID: id}
+		copy(a.Value[:], value)
+		l.config.Count++
 	}
 	if !c.Cluster.none() {
-		add(launchCluster, c.Cluster.X, c.Cluster.Y, c.Cluster.Z)
+		add(driver.LaunchCluster, c.Cluster.X, c.Cluster.Y, c.Cluster.Z)
 	}
 	if c.Cooperative {
-		add(launchCooperative, 1)
+		add(driver.LaunchCooperative, 1)
 	}
 	if c.Programmatic {
-		add(launchProgrammatic, 1)
+		add(driver.LaunchProgrammatic, 1)
 	}
 	if c.Priority != 0 {
-		add(launchPriority, uint32(int32(c.Priority)))
+		add(driver.LaunchPriority, uint32(int32(c.Priority)))
 	}
-	l.config.attributes = uintptr(unsafe.Pointer(&l.attributes))
+	l.config.Attributes = uintptr(unsafe.Pointer(&l.attributes))
 }
 
 // check refuses a launch that the device cannot do.
@@ -252,7 +230,7 @@ func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 		size  Dim3
 		limit *[3]int
 	}{{"grid", c.Grid, &l.grid}, {"block", c.Block, &l.block}} {
-		for i, n := range [3]uint32{d.size.X, d.size.Y, d.size.Z} {
+		for i, n := range d.size.sizes() {
 			if n == 0 || int64(n) > int64(d.limit[i]) {
 				return valueError("launch of %q: the %s %d x %d x %d is out of range: %c must be 1 to %d on %s", k.name, d.what,
 					d.size.X, d.size.Y, d.size.Z, 'x'+rune(i), d.limit[i], k.m.s.device)

@@ -83,10 +83,9 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 		return nil, err
 	}
 	defer g.leave(&err)
-	const attachGlobal = 1
 	flags := uintptr(0)
 	if managed {
-		flags = attachGlobal
+		flags = driver.AttachGlobal
 	}
 	err = g.call(f, g.out(0), uintptr(bytes), flags)
 	if err != nil {
@@ -406,10 +405,8 @@ func (m *Memory) gone() {
 	m.s.live[allocated].Add(-m.size)
 }
 
-// The numbers of CUpointer_attribute that foreign asks for, in the order of the results.
-var pointerAttributes = [...]int32{2, 8, 9, 11, 12}
-
-const onDeviceMemory = 2 // CU_MEMORYTYPE_DEVICE
+// The attributes that foreign asks for, in the order of the results.
+var pointerAttributes = [...]int32{driver.PointerMemoryType, driver.PointerManaged, driver.PointerDevice, driver.PointerStart, driver.PointerSize}
 
 // foreign looks at memory of another owner: it is an error if the driver knows that it
 // is not on the device, or not so large. Memory that the driver does not know passes: it
@@ -448,7 +445,7 @@ func (s *state) foreign(address uintptr, bytes int64) (managed bool, err error) 
 	}
 	managed = uint32(q.values[1]) != 0
 	switch {
-	case kind == onDeviceMemory && !managed && on != s.device:
+	case kind == driver.MemoryTypeDevice && !managed && on != s.device:
 		return false, valueError("the memory at %#x is on %s, not on %s: name its device, or copy it there first", address, on, s.device)
 	case size > 0 && address >= base && address-base <= uintptr(size) && bytes > size-int64(address-base):
 		return false, valueError("memory at %#x of %d bytes on %s: its allocation ends after %d bytes: name no more", address, bytes, s.device, size-int64(address-base))

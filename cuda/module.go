@@ -20,18 +20,6 @@ type Module struct {
 // ModuleOption changes how the driver compiles PTX.
 type ModuleOption func(*jit)
 
-// The numbers of CUjit_option.
-const (
-	jitMaxRegisters      = 0
-	jitInfoLog           = 3
-	jitInfoLogSize       = 4
-	jitErrorLog          = 5
-	jitErrorLogSize      = 6
-	jitOptimizationLevel = 7
-	jitDebugInfo         = 11
-	jitLineInfo          = 13
-)
-
 // jit holds the options of cuModuleLoadDataEx.
 type jit struct {
 	n       int
@@ -59,10 +47,10 @@ func newJIT(options []ModuleOption) *jit {
 	for _, o := range options {
 		o(j)
 	}
-	j.set(jitErrorLog, uintptr(unsafe.Pointer(&j.failure)))
-	j.set(jitErrorLogSize, uintptr(len(j.failure)))
-	j.set(jitInfoLog, uintptr(unsafe.Pointer(&j.info)))
-	j.set(jitInfoLogSize, uintptr(len(j.info)))
+	j.set(driver.JITErrorLog, uintptr(unsafe.Pointer(&j.failure)))
+	j.set(driver.JITErrorLogSize, uintptr(len(j.failure)))
+	j.set(driver.JITInfoLog, uintptr(unsafe.Pointer(&j.info)))
+	j.set(driver.JITInfoLogSize, uintptr(len(j.info)))
 	return j
 }
 
@@ -74,20 +62,20 @@ func (j *jit) log() string {
 
 // MaxRegisters limits the registers of a thread.
 func MaxRegisters(n int) ModuleOption {
-	return func(j *jit) { j.set(jitMaxRegisters, uintptr(uint32(n))) }
+	return func(j *jit) { j.set(driver.JITMaxRegisters, uintptr(uint32(n))) }
 }
 
 // OptimizationLevel sets how much the driver optimises, 0 to 4; 4 is what it does
 // without the option.
 func OptimizationLevel(n int) ModuleOption {
-	return func(j *jit) { j.set(jitOptimizationLevel, uintptr(uint32(n))) }
+	return func(j *jit) { j.set(driver.JITOptimizationLevel, uintptr(uint32(n))) }
 }
 
 // LineInfo keeps line numbers for profilers.
-func LineInfo() ModuleOption { return func(j *jit) { j.set(jitLineInfo, 1) } }
+func LineInfo() ModuleOption { return func(j *jit) { j.set(driver.JITLineInfo, 1) } }
 
 // DebugInfo keeps debug information.
-func DebugInfo() ModuleOption { return func(j *jit) { j.set(jitDebugInfo, 1) } }
+func DebugInfo() ModuleOption { return func(j *jit) { j.set(driver.JITDebugInfo, 1) } }
 
 // LoadModule loads a cubin, a fatbin or PTX text, from go:embed or a file. The
 // driver keeps no reference to image. The caller closes the module. The

@@ -39,14 +39,8 @@ const (
 	PoolUsedHigh         PoolAttribute = 8 // the most that were
 )
 
-// poolProperties is CUmemPoolProps.
-type poolProperties struct {
-	allocation, handles    int32
-	locationType, location int32
-	security               uintptr
-	maxSize                uint64
-	_                      [56]byte
-}
+// poolProperties is what the driver is told about a new pool.
+type poolProperties struct{ driver.PoolProperties }
 
 // PoolOption changes a new pool.
 type PoolOption func(*poolProperties)
@@ -54,11 +48,8 @@ type PoolOption func(*poolProperties)
 // PoolMaxSize limits a pool, in bytes; without it, or with 0, the system determines the limit.
 // Drivers of CUDA 11 refuse it.
 func PoolMaxSize(bytes int64) PoolOption {
-	return func(p *poolProperties) { p.maxSize = uint64(max(bytes, 0)) }
+	return func(p *poolProperties) { p.MaxSize = uint64(max(bytes, 0)) }
 }
-
-// onDevice is CU_MEM_LOCATION_TYPE_DEVICE.
-const onDevice = 1
 
 // NewPool makes a memory pool on a device. The caller closes it.
 func (d Device) NewPool(options ...PoolOption) (p *Pool, err error) {
@@ -66,8 +57,7 @@ func (d Device) NewPool(options ...PoolOption) (p *Pool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	const pinned = 1 // memory that stays where it is, the only kind
-	properties := &poolProperties{allocation: pinned, locationType: onDevice, location: int32(d)}
+	properties := &poolProperties{driver.PoolProperties{Allocation: driver.AllocationPinned, LocationType: driver.LocationDevice, Location: int32(d)}}
 	for _, o := range options {
 		o(properties)
 	}
@@ -214,8 +204,7 @@ func (p *Pool) AllowAccess(other Device) (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	const readWrite = 3
-	access := &[3]int32{onDevice, int32(other), readWrite} // CUmemAccessDesc
+	access := &driver.MemoryAccess{LocationType: driver.LocationDevice, Location: int32(other), Flags: driver.AccessReadWrite}
 	if err := g.callGo(driver.MemPoolSetAccess, h, uintptr(unsafe.Pointer(access)), 1); err != nil {
 		return about(err, "%s and the %s", other, p.what)
 	}

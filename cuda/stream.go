@@ -36,10 +36,7 @@ type streamConfig struct {
 
 // Blocking makes a stream that waits for the default stream of CUDA, and that waits for it, as
 // streams of cudaStreamCreate do.
-func Blocking() StreamOption { return func(c *streamConfig) { c.flags &^= nonBlocking } }
-
-// nonBlocking is CU_STREAM_NON_BLOCKING.
-const nonBlocking = 1
+func Blocking() StreamOption { return func(c *streamConfig) { c.flags &^= driver.StreamNonBlocking } }
 
 // Priority gives a stream a priority; lower numbers run first, 0 is normal, and
 // the driver clamps it to the range of the device, [Device.PriorityRange].
@@ -54,7 +51,7 @@ func (d Device) NewStream(options ...StreamOption) (st *Stream, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := streamConfig{flags: nonBlocking}
+	c := streamConfig{flags: driver.StreamNonBlocking}
 	for _, o := range options {
 		o(&c)
 	}
@@ -66,7 +63,7 @@ func (d Device) NewStream(options ...StreamOption) (st *Stream, err error) {
 	if err := g.call(driver.StreamCreateWithPriority, g.out(0), c.flags, uintptr(c.priority)); err != nil {
 		return nil, about(err, "a stream on %s", d)
 	}
-	st = &Stream{blocking: c.flags&nonBlocking == 0}
+	st = &Stream{blocking: c.flags&driver.StreamNonBlocking == 0}
 	st.open(s, "stream of "+d.String(), g.result(0), streams, driver.StreamDestroy)
 	return st, nil
 }
@@ -143,7 +140,7 @@ func (st *Stream) get() (uintptr, error) {
 	if !st.borrowed {
 		return st.resource.get(aStream)
 	}
-	if st.address == streamPerThread && !fixed.here() {
+	if st.address == driver.StreamPerThread && !fixed.here() {
 		return 0, valueError("the stream is the default stream of an OS thread (handle 2), and goroutines change threads: use it inside WithDevice or WithStream, or make a stream with NewStream")
 	}
 	return st.address, nil
@@ -186,7 +183,7 @@ func (st *Stream) ask(call string, f driver.Func) error {
 	switch {
 	case err != nil:
 		return err
-	case h > streamLegacy:
+	case h > driver.StreamLegacy:
 		err = st.s.do(f, h)
 	default:
 		err = st.s.askDefault(f)
@@ -323,13 +320,10 @@ type EventOption func(*eventConfig)
 type eventConfig struct{ flags uintptr }
 
 // Timing makes an event that [Elapsed] can measure with.
-func Timing() EventOption { return func(c *eventConfig) { c.flags &^= 2 } }
+func Timing() EventOption { return func(c *eventConfig) { c.flags &^= driver.EventDisableTiming } }
 
 // BlockingSync makes an event whose Synchronize sleeps instead of spinning.
-func BlockingSync() EventOption { return func(c *eventConfig) { c.flags |= 1 } }
-
-// disableTiming is CU_EVENT_DISABLE_TIMING.
-const disableTiming = 2
+func BlockingSync() EventOption { return func(c *eventConfig) { c.flags |= driver.EventBlockingSync } }
 
 // NewEvent makes an event, without timing unless [Timing] is given. The caller
 // closes it.
@@ -338,7 +332,7 @@ func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := eventConfig{flags: disableTiming}
+	c := eventConfig{flags: driver.EventDisableTiming}
 	for _, o := range options {
 		o(&c)
 	}
@@ -350,7 +344,7 @@ func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
 	if err := g.call(driver.EventCreate, g.out(0), c.flags); err != nil {
 		return nil, about(err, "an event on %s", d)
 	}
-	e = &Event{timing: c.flags&disableTiming == 0}
+	e = &Event{timing: c.flags&driver.EventDisableTiming == 0}
 	e.open(s, "event of "+d.String(), g.result(0), events, driver.EventDestroy)
 	return e, nil
 }
