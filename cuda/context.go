@@ -28,16 +28,21 @@ const (
 	kinds
 )
 
-// state is the state of one device. There is one per device, from
-// the first use of the driver until the process ends.
-type state struct {
+// primary is the primary context of one device, which its operations make current.
+type primary struct {
 	device Device
 	handle uintptr // CUdevice
 
 	mu      sync.Mutex
-	context atomic.Uintptr // the primary context, 0 while it is not retained
+	context atomic.Uintptr // 0 while it is not retained
 	users   atomic.Int64   // operations that run now
 	live    [kinds]atomic.Int64
+}
+
+// state is the state of one device. There is one per device, from
+// the first use of the driver until the process ends.
+type state struct {
+	primary
 
 	limits   func() (*limits, error)  // read once
 	priority atomic.Pointer[[2]int32] // the least and the greatest of streams, once read
@@ -66,7 +71,8 @@ var start = sync.OnceValues(func() ([]*state, error) {
 		if rc := driver.Call(driver.DeviceGet, uintptr(unsafe.Pointer(handle)), uintptr(i)); rc != 0 {
 			return nil, failed(rc, driver.DeviceGet, Device(i).String())
 		}
-		s := &state{device: Device(i), handle: uintptr(*handle)}
+		s := new(state)
+		s.device, s.handle, s.gate.device = Device(i), uintptr(*handle), Device(i)
 		s.limits, s.gate.changed.L = sync.OnceValues(s.readLimits), &s.gate.mu
 		states[i] = s
 	}
@@ -96,54 +102,54 @@ func stateOf(d Device) (*state, error) {
 }
 
 // acquire returns the primary context, retained, and keeps it until the matching
-// s.users.Add(-1).
-func (s *state) acquire() (uintptr, error) {
-	s.users.Add(1)
-	if c := s.context.Load(); c != 0 {
+// p.users.Add(-1).
+func (p *primary) acquire() (uintptr, error) {
+	p.users.Add(1)
+	if c := p.context.Load(); c != 0 {
 		return c, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.context.Load(); c != 0 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.context.Load(); c != 0 {
 		return c, nil
 	}
 	c := new(uintptr)
-	if rc := driver.Call(driver.DevicePrimaryCtxRetain, uintptr(unsafe.Pointer(c)), s.handle); rc != 0 {
-		s.users.Add(-1)
-		return 0, failed(rc, driver.DevicePrimaryCtxRetain, s.device.String())
+	if rc := driver.Call(driver.DevicePrimaryCtxRetain, uintptr(unsafe.Pointer(c)), p.handle); rc != 0 {
+		p.users.Add(-1)
+		return 0, failed(rc, driver.DevicePrimaryCtxRetain, p.device.String())
 	}
-	s.context.Store(*c)
+	p.context.Store(*c)
 	return *c, nil
 }
 
 // held is acquire without the count, for the operation of a module or another thing
 // that is live on the device and so keeps the context.
-func (s *state) held() (uintptr, error) {
-	if c := s.context.Load(); c != 0 {
+func (p *primary) held() (uintptr, error) {
+	if c := p.context.Load(); c != 0 {
 		return c, nil
 	}
-	c, err := s.acquire() // a Release looks right now whether it may
+	c, err := p.acquire() // a Release looks right now whether it may
 	if err == nil {
-		s.users.Add(-1)
+		p.users.Add(-1)
 	}
 	return c, err
 }
 
 // current returns the primary context for an operation that runs and so keeps it. A Release that
 // looks whether it may takes it away for a moment.
-func (s *state) current() uintptr {
-	c, _ := s.held()
+func (p *primary) current() uintptr {
+	c, _ := p.held()
 	return c
 }
 
 // owns reports whether a context is the primary context, once a Release that runs has looked.
-func (s *state) owns(context uintptr) bool {
-	if s.context.Load() == context {
+func (p *primary) owns(context uintptr) bool {
+	if p.context.Load() == context {
 		return true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.context.Load() == context
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.context.Load() == context
 }
 
 // Release gives back the primary context that this package retained. It is an error while an
@@ -165,7 +171,7 @@ func (d Device) Release() error {
 		return nil
 	}
 	// An operation that starts now waits for the lock and retains the context again.
-	if l := d.live(s); l != (Live{}) || s.users.Load() != 0 {
+	if l := s.left(); l != (Live{}) || s.users.Load() != 0 {
 		s.context.Store(c)
 		return valueError("the context of %s is in use: %d operations run, and these were not freed: %s: free or close them first", d, s.users.Load(), l)
 	}
@@ -215,73 +221,70 @@ func (d Device) Live() Live {
 	if err != nil {
 		return Live{}
 	}
-	return d.live(s)
+	return s.left()
 }
 
-func (d Device) live(s *state) Live {
-	n := func(k kind) int64 { return s.live[k].Load() }
+// left is Live of the device.
+func (p *primary) left() Live {
+	n := func(k kind) int64 { return p.live[k].Load() }
 	return Live{n(allocations), n(allocated), n(streams), n(events), n(modules), n(graphs), n(pools)}
 }
 
-// scratch is memory for arguments and results of the driver, reused so that an
-// operation allocates nothing.
-type scratch struct {
-	out  [4]uintptr
-	call ccall.Within
-}
-
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
 // guard is an operation on a device: its goroutine has an OS thread of its own
-// and the device is current there until leave.
+// and the device is current there until leave. It has the memory for arguments and results of
+// the driver, and is reused so that an operation allocates nothing.
 type guard struct {
-	s        *state
-	scratch  *scratch
+	p        *primary
 	before   uintptr // the context that was current
 	switched bool
+	results  [4]uintptr
+	within   ccall.Within
 }
 
+var guards = sync.Pool{New: func() any { return new(guard) }}
+
 // enter makes the device current on the calling thread, which it pins.
-func (s *state) enter() (guard, error) {
+func (p *primary) enter() (*guard, error) {
 	runtime.LockOSThread()
-	context, err := s.acquire()
+	context, err := p.acquire()
 	if err != nil {
 		runtime.UnlockOSThread()
-		return guard{}, err
+		return nil, err
 	}
-	g := guard{s: s, scratch: scratches.Get().(*scratch)}
+	g := guards.Get().(*guard)
+	g.p, g.switched = p, false
 	f := driver.CtxGetCurrent
 	rc := g.raw(f, g.out(0))
-	if g.before = g.scratch.out[0]; rc == 0 && g.before != context {
+	if g.before = g.results[0]; rc == 0 && g.before != context {
 		f = driver.CtxSetCurrent
 		rc = g.raw(f, context)
 		g.switched = rc == 0
 	}
 	if rc != 0 {
-		err := failed(rc, f, s.device.String())
+		err := failed(rc, f, p.device.String())
 		g.leave(&err)
-		return guard{}, err
+		return nil, err
 	}
 	return g, nil
 }
 
 // out returns the address of a result.
-func (g *guard) out(i int) uintptr { return uintptr(unsafe.Pointer(&g.scratch.out[i])) }
+func (g *guard) out(i int) uintptr { return uintptr(unsafe.Pointer(&g.results[i])) }
 
 // result returns a result that the driver has written.
-func (g *guard) result(i int) uintptr { return g.scratch.out[i] }
+func (g *guard) result(i int) uintptr { return g.results[i] }
 
 const formerDevice = "the device that was current before"
 
 // again makes the device current again after a function of the program, which may have made
 // another one current.
 func (g *guard) again(err *error) {
-	context, rc := g.s.current(), g.raw(driver.CtxGetCurrent, g.out(0))
+	context, rc := g.p.current(), g.raw(driver.CtxGetCurrent, g.out(0))
 	if rc == 0 && g.result(0) == context {
 		return
 	}
 	if rc := g.raw(driver.CtxSetCurrent, context); rc != 0 {
-		also(err, failed(rc, driver.CtxSetCurrent, g.s.device.String()))
+		also(err, failed(rc, driver.CtxSetCurrent, g.p.device.String()))
 		g.switched = true // leave has something to restore now
 	}
 }
@@ -304,16 +307,17 @@ func (g *guard) leave(err *error) {
 			runtime.LockOSThread()
 		}
 	}
-	scratches.Put(g.scratch)
-	g.s.users.Add(-1)
+	p := g.p
+	guards.Put(g)
+	p.users.Add(-1)
 	runtime.UnlockOSThread()
 }
 
 // raw calls the driver without an allocation. The caller keeps memory that an
 // argument points to alive and on the heap, as the results of g.out are.
 func (g *guard) raw(f driver.Func, args ...uintptr) int32 {
-	copy(g.scratch.call.Args[:], args)
-	return driver.CallWith(f, &g.scratch.call)
+	copy(g.within.Args[:], args)
+	return driver.CallWith(f, &g.within)
 }
 
 // call is raw with an error.
@@ -328,13 +332,13 @@ func (s *state) queue(f driver.Func, stream *Stream, args ...uintptr) (err error
 		return err
 	}
 	defer g.leave(&err)
-	if err := s.pass(on); err != nil {
+	if err := s.gate.pass(on); err != nil {
 		return err
 	}
-	defer s.done(on)
-	n := copy(g.scratch.call.Args[:], args)
-	g.scratch.call.Args[n] = on
-	return failed(driver.CallWith(f, &g.scratch.call), f, "")
+	defer s.gate.done(on)
+	n := copy(g.within.Args[:], args)
+	g.within.Args[n] = on
+	return failed(driver.CallWith(f, &g.within), f, "")
 }
 
 // callGo is call for arguments that point to memory of Go, which is kept alive
@@ -348,7 +352,7 @@ func (g *guard) callGo(f driver.Func, args ...uintptr) error {
 // within calls f as w says, with the device current, all in one crossing: which replaces
 // enter, call and leave. w.Want is the context, which the caller keeps. The error
 // of the call comes apart from that of making the former device current again.
-func (s *state) within(w *ccall.Within, f driver.Func) (err, left error) {
+func (p *primary) within(w *ccall.Within, f driver.Func) (err, left error) {
 	if !driver.Has(f) {
 		return failed(driver.Missing, f, ""), nil
 	}
@@ -358,9 +362,9 @@ func (s *state) within(w *ccall.Within, f driver.Func) (err, left error) {
 	ccall.CallWithin(w)
 	switch {
 	case w.Step == ccall.AtGet:
-		err = failed(int32(w.RC), driver.CtxGetCurrent, s.device.String())
+		err = failed(int32(w.RC), driver.CtxGetCurrent, p.device.String())
 	case w.Step == ccall.AtSet:
-		err = failed(int32(w.RC), driver.CtxSetCurrent, s.device.String())
+		err = failed(int32(w.RC), driver.CtxSetCurrent, p.device.String())
 	case w.RC != 0:
 		err = failed(int32(w.RC), f, "")
 	}
@@ -376,17 +380,17 @@ var withins = sync.Pool{New: func() any { return new(ccall.Within) }}
 
 // do is an operation of one call without results; no argument points to memory of
 // Go.
-func (s *state) do(f driver.Func, args ...uintptr) error {
+func (p *primary) do(f driver.Func, args ...uintptr) error {
 	w := withins.Get().(*ccall.Within)
 	defer withins.Put(w)
 	copy(w.Args[:], args)
 	w.Lookup = 0
 	var err error
-	if w.Want, err = s.acquire(); err != nil {
+	if w.Want, err = p.acquire(); err != nil {
 		return err
 	}
-	defer s.users.Add(-1)
-	err, left := s.within(w, f)
+	defer p.users.Add(-1)
+	err, left := p.within(w, f)
 	if left != nil {
 		return errors.Join(err, left)
 	}

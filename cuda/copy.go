@@ -99,7 +99,7 @@ func copyHost(f driver.Func, m *Memory, host unsafe.Pointer, bytes int64) (err e
 		return err
 	}
 	defer g.leave(&err)
-	err = g.copyNow(f, address, host, bytes)
+	err = m.s.copyNow(g, f, address, host, bytes)
 	runtime.KeepAlive(m)
 	if err != nil {
 		return about(err, "%d bytes on %s", bytes, m.s.device)
@@ -144,9 +144,8 @@ func (c *copiers) close(d Device) (err error) {
 	return err
 }
 
-// copier returns a copier, which the caller gives back.
-func (g *guard) copier() (one copier, err error) {
-	c := &g.s.copiers
+// take returns a copier, which the caller gives back.
+func (c *copiers) take(g *guard) (one copier, err error) {
 	c.mu.Lock()
 	if n := len(c.spare); n > 0 {
 		one, c.spare = c.spare[n-1], c.spare[:n-1]
@@ -154,14 +153,14 @@ func (g *guard) copier() (one copier, err error) {
 	c.mu.Unlock()
 	if one.stream == 0 {
 		if err := g.call(driver.StreamCreateWithPriority, g.out(0), driver.StreamNonBlocking, 0); err != nil {
-			return one, about(err, "the stream of copies on %s", g.s.device)
+			return one, about(err, "the stream of copies on %s", g.p.device)
 		}
 		one.stream = g.result(0)
 	}
 	if one.event == 0 {
 		if err := g.call(driver.EventCreate, g.out(0), driver.EventDisableTiming); err != nil {
 			c.give(one)
-			return one, about(err, "the event of copies on %s", g.s.device)
+			return one, about(err, "the event of copies on %s", g.p.device)
 		}
 		one.event = g.result(0)
 	}
@@ -172,23 +171,23 @@ func (g *guard) copier() (one copier, err error) {
 // the work of the default stream, which waits for all streams that are [Blocking], also of other
 // libraries, and of the environment stream. The copy itself is on a stream of this package, so a
 // capture does not meet it, and the only lock is held while an event is recorded.
-func (g *guard) copyNow(f driver.Func, address uintptr, host unsafe.Pointer, bytes int64) error {
+func (s *state) copyNow(g *guard, f driver.Func, address uintptr, host unsafe.Pointer, bytes int64) error {
 	env := g.envStream()
 	if env > driver.StreamLegacy {
-		if err := g.idle(env, "a copy that waits"); err != nil {
+		if err := s.gate.idle(g, env, "a copy that waits"); err != nil {
 			return err
 		}
 	}
-	c, err := g.copier()
+	c, err := s.copiers.take(g)
 	if err != nil {
 		return err
 	}
-	defer g.s.copiers.give(c)
-	if err := g.follow(c, 0); err != nil {
+	defer s.copiers.give(c)
+	if err := c.follow(g, &s.gate, 0); err != nil {
 		return err
 	}
 	if env > driver.StreamLegacy {
-		if err := g.follow(c, env); err != nil {
+		if err := c.follow(g, &s.gate, env); err != nil {
 			return err
 		}
 	}
@@ -196,8 +195,8 @@ func (g *guard) copyNow(f driver.Func, address uintptr, host unsafe.Pointer, byt
 }
 
 // follow lets a copier wait for the work of a stream.
-func (g *guard) follow(c copier, h uintptr) error {
-	if err := g.queue(h, driver.EventRecord, c.event, h); err != nil {
+func (c copier) follow(g *guard, t *gate, h uintptr) error {
+	if err := t.queue(g, h, driver.EventRecord, c.event, h); err != nil {
 		return err
 	}
 	return g.call(driver.StreamWaitEvent, c.stream, c.event, 0)
@@ -288,7 +287,7 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	err = g.queue(h, driver.MemcpyPeerAsync, to, dst.s.current(), from, src.s.current(), uintptr(src.size), h)
+	err = on.gate.queue(g, h, driver.MemcpyPeerAsync, to, dst.s.current(), from, src.s.current(), uintptr(src.size), h)
 	runtime.KeepAlive(dst)
 	runtime.KeepAlive(src)
 	return about(err, "%d bytes from %s to %s", src.size, src.s.device, dst.s.device)
@@ -452,11 +451,11 @@ func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, byte
 		return err
 	}
 	defer g.leave(&err)
-	if err := g.idle(h, "a copy of a slice"); err != nil {
+	if err := m.s.gate.idle(g, h, "a copy of a slice"); err != nil {
 		return err
 	}
 	if h <= driver.StreamLegacy { // whose lock must not be held while the copy waits
-		err = g.copyNow(f, address, host, bytes)
+		err = m.s.copyNow(g, f, address, host, bytes)
 	} else {
 		err = g.copyOn(h, f, address, host, bytes)
 	}

@@ -100,10 +100,10 @@ func (d Device) Attribute(a Attribute) (int, error) {
 	return s.attribute(a)
 }
 
-func (s *state) attribute(a Attribute) (int, error) {
+func (p *primary) attribute(a Attribute) (int, error) {
 	v := new(int32)
-	if rc := driver.Call(driver.DeviceGetAttribute, uintptr(unsafe.Pointer(v)), uintptr(a), s.handle); rc != 0 {
-		return 0, failed(rc, driver.DeviceGetAttribute, "attribute "+strconv.Itoa(int(a))+" of "+s.device.String())
+	if rc := driver.Call(driver.DeviceGetAttribute, uintptr(unsafe.Pointer(v)), uintptr(a), p.handle); rc != 0 {
+		return 0, failed(rc, driver.DeviceGetAttribute, "attribute "+strconv.Itoa(int(a))+" of "+p.device.String())
 	}
 	return int(*v), nil
 }
@@ -117,7 +117,7 @@ type limits struct {
 	cluster, coop     bool
 }
 
-func (s *state) readLimits() (*limits, error) {
+func (p *primary) readLimits() (*limits, error) {
 	var err error
 	l := new(limits)
 	get := func(a Attribute) int {
@@ -125,7 +125,7 @@ func (s *state) readLimits() (*limits, error) {
 			return 0
 		}
 		var v int
-		v, err = s.attribute(a)
+		v, err = p.attribute(a)
 		return v
 	}
 	l.threads = get(driver.DeviceMaxThreadsPerBlock)
@@ -136,7 +136,7 @@ func (s *state) readLimits() (*limits, error) {
 	l.coop = get(driver.DeviceCooperativeLaunch) != 0
 	if err == nil {
 		// Drivers older than clusters do not know the attribute.
-		v, e := s.attribute(driver.DeviceClusterLaunch)
+		v, e := p.attribute(driver.DeviceClusterLaunch)
 		l.cluster = e == nil && v != 0
 	}
 	l.sharedMax = max(l.shared, l.sharedMax)
@@ -290,7 +290,7 @@ func (d Device) Synchronize() (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	return errors.Join(about(g.wait(), "%s", d), s.lookAll())
+	return errors.Join(about(s.gate.wait(g), "%s", d), s.lookAll())
 }
 
 // CanAccessPeer reports whether kernels on d can use memory of the other device.

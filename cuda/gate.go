@@ -17,7 +17,7 @@ import (
 // always, and a use of the default stream, if the captured stream is [Blocking]. So these calls go
 // through two operations:
 //
-//   - guard.wait waits for the device. It first waits until no stream of the device is captured. A
+//   - wait waits for the device. It first waits until no stream of the device is captured. A
 //     capture begins only when no call waits for the device.
 //   - pass lets a call queue work on a stream. For the default stream it refuses the call while a
 //     blocking stream is captured, and the capture of a blocking stream begins only when no such call
@@ -66,6 +66,8 @@ import (
 //
 // CopyIn and Synchronize of the default stream do the same.
 type gate struct {
+	device Device
+
 	mu       sync.Mutex // guards the two numbers
 	changed  sync.Cond  // one of them became 0
 	waits    int        // calls that wait for the device
@@ -76,8 +78,7 @@ type gate struct {
 }
 
 // wait waits for all work of the device. The caller holds no lock.
-func (g *guard) wait() error {
-	t := &g.s.gate
+func (t *gate) wait(g *guard) error {
 	t.mu.Lock()
 	for t.captures.Load() > 0 {
 		t.changed.Wait()
@@ -95,8 +96,8 @@ func (g *guard) wait() error {
 
 // whenDone waits for the device and then calls f. If the wait fails, it calls f only if the device
 // is lost, because no work runs then.
-func (g *guard) whenDone(f func() error) (called bool, err error) {
-	lost := g.wait()
+func (t *gate) whenDone(g *guard, f func() error) (called bool, err error) {
+	lost := t.wait(g)
 	if !idle(lost) {
 		return false, lost
 	}
@@ -115,56 +116,55 @@ func idle(err error) bool {
 
 // pass lets a call queue work on a CUstream, until the caller calls done. It refuses the default
 // stream while a blocking stream is captured.
-func (s *state) pass(h uintptr) error {
+func (t *gate) pass(h uintptr) error {
 	if h > driver.StreamLegacy {
 		return nil
 	}
-	t := &s.gate
 	t.queues.RLock()
 	if t.blocking.Load() == 0 {
 		return nil
 	}
 	t.queues.RUnlock()
-	return valueError("the default stream of %s cannot be used while a stream that it waits for is captured: capture a stream that was not made with Blocking, or use another stream here (CopyInAt and CopyOutAt take one)", s.device)
+	return valueError("the default stream of %s cannot be used while a stream that it waits for is captured: capture a stream that was not made with Blocking, or use another stream here (CopyInAt and CopyOutAt take one)", t.device)
 }
 
 // done ends what pass began.
-func (s *state) done(h uintptr) {
+func (t *gate) done(h uintptr) {
 	if h <= driver.StreamLegacy {
-		s.gate.queues.RUnlock()
+		t.queues.RUnlock()
 	}
 }
 
 // queue calls a function that queues work on a CUstream, which is among args.
-func (g *guard) queue(h uintptr, f driver.Func, args ...uintptr) error {
-	if err := g.s.pass(h); err != nil {
+func (t *gate) queue(g *guard, h uintptr, f driver.Func, args ...uintptr) error {
+	if err := t.pass(h); err != nil {
 		return err
 	}
-	defer g.s.done(h)
+	defer t.done(h)
 	return g.call(f, args...)
 }
 
 // uncaptured is queue for a stream that must not be captured.
-func (g *guard) uncaptured(h uintptr, what string, f driver.Func, args ...uintptr) error {
-	if err := g.idle(h, what); err != nil {
+func (t *gate) uncaptured(g *guard, h uintptr, what string, f driver.Func, args ...uintptr) error {
+	if err := t.idle(g, h, what); err != nil {
 		return err
 	}
-	return g.queue(h, f, args...)
+	return t.queue(g, h, f, args...)
 }
 
 // idle refuses a call for a stream that is captured.
-func (g *guard) idle(h uintptr, call string) error {
-	captured, err := g.captured(h)
+func (t *gate) idle(g *guard, h uintptr, call string) error {
+	captured, err := t.captured(g, h)
 	if captured {
-		return valueError("%s for a stream of %s that is captured: its work is recorded and does not run: call it after the launch of the graph", call, g.s.device)
+		return valueError("%s for a stream of %s that is captured: its work is recorded and does not run: call it after the launch of the graph", call, t.device)
 	}
 	return err
 }
 
 // captured asks whether a stream is captured.
-func (g *guard) captured(h uintptr) (bool, error) {
-	if err := g.queue(h, driver.StreamIsCapturing, h, g.out(0)); err != nil {
-		return false, about(err, "the stream of %s", g.s.device)
+func (t *gate) captured(g *guard, h uintptr) (bool, error) {
+	if err := t.queue(g, h, driver.StreamIsCapturing, h, g.out(0)); err != nil {
+		return false, about(err, "the stream of %s", t.device)
 	}
 	return uint32(g.result(0)) != 0, nil
 }
@@ -183,17 +183,11 @@ func (st *Stream) blocks(g *guard, h uintptr) (bool, error) {
 	return uint32(g.result(0))&driver.StreamNonBlocking == 0, nil
 }
 
-// begin begins the capture of a stream on the calling thread, which is pinned. The caller
-// calls the func that it returns after the end of the capture.
-func (st *Stream) begin(g *guard, h uintptr) (end func(), err error) {
-	if err := g.idle(h, "Capture"); err != nil {
-		return nil, err
-	}
-	blocks, err := st.blocks(g, h)
-	if err != nil {
-		return nil, err
-	}
-	t, thread := &st.s.gate, capi.ThreadID()
+// begin begins the capture of a stream on the calling thread, which is pinned. blocks says whether
+// the default stream waits for the stream. The caller calls the func that begin returns after the
+// end of the capture.
+func (t *gate) begin(g *guard, h uintptr, blocks bool) (end func(), err error) {
+	thread := capi.ThreadID()
 	t.mu.Lock()
 	for t.captures.Add(1); t.waits > 0; {
 		t.changed.Wait()
@@ -218,7 +212,7 @@ func (st *Stream) begin(g *guard, h uintptr) (end func(), err error) {
 	}
 	if err := g.call(driver.StreamBeginCapture, h, driver.CaptureThreadLocal); err != nil {
 		end()
-		return nil, about(err, "the stream of %s", st.s.device)
+		return nil, about(err, "the stream of %s", t.device)
 	}
 	return end, nil
 }
@@ -358,10 +352,10 @@ func (s *state) launch(w *ccall.Within, f driver.Func, h uintptr, env bool) (err
 // launchDefault is launch for what may be the default stream. The environment stream is looked up
 // before the call only if a blocking stream is captured.
 func (s *state) launchDefault(w *ccall.Within, f driver.Func, h uintptr, env bool) (err, left error) {
-	refused := s.pass(h)
+	refused := s.gate.pass(h)
 	if refused == nil {
 		err, left = s.within(w, f)
-		s.done(h) // not deferred, which costs time: within does not panic
+		s.gate.done(h) // not deferred, which costs time: within does not panic
 		return err, left
 	}
 	if !env {

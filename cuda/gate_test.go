@@ -101,7 +101,7 @@ func TestWaitsBesideCapture(t *testing.T) {
 			results[what] = result
 			go func() { result <- wait() }()
 		}
-		untilSoMany(len(waits), "(*guard).wait", "sync.(*Cond).Wait")
+		untilSoMany(len(waits), "(*gate).wait", "sync.(*Cond).Wait")
 		graph, err := inner.Capture(func() error { return o.on(inner) })
 		ok(t, errors.Join(err, graph.Close()))
 		for what, result := range results {
@@ -321,12 +321,12 @@ func TestCopyBesideWaits(t *testing.T) {
 	end := busy(t, 0)
 	results := make(chan error, 2)
 	go func() { results <- cuda.Device(0).Synchronize() }()
-	untilIn("(*guard).wait", "driver.CallWith")
+	untilIn("(*gate).wait", "driver.CallWith")
 	go func() {
 		graph, err := st.Capture(func() error { return o.on(st) })
 		results <- errors.Join(err, graph.Close())
 	}()
-	untilIn("(*Stream).begin", "sync.(*Cond).Wait")
+	untilIn("(*gate).begin", "sync.(*Cond).Wait")
 	wantFloats(t, o.a, 1, 2, 3, 4)
 	end()
 	ok(t, errors.Join(<-results, <-results))
@@ -449,7 +449,7 @@ func TestImageBesideClose(t *testing.T) {
 	s := newStuck(t, 0)
 	closed := make(chan error, 1)
 	go func() { closed <- im.Close() }()
-	untilIn("(*Image).Close", "(*guard).whenDone", "driver.CallWith")
+	untilIn("(*Image).Close", "(*gate).whenDone", "driver.CallWith")
 	s.inTime("a kernel on another device", func() error {
 		_, err := im.Kernel(1, "add_one")
 		return err

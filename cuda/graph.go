@@ -57,7 +57,7 @@ func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
 			return err
 		}
 		defer g.leave(&err)
-		captured, err := st.capture(&g, h, f)
+		captured, err := st.capture(g, h, f)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,14 @@ func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
 
 // capture returns the work that f queues, which the caller destroys.
 func (st *Stream) capture(g *guard, h uintptr, f func() error) (captured uintptr, err error) {
-	ends, err := st.begin(g, h)
+	if err := st.s.gate.idle(g, h, "Capture"); err != nil {
+		return 0, err
+	}
+	blocks, err := st.blocks(g, h)
+	if err != nil {
+		return 0, err
+	}
+	ends, err := st.s.gate.begin(g, h, blocks)
 	if err != nil {
 		return 0, err
 	}

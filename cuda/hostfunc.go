@@ -90,7 +90,7 @@ func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 	call = &HostCall{f: f, done: make(chan struct{})}
 	hostCalls.Store(id, call)
 	// A graph would call the function once for each launch, for as long as it lives.
-	if err := g.uncaptured(h, "Call", driver.LaunchHostFunc, h, hostCallback(), id); err != nil {
+	if err := st.s.gate.uncaptured(g, h, "Call", driver.LaunchHostFunc, h, hostCallback(), id); err != nil {
 		hostCalls.Delete(id)
 		return nil, about(err, "a function on the stream of %s", st.s.device)
 	}

@@ -160,9 +160,9 @@ func pinHost[T Scalar](d Device, call string, n int, pin func(*guard, *Host[T]) 
 		return nil, err
 	}
 	defer g.leave(&err)
-	if err := pin(&g, h); err != nil {
+	if err := pin(g, h); err != nil {
 		if h.close != nil {
-			also(&err, h.close(&g))
+			also(&err, h.close(g))
 		}
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (h *Host[T]) find(g *guard, flags uintptr) error {
 		return nil
 	}
 	if err := g.call(driver.MemHostGetDevicePointer, g.out(1), h.address, 0); err != nil {
-		return about(err, "%d bytes of host memory on %s", h.bytes(), g.s.device)
+		return about(err, "%d bytes of host memory on %s", h.bytes(), h.s.device)
 	}
 	h.device = g.result(1)
 	return nil
@@ -291,10 +291,10 @@ func (h *Host[T]) Free() (err error) {
 	if h.freed.Swap(true) {
 		return nil
 	}
-	called, err := g.whenDone(func() error {
+	called, err := h.s.gate.whenDone(g, func() error {
 		h.s.live[allocations].Add(-1)
 		h.s.live[allocated].Add(-h.bytes())
-		return h.close(&g)
+		return h.close(g)
 	})
 	if !called {
 		h.freed.Store(false) // a copy may still use it

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"unsafe"
@@ -50,24 +51,12 @@ func (st *Stream) Keep(values ...any) (err error) {
 	}
 	defer g.leave(&err)
 	k := &st.s.keeper
-	event, err := k.event(&g)
+	event, err := k.record(g, &st.s.gate, h)
 	if err != nil {
 		return err
 	}
-	if err := g.uncaptured(h, "Keep", driver.EventRecord, event, h); err != nil {
-		k.mu.Lock()
-		k.spare = append(k.spare, event)
-		k.mu.Unlock()
-		return about(err, "what a stream of %s keeps", st.s.device)
-	}
-	held := references(values)
-	k.mu.Lock()
-	if k.kept == nil {
-		k.kept = map[uintptr][]kept{}
-	}
-	k.kept[h] = append(k.kept[h], kept{event, held})
-	k.mu.Unlock()
-	k.look(&g, h)
+	k.hold(h, event, references(values))
+	k.look(g, h)
 	return nil
 }
 
@@ -112,6 +101,31 @@ func reference(t *tvmffi.Tensor) *objects.Object {
 	return (*objects.Object)(unsafe.Pointer(t)).Retain()
 }
 
+// record returns an event that is recorded on a stream, for hold.
+func (k *keeper) record(g *guard, t *gate, h uintptr) (event uintptr, err error) {
+	event, err = k.event(g)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.uncaptured(g, h, "Keep", driver.EventRecord, event, h); err != nil {
+		k.mu.Lock()
+		k.spare = append(k.spare, event)
+		k.mu.Unlock()
+		return 0, about(err, "what a stream of %s keeps", t.device)
+	}
+	return event, nil
+}
+
+// hold keeps values until a stream has come to an event.
+func (k *keeper) hold(stream, event uintptr, values []any) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.kept == nil {
+		k.kept = map[uintptr][]kept{}
+	}
+	k.kept[stream] = append(k.kept[stream], kept{event, values})
+}
+
 // event returns an event that nothing uses.
 func (k *keeper) event(g *guard) (uintptr, error) {
 	k.mu.Lock()
@@ -122,7 +136,7 @@ func (k *keeper) event(g *guard) (uintptr, error) {
 		return e, nil
 	}
 	if err := g.call(driver.EventCreate, g.out(0), driver.EventDisableTiming); err != nil {
-		return 0, about(err, "an event on %s", g.s.device)
+		return 0, about(err, "an event on %s", g.p.device)
 	}
 	return g.result(0), nil
 }
@@ -163,13 +177,7 @@ func (k *keeper) look(g *guard, stream uintptr) {
 
 // lookAll is look for all streams, after the program has waited for one of them.
 func (s *state) lookAll() (err error) {
-	k := &s.keeper
-	k.mu.Lock()
-	streams := make([]uintptr, 0, len(k.kept))
-	for h := range k.kept {
-		streams = append(streams, h)
-	}
-	k.mu.Unlock()
+	streams := s.keeper.streams()
 	if len(streams) == 0 {
 		return nil
 	}
@@ -179,9 +187,16 @@ func (s *state) lookAll() (err error) {
 	}
 	defer g.leave(&err)
 	for _, h := range streams {
-		k.look(&g, h)
+		s.keeper.look(g, h)
 	}
 	return nil
+}
+
+// streams returns the streams that keep values.
+func (k *keeper) streams() []uintptr {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Collect(maps.Keys(k.kept))
 }
 
 // empty reports whether there is nothing to close.

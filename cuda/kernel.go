@@ -72,7 +72,7 @@ func (m *Module) Kernel(name string) (k *Kernel, err error) {
 	k.dynamic.Store(int64(dynamic))
 	k.info.Parameters = -1
 	if driver.Has(driver.FuncGetParamInfo) {
-		k.readParams(&g)
+		k.readParams(g)
 	}
 	return k, nil
 }

@@ -116,7 +116,7 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 		return nil, err
 	}
 	defer g.leave(&err)
-	m, err = g.ordered(h, bytes, driver.MemAllocAsync, g.out(0), uintptr(bytes), h)
+	m, err = s.ordered(g, h, bytes, driver.MemAllocAsync, g.out(0), uintptr(bytes), h)
 	if err != nil {
 		return nil, about(err, "%d bytes on %s", bytes, d)
 	}
@@ -126,11 +126,11 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 
 // ordered allocates memory on a stream by a call of the driver, which writes the address to
 // out(0).
-func (g *guard) ordered(h uintptr, bytes int64, f driver.Func, args ...uintptr) (*Memory, error) {
-	if err := g.uncaptured(h, "AllocAsync", f, args...); err != nil {
+func (s *state) ordered(g *guard, h uintptr, bytes int64, f driver.Func, args ...uintptr) (*Memory, error) {
+	if err := s.gate.uncaptured(g, h, "AllocAsync", f, args...); err != nil {
 		return nil, err
 	}
-	m := g.s.own(g.result(0), bytes, (*guard).free)
+	m := s.own(g.result(0), bytes, (*guard).free)
 	m.inOrder = true
 	return m, nil
 }
@@ -347,9 +347,9 @@ func (m *Memory) Free() (err error) {
 	if m.freed.Swap(true) {
 		return nil
 	}
-	called, err := g.whenDone(func() error {
+	called, err := m.s.gate.whenDone(g, func() error {
 		m.gone()
-		return about(m.free(&g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
+		return about(m.free(g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
 	})
 	if !called {
 		m.freed.Store(false) // work may still use it
@@ -391,7 +391,7 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if m.freed.Swap(true) {
 		return nil
 	}
-	err = g.uncaptured(h, "FreeAsync", driver.MemFreeAsync, m.address, h)
+	err = m.s.gate.uncaptured(g, h, "FreeAsync", driver.MemFreeAsync, m.address, h)
 	if idle(err) {
 		m.gone()
 	} else {

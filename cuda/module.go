@@ -186,7 +186,7 @@ func (m *Module) Close() (err error) {
 	if h == 0 {
 		return nil
 	}
-	called, err := g.whenDone(func() error {
+	called, err := m.s.gate.whenDone(g, func() error {
 		m.s.live[m.kind].Add(-1)
 		return about(g.call(m.close, h), "the %s", m.what)
 	})
@@ -208,7 +208,7 @@ func (m *Module) live() (uintptr, error) {
 
 // enter makes the device of the module current, to look up a symbol. It returns the
 // handle of the module and the name as a C string.
-func (m *Module) enter(name string) (g guard, h uintptr, symbol *byte, err error) {
+func (m *Module) enter(name string) (g *guard, h uintptr, symbol *byte, err error) {
 	if h, err = m.live(); err != nil {
 		return g, 0, nil, err
 	}

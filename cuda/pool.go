@@ -134,7 +134,7 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 		return nil, err
 	}
 	defer g.leave(&err)
-	m, err = g.ordered(on, bytes, driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on)
+	m, err = p.s.ordered(g, on, bytes, driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on)
 	if err != nil {
 		return nil, about(err, "%d bytes of the %s", bytes, p.what)
 	}

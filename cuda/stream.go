@@ -200,14 +200,14 @@ func (s *state) askDefault(f driver.Func) (err error) {
 	}
 	defer g.leave(&err)
 	if f == driver.StreamQuery {
-		return g.queue(0, f, 0)
+		return s.gate.queue(g, 0, f, 0)
 	}
-	c, err := g.copier()
+	c, err := s.copiers.take(g)
 	if err != nil {
 		return err
 	}
 	defer s.copiers.give(c)
-	if err := g.follow(c, 0); err != nil {
+	if err := c.follow(g, &s.gate, 0); err != nil {
 		return err
 	}
 	return g.call(f, c.stream)
@@ -237,7 +237,7 @@ func (st *Stream) uncaptured(call string) (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	return g.idle(h, call)
+	return st.s.gate.idle(g, h, call)
 }
 
 // Done reports whether the work queued so far is done. It fails in the cases in which Synchronize
@@ -274,26 +274,26 @@ func (st *Stream) Wait(e *Event) (err error) {
 		return err
 	}
 	defer g.leave(&err)
-	if err := st.join(&g, e, h); err != nil {
+	if err := st.join(g, e, h); err != nil {
 		return err
 	}
-	return about(g.queue(h, driver.StreamWaitEvent, h, event, 0), "the stream of %s", st.s.device)
+	return about(st.s.gate.queue(g, h, driver.StreamWaitEvent, h, event, 0), "the stream of %s", st.s.device)
 }
 
-// stream returns the CUstream of an argument, on the device of g and its thread.
-func (g *guard) stream(st *Stream) (h uintptr, err error) {
+// stream returns the CUstream of an argument, on the thread of g.
+func (s *state) stream(g *guard, st *Stream) (h uintptr, err error) {
 	if st == nil {
 		return g.envStream(), nil
 	}
-	return st.of(g.s)
+	return st.of(s)
 }
 
 // enterOn is enter for an operation on a stream, whose CUstream it returns too.
-func (s *state) enterOn(st *Stream) (g guard, h uintptr, err error) {
+func (s *state) enterOn(st *Stream) (g *guard, h uintptr, err error) {
 	if g, err = s.enter(); err != nil {
-		return g, 0, err
+		return nil, 0, err
 	}
-	if h, err = g.stream(st); err != nil {
+	if h, err = s.stream(g, st); err != nil {
 		g.leave(&err)
 	}
 	return g, h, err
@@ -370,11 +370,11 @@ func (e *Event) Record(stream *Stream) (err error) {
 	defer g.leave(&err)
 	captured := false
 	if e.s.gate.captures.Load() != 0 {
-		if captured, err = g.captured(h); err != nil {
+		if captured, err = e.s.gate.captured(g, h); err != nil {
 			return err
 		}
 	}
-	if err := g.queue(h, driver.EventRecord, event, h); err != nil {
+	if err := e.s.gate.queue(g, h, driver.EventRecord, event, h); err != nil {
 		return about(err, "the %s", e.what)
 	}
 	e.captured.Store(captured)
@@ -485,8 +485,8 @@ func (g *guard) envStream() uintptr {
 	if !findEnv() {
 		return 0
 	}
-	args := g.scratch.call.Args[:2] // on the heap already
-	args[0], args[1] = abi.DLCUDA, uintptr(g.s.device)
+	args := g.within.Args[:2] // on the heap already
+	args[0], args[1] = abi.DLCUDA, uintptr(g.p.device)
 	h, _, _ := purego.SyscallN(envGet.Load(), args...)
 	return h
 }
