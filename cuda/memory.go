@@ -23,7 +23,6 @@ type Memory struct {
 	size    int64 // bytes
 	parent  *Memory
 	tensor  *tvmffi.Tensor // kept alive by a view of it
-	module  *Module        // that holds the variable
 	managed bool
 	pool    *access                               // of the pool that it is from, nil for other memory
 	inOrder bool                                  // FreeAsync may free it
@@ -304,11 +303,6 @@ func (m *Memory) at(s *state) (uintptr, error) {
 		}
 		if p.tensor != nil {
 			if _, err := cell(p.tensor); err != nil {
-				return 0, err
-			}
-		}
-		if p.module != nil {
-			if _, err := p.module.live(); err != nil {
 				return 0, err
 			}
 		}

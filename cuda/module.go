@@ -235,5 +235,5 @@ func (m *Module) Global(name string) (v *Memory, err error) {
 	if err := g.callGo(driver.ModuleGetGlobal, g.out(0), g.out(1), h, uintptr(unsafe.Pointer(symbol))); err != nil {
 		return nil, about(err, "the variable %q", name)
 	}
-	return &Memory{s: m.s, address: g.result(0), size: int64(g.result(1)), module: m}, nil
+	return &Memory{s: m.s, address: g.result(0), size: int64(g.result(1)), check: func() error { _, err := m.live(); return err }}, nil
 }
