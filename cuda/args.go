@@ -73,9 +73,6 @@ func (p *packer) pack(k *Kernel, args []any) error {
 	return nil
 }
 
-// pointer stands for the 8 bytes of an address, where it is known that they are one.
-const pointer = 1 << 30
-
 // mismatch is the error of an argument whose size is not that of the parameter.
 func mismatch(k *Kernel, i int, arg any, want, size int) error {
 	if want == pointer {

@@ -304,3 +304,25 @@ func upper(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' }
 func typeError(format string, args ...any) error {
 	return tvmffi.NewError("TypeError", fmt.Sprintf(format, args...))
 }
+
+// idle reports whether no work runs after a call that waits or ends something and that has returned
+// err: either it has succeeded, or the device is lost. An error of this package comes before the call.
+func idle(err error) bool {
+	e, ok := err.(*Error)
+	return err == nil || ok && e.Sticky()
+}
+
+// also adds an error to another one; both may be nil.
+func also(err *error, more error) {
+	if more != nil {
+		*err = errors.Join(*err, more)
+	}
+}
+
+// in puts what an error of arguments is about before it.
+func in(what string, err error) error {
+	if e, ok := err.(*tvmffi.Error); ok {
+		return tvmffi.NewError(e.Kind, what+": "+e.Message)
+	}
+	return err
+}

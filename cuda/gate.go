@@ -1,15 +1,12 @@
 package cuda
 
 import (
-	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/ccall"
 )
 
 // A gate makes the calls for one device fit together. The driver refuses two kinds of calls while a
@@ -107,13 +104,6 @@ func (t *gate) whenDone(g *guard, f func() error) (called bool, err error) {
 	return true, lost
 }
 
-// idle reports whether no work runs after a call that waits or ends something and that has returned
-// err: either it has succeeded, or the device is lost. An error of this package comes before the call.
-func idle(err error) bool {
-	e, ok := err.(*Error)
-	return err == nil || ok && e.Sticky()
-}
-
 // pass lets a call queue work on a CUstream, until the caller calls done. It refuses the default
 // stream while a blocking stream is captured.
 func (t *gate) pass(h uintptr) error {
@@ -169,20 +159,6 @@ func (t *gate) captured(g *guard, h uintptr) (bool, error) {
 	return uint32(g.result(0)) != 0, nil
 }
 
-// blocks reports whether the default stream waits for a stream.
-func (st *Stream) blocks(g *guard, h uintptr) (bool, error) {
-	if !st.borrowed {
-		return st.blocking, nil
-	}
-	if !driver.Has(driver.StreamGetFlags) {
-		return true, nil
-	}
-	if err := g.call(driver.StreamGetFlags, h, g.out(0)); err != nil {
-		return false, about(err, "the stream of %s", st.s.device)
-	}
-	return uint32(g.result(0))&driver.StreamNonBlocking == 0, nil
-}
-
 // begin begins the capture of a stream on the calling thread, which is pinned. blocks says whether
 // the default stream waits for the stream. The caller calls the func that begin returns after the
 // end of the capture.
@@ -215,24 +191,6 @@ func (t *gate) begin(g *guard, h uintptr, blocks bool) (end func(), err error) {
 		return nil, about(err, "the stream of %s", t.device)
 	}
 	return end, nil
-}
-
-// join refuses a wait for an event of a capture that this package does not follow: on another
-// device, or on a stream that the default stream waits for, unless it does so for the capture.
-func (st *Stream) join(g *guard, e *Event, h uintptr) error {
-	if !e.captured.Load() || e.s.gate.captures.Load() == 0 {
-		return nil
-	}
-	if e.s != st.s {
-		return valueError("the event was recorded in a capture on %s, the stream is of %s: a capture stays on one device: capture the work of each device apart", e.s.device, st.s.device)
-	}
-	if e.s.gate.blocking.Load() > 0 {
-		return nil
-	}
-	if blocks, err := st.blocks(g, h); !blocks {
-		return err
-	}
-	return valueError("the event was recorded in a capture, and the default stream of %s waits for this stream: only streams that were not made with Blocking can join a capture of one that was not", st.s.device)
 }
 
 // threadSet is a set of OS threads. A goroutine whose thread is in the set is locked to it,
@@ -309,68 +267,4 @@ func (g *guard) relax() (back func(), err error) {
 		return nil, err
 	}
 	return func() { _ = exchange() }, nil
-}
-
-// hidden ends what this package keeps on the device for itself, before the context is
-// given back. Nobody else uses the device, and state.mu is held.
-func (s *state) hidden(context uintptr) (err error) {
-	if s.copiers.empty() && s.keeper.empty() {
-		return nil
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	before := new(uintptr)
-	if rc := driver.Call(driver.CtxGetCurrent, uintptr(unsafe.Pointer(before))); rc != 0 {
-		return failed(rc, driver.CtxGetCurrent, s.device.String())
-	}
-	if *before != context {
-		if rc := driver.Call(driver.CtxSetCurrent, context); rc != 0 {
-			return failed(rc, driver.CtxSetCurrent, s.device.String())
-		}
-		defer func() {
-			if rc := driver.Call(driver.CtxSetCurrent, *before); rc != 0 {
-				err = errors.Join(err, failed(rc, driver.CtxSetCurrent, formerDevice))
-				runtime.LockOSThread() // as in leave
-			}
-		}()
-	}
-	if err := s.keeper.close(s.device); err != nil {
-		return err
-	}
-	return s.copiers.close(s.device)
-}
-
-// launch is within for a call that queues work on the CUstream h, or with env on the environment
-// stream. It is small so that the compiler puts it in line.
-func (s *state) launch(w *ccall.Within, f driver.Func, h uintptr, env bool) (err, left error) {
-	if h > driver.StreamLegacy {
-		return s.within(w, f)
-	}
-	return s.launchDefault(w, f, h, env)
-}
-
-// launchDefault is launch for what may be the default stream. The environment stream is looked up
-// before the call only if a blocking stream is captured.
-func (s *state) launchDefault(w *ccall.Within, f driver.Func, h uintptr, env bool) (err, left error) {
-	refused := s.gate.pass(h)
-	if refused == nil {
-		err, left = s.within(w, f)
-		s.gate.done(h) // not deferred, which costs time: within does not panic
-		return err, left
-	}
-	if !env {
-		return refused, nil
-	}
-	g, err := s.enter()
-	if err != nil {
-		return err, nil
-	}
-	h = g.envStream()
-	if g.leave(&err); err != nil {
-		return err, nil
-	}
-	if h <= driver.StreamLegacy {
-		return refused, nil
-	}
-	return s.within(w, f)
 }

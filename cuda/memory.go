@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/bits"
@@ -10,8 +11,6 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -43,6 +42,19 @@ func (d Device) Alloc(bytes int64) (*Memory, error) {
 // that uses it runs, unless the device allows concurrent access.
 func (d Device) AllocManaged(bytes int64) (*Memory, error) {
 	return d.alloc(bytes, true, driver.MemAllocManaged)
+}
+
+// Scalar is a Go type whose slices can be copied to and from a device. Types of
+// other packages for 16-bit or 8-bit floats are uint16 or uint8 underneath. A bool of Go is the byte 0 or 1: where a kernel may
+// write others, use uint8 with everything but [CopyOut] and [CopyOutAt].
+type Scalar interface {
+	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~complex64 | ~complex128
+}
+
+// bytesOf returns the address and the size of the elements of a slice.
+func bytesOf[T Scalar](s []T) (unsafe.Pointer, int64) {
+	var zero T
+	return unsafe.Pointer(unsafe.SliceData(s)), int64(len(s)) * int64(unsafe.Sizeof(zero))
 }
 
 // ManagedSlice returns memory of [Device.AllocManaged] as a slice for the host, with
@@ -200,19 +212,6 @@ func TensorMemory(t *tvmffi.Tensor) (*Memory, error) {
 	}
 	runtime.KeepAlive(t)
 	return m, nil
-}
-
-// cell returns the DLTensor of a tensor that is neither nil nor released.
-func cell(t *tvmffi.Tensor) (*abi.DLTensor, error) {
-	if t == nil {
-		return nil, valueError("the tensor is nil: pass a tensor, to a kernel tvmffi.Pointer{} for a null pointer")
-	}
-	// Every object type has the layout of objects.Object.
-	h := (*objects.Object)(unsafe.Pointer(t)).Handle()
-	if h == 0 {
-		return nil, valueError("the tensor was released: release it after its last use")
-	}
-	return capi.PointerTo[abi.DLTensor](h + abi.ObjectSize), nil
 }
 
 // Tensor returns a tensor over the memory, for calls of FFI functions, without a
@@ -445,4 +444,26 @@ func (s *state) foreign(address uintptr, bytes int64) (managed bool, err error) 
 		return false, valueError("memory at %#x of %d bytes on %s: its allocation ends after %d bytes: name no more", address, bytes, s.device, size-int64(address-base))
 	}
 	return managed, nil
+}
+
+// reachable reports whether kernels on the device of s may use the memory.
+func (m *Memory) reachable(s *state) bool {
+	for m.parent != nil { // which has the pool and the tensor
+		m = m.parent
+	}
+	switch {
+	case m.pool != nil:
+		return m.pool.has(s.device)
+	case m.tensor != nil:
+		return s.reaches(m.s.device)
+	}
+	return s.peers.memory.has(m.s.device)
+}
+
+func (m *Memory) unreachable(s *state) error {
+	remedy := "Device.EnablePeerAccess"
+	if m.pool != nil {
+		remedy = cmp.Or(m.pool.by, "AllowAccess of its pool")
+	}
+	return valueError("the memory is on %s, the operation on %s: copy it there first, or let %s use it by %s", m.s.device, s.device, s.device, remedy)
 }

@@ -41,3 +41,10 @@ func launchPacked(l *packed.Launch) error {
 	runtime.KeepAlive(l)
 	return err
 }
+
+func init() {
+	packed.Reaches = func(device, memory int32) bool {
+		s, err := stateOf(Device(device))
+		return err == nil && s.reaches(Device(memory))
+	}
+}

@@ -1,54 +1,11 @@
 package cuda
 
 import (
-	"cmp"
-	"sync/atomic"
+	"errors"
+	"unsafe"
 
-	"github.com/tvmffi-go/tvmffi/cuda/internal/packed"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 )
-
-// access is a set of devices. Beyond 64 devices it remembers nothing.
-type access struct {
-	bits atomic.Uint64
-	by   string // what lets a device in, "" for AllowAccess of a pool
-}
-
-func (a *access) allow(d Device) {
-	if d < 64 {
-		a.bits.Or(1 << uint(d))
-	}
-}
-
-func (a *access) has(d Device) bool { return uint(d) < 64 && a.bits.Load()>>uint(d)&1 != 0 }
-
-// peers is what a device and others may use of each other's memory.
-type peers struct {
-	memory      access // the devices whose memory this one may use, apart from that of pools
-	pools       access // the devices of which it may use the memory of a pool
-	defaultPool access // the devices that may use the memory of this one's default pool
-}
-
-// reachable reports whether kernels on the device of s may use the memory.
-func (m *Memory) reachable(s *state) bool {
-	for m.parent != nil { // which has the pool and the tensor
-		m = m.parent
-	}
-	switch {
-	case m.pool != nil:
-		return m.pool.has(s.device)
-	case m.tensor != nil:
-		return s.reaches(m.s.device)
-	}
-	return s.peers.memory.has(m.s.device)
-}
-
-func (m *Memory) unreachable(s *state) error {
-	remedy := "Device.EnablePeerAccess"
-	if m.pool != nil {
-		remedy = cmp.Or(m.pool.by, "AllowAccess of its pool")
-	}
-	return valueError("the memory is on %s, the operation on %s: copy it there first, or let %s use it by %s", m.s.device, s.device, s.device, remedy)
-}
 
 // reaches reports whether kernels on the device may use memory of another one whose
 // origin is not known: such as that of a tensor. The program must know which pool
@@ -70,9 +27,47 @@ func (s *state) forgetPeers() {
 	}
 }
 
-func init() {
-	packed.Reaches = func(device, memory int32) bool {
-		s, err := stateOf(Device(device))
-		return err == nil && s.reaches(Device(memory))
+// CanAccessPeer reports whether kernels on d can use memory of the other device.
+func (d Device) CanAccessPeer(other Device) (bool, error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return false, err
 	}
+	o, err := stateOf(other)
+	if err != nil {
+		return false, err
+	}
+	v := new(int32)
+	if rc := driver.Call(driver.DeviceCanAccessPeer, uintptr(unsafe.Pointer(v)), s.handle, o.handle); rc != 0 {
+		return false, failed(rc, driver.DeviceCanAccessPeer, d.String()+" and "+other.String())
+	}
+	return *v != 0, nil
+}
+
+// EnablePeerAccess lets kernels on d use memory of the other device, also memory that was
+// allocated earlier, and launches on d accept it from then on. Memory of pools, and so that of
+// AllocAsync, needs [Pool.AllowAccess] instead. A second call does nothing.
+func (d Device) EnablePeerAccess(other Device) (err error) {
+	s, err := stateOf(d)
+	if err != nil {
+		return err
+	}
+	o, err := stateOf(other)
+	if err != nil {
+		return err
+	}
+	if err := outside("EnablePeerAccess", "enable it before"); err != nil {
+		return err
+	}
+	context, err := o.acquire()
+	if err != nil {
+		return err
+	}
+	defer o.users.Add(-1)
+	err = s.do(driver.CtxEnablePeerAccess, context, 0)
+	if err == nil || errors.Is(err, errPeerAccessAlreadyGiven) {
+		s.peers.memory.allow(other)
+		return nil
+	}
+	return about(err, "%s and %s", d, other)
 }

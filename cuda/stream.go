@@ -4,17 +4,9 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"sync/atomic"
-	"time"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
-	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/capi"
-	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
-
-	"github.com/ebitengine/purego"
 )
 
 // Stream is a queue of work on one device. A nil *Stream as an argument is the
@@ -253,33 +245,6 @@ func done(err error) (bool, error) {
 	return err == nil, err
 }
 
-// Wait makes work queued on the stream from now on wait for the event, which may
-// be of another device: for the last Record before this call. An event that was never
-// recorded is done, and then Wait does nothing. A stream that waits for an event of a capture
-// joins the capture; a stream of another device cannot.
-func (st *Stream) Wait(e *Event) (err error) {
-	event, err := e.live()
-	if err != nil {
-		return err
-	}
-	if st == nil {
-		return aStream.none()
-	}
-	h, err := st.get()
-	if err != nil {
-		return err
-	}
-	g, err := st.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	if err := st.join(g, e, h); err != nil {
-		return err
-	}
-	return about(st.s.gate.queue(g, h, driver.StreamWaitEvent, h, event, 0), "the stream of %s", st.s.device)
-}
-
 // stream returns the CUstream of an argument, on the thread of g.
 func (s *state) stream(g *guard, st *Stream) (h uintptr, err error) {
 	if st == nil {
@@ -305,201 +270,6 @@ func (st *Stream) of(s *state) (uintptr, error) {
 		return 0, valueError("the stream is of %s, the operation on %s: use a stream of that device", st.s.device, s.device)
 	}
 	return st.get()
-}
-
-// Event is a point in the work of a stream.
-type Event struct {
-	resource
-	timing   bool
-	captured atomic.Bool // its last record is in a capture
-}
-
-// EventOption changes a new event.
-type EventOption func(*eventConfig)
-
-type eventConfig struct{ flags uintptr }
-
-// Timing makes an event that [Elapsed] can measure with.
-func Timing() EventOption { return func(c *eventConfig) { c.flags &^= driver.EventDisableTiming } }
-
-// BlockingSync makes an event whose Synchronize sleeps instead of spinning.
-func BlockingSync() EventOption { return func(c *eventConfig) { c.flags |= driver.EventBlockingSync } }
-
-// NewEvent makes an event, without timing unless [Timing] is given. The caller
-// closes it.
-func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
-	s, err := stateOf(d)
-	if err != nil {
-		return nil, err
-	}
-	c := eventConfig{flags: driver.EventDisableTiming}
-	for _, o := range options {
-		o(&c)
-	}
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.EventCreate, g.out(0), c.flags); err != nil {
-		return nil, about(err, "an event on %s", d)
-	}
-	e = &Event{timing: c.flags&driver.EventDisableTiming == 0}
-	e.open(s, "event of "+d.String(), g.result(0), events, driver.EventDestroy)
-	return e, nil
-}
-
-func (e *Event) live() (uintptr, error) {
-	if e == nil {
-		return 0, anEvent.none()
-	}
-	return e.get(anEvent)
-}
-
-// Record sets the event to the end of the work queued on a stream of its device
-// so far.
-func (e *Event) Record(stream *Stream) (err error) {
-	event, err := e.live()
-	if err != nil {
-		return err
-	}
-	g, h, err := e.s.enterOn(stream)
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	captured := false
-	if e.s.gate.captures.Load() != 0 {
-		if captured, err = e.s.gate.captured(g, h); err != nil {
-			return err
-		}
-	}
-	if err := e.s.gate.queue(g, h, driver.EventRecord, event, h); err != nil {
-		return about(err, "the %s", e.what)
-	}
-	e.captured.Store(captured)
-	return nil
-}
-
-// Synchronize waits until the work before the event is done; an event that was
-// never recorded is done. Inside [Stream.Capture], and for an event that was last recorded
-// on a stream that was captured, it is an error.
-func (e *Event) Synchronize() error {
-	h, err := e.live()
-	if err != nil {
-		return err
-	}
-	if err := outside("Synchronize of an event", "wait after the launch of the graph"); err != nil {
-		return err
-	}
-	return about(e.s.do(driver.EventSynchronize, h), "the %s", e.what)
-}
-
-// Done reports whether the work before the event is done. It fails in the cases in
-// which Synchronize fails.
-func (e *Event) Done() (bool, error) {
-	h, err := e.live()
-	if err != nil {
-		return false, err
-	}
-	if err := outside("Done of an event", "ask after the launch of the graph"); err != nil {
-		return false, err
-	}
-	return done(about(e.s.do(driver.EventQuery, h), "the %s", e.what))
-}
-
-// Close destroys the event. A second call does nothing.
-func (e *Event) Close() error {
-	if e == nil {
-		return nil
-	}
-	return e.shut()
-}
-
-// Elapsed returns the time between two recorded events of one device, both made
-// with [Timing] and done. Its resolution is about half a microsecond.
-func Elapsed(from, to *Event) (t time.Duration, err error) {
-	a, err := from.live()
-	if err != nil {
-		return 0, err
-	}
-	b, err := to.live()
-	if err != nil {
-		return 0, err
-	}
-	if !from.timing || !to.timing {
-		return 0, valueError("an event was made without timing: make it with cuda.Timing()")
-	}
-	if from.s != to.s {
-		return 0, valueError("the events are of %s and %s: time is measured on one device: record both there", from.s.device, to.s.device)
-	}
-	g, err := from.s.enter()
-	if err != nil {
-		return 0, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.EventElapsedTime, g.out(0), a, b); err != nil {
-		switch {
-		case errors.Is(err, ErrInvalidHandle):
-			return 0, about(err, "two events of %s, of which one was never recorded: call Record of both first", from.s.device)
-		case errors.Is(err, ErrNotReady):
-			return 0, about(err, "two events of %s, of which one is not done: call Synchronize of the later one first", from.s.device)
-		}
-		return 0, about(err, "two events of %s", from.s.device)
-	}
-	milliseconds := math.Float32frombits(uint32(g.result(0)))
-	return time.Duration(float64(milliseconds) * float64(time.Millisecond)), nil
-}
-
-// The functions of libtvm_ffi for the stream of a thread, 0 until that
-// library is loaded.
-var envGet, envSet atomic.Uintptr
-
-// findEnv looks for the functions if libtvm_ffi is loaded.
-func findEnv() bool {
-	if envGet.Load() != 0 {
-		return true
-	}
-	if !capi.Attached() {
-		return false
-	}
-	h, err := dynlib.Loaded(tvmffi.LibraryPath())
-	if err != nil {
-		return false
-	}
-	get, err := h.Symbol("TVMFFIEnvGetStream")
-	if err != nil {
-		return false
-	}
-	set, err := h.Symbol("TVMFFIEnvSetStream")
-	if err != nil {
-		return false
-	}
-	envSet.Store(set)
-	envGet.Store(get)
-	return true
-}
-
-// envStream returns the environment stream of the calling thread, 0 without one.
-func (g *guard) envStream() uintptr {
-	if !findEnv() {
-		return 0
-	}
-	args := g.within.Args[:2] // on the heap already
-	args[0], args[1] = abi.DLCUDA, uintptr(g.p.device)
-	h, _, _ := purego.SyscallN(envGet.Load(), args...)
-	return h
-}
-
-// setEnvStream sets the environment stream of the calling thread and returns the
-// one before.
-func setEnvStream(d Device, h uintptr) (before uintptr, err error) {
-	old := new(uintptr)
-	rc, _, _ := purego.SyscallN(envSet.Load(), abi.DLCUDA, uintptr(d), h, uintptr(unsafe.Pointer(old)))
-	if int32(rc) != 0 {
-		return 0, tvmffi.NewError("RuntimeError", "TVMFFIEnvSetStream failed for "+d.String())
-	}
-	return *old, nil
 }
 
 // WithStream calls f like [WithDevice] with the device of the stream, and with the stream as
@@ -541,4 +311,34 @@ func withEnv(stream *Stream, f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// blocks reports whether the default stream waits for a stream.
+func (st *Stream) blocks(g *guard, h uintptr) (bool, error) {
+	if !st.borrowed {
+		return st.blocking, nil
+	}
+	if !driver.Has(driver.StreamGetFlags) {
+		return true, nil
+	}
+	if err := g.call(driver.StreamGetFlags, h, g.out(0)); err != nil {
+		return false, about(err, "the stream of %s", st.s.device)
+	}
+	return uint32(g.result(0))&driver.StreamNonBlocking == 0, nil
+}
+
+// queue calls a function that queues work on a stream of the device, its last argument.
+func (s *state) queue(f driver.Func, stream *Stream, args ...uintptr) (err error) {
+	g, on, err := s.enterOn(stream)
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	if err := s.gate.pass(on); err != nil {
+		return err
+	}
+	defer s.gate.done(on)
+	n := copy(g.within.Args[:], args)
+	g.within.Args[n] = on
+	return failed(driver.CallWith(f, &g.within), f, "")
 }
