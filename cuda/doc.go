@@ -99,12 +99,19 @@
 //
 // # Files
 //
-//	devices and contexts           device.go, context.go
-//	memory                         memory.go, pool.go, copy.go, peer.go, hostmemory.go
-//	streams and what runs on them  stream.go, hostfunc.go, graph.go
-//	what waits for what            gate.go, keep.go
-//	kernels                        image.go, module.go, kernel.go, launch.go, args.go
-//	forms of code                  imagekind.go
-//	kernels for other languages    packed.go
-//	errors                         error.go
+// Package internal/driver has what the driver is told: its functions, numbers and structs. The
+// files here stand on it in the order of this table: words, an operation on a device, what must
+// stay alive until which work is done, and then what a program holds. A file names only what a
+// file before it declares, which a test checks.
+//
+//	words                  device.go, error.go, dim.go, imagekind.go, tensor.go
+//	one operation          context.go, env.go
+//	what waits for what    gate.go, keeper.go, copier.go
+//	the state of a device  access.go, limits.go, state.go
+//	devices                peer.go, properties.go, current.go
+//	streams                resource.go, stream.go, event.go, hostfunc.go
+//	memory                 memory.go, pool.go, hostmemory.go, copy.go, keep.go
+//	kernels                module.go, kernel.go, args.go, launch.go, occupancy.go, image.go
+//	recorded work          graph.go
+//	generated code         packed.go
 package cuda
