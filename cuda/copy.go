@@ -168,15 +168,12 @@ func Copy(dst, src *Memory, stream *Stream) (err error) {
 		return err
 	}
 	defer other.users.Add(-1)
-	g, h, err := on.enterOn(stream)
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	err = on.gate.queue(g, h, driver.MemcpyPeerAsync, to, dst.s.current(), from, src.s.current(), uintptr(src.size), h)
-	runtime.KeepAlive(dst)
-	runtime.KeepAlive(src)
-	return about(err, "%d bytes from %s to %s", src.size, src.s.device, dst.s.device)
+	return on.onStream(stream, func(g *guard, h uintptr) error {
+		err := on.gate.queue(g, h, driver.MemcpyPeerAsync, to, dst.s.current(), from, src.s.current(), uintptr(src.size), h)
+		runtime.KeepAlive(dst)
+		runtime.KeepAlive(src)
+		return about(err, "%d bytes from %s to %s", src.size, src.s.device, dst.s.device)
+	})
 }
 
 // Fill sets all elements of the memory to a value, in the order of a stream,

@@ -68,12 +68,9 @@ func (d Device) Synchronize() (err error) {
 	if err := outside("Synchronize of "+d.String(), "wait after the launch of the graph"); err != nil {
 		return err
 	}
-	g, err := s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	return errors.Join(about(s.gate.wait(g), "%s", d), s.lookAll())
+	return s.with(func(g *guard) error {
+		return errors.Join(about(s.gate.wait(g), "%s", d), s.lookAll())
+	})
 }
 
 // Release gives back the primary context that this package retained. It is an error while an

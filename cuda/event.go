@@ -38,17 +38,15 @@ func (d Device) NewEvent(options ...EventOption) (e *Event, err error) {
 	for _, o := range options {
 		o(&c)
 	}
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.EventCreate, g.out(0), c.flags); err != nil {
-		return nil, about(err, "an event on %s", d)
-	}
-	e = &Event{timing: c.flags&driver.EventDisableTiming == 0}
-	e.open(s, "event of "+d.String(), g.result(0), events, driver.EventDestroy)
-	return e, nil
+	err = s.with(func(g *guard) error {
+		if err := g.call(driver.EventCreate, g.out(0), c.flags); err != nil {
+			return about(err, "an event on %s", d)
+		}
+		e = &Event{timing: c.flags&driver.EventDisableTiming == 0}
+		e.open(s, "event of "+d.String(), g.result(0), events, driver.EventDestroy)
+		return nil
+	})
+	return e, err
 }
 
 func (e *Event) live() (uintptr, error) {
@@ -65,22 +63,20 @@ func (e *Event) Record(stream *Stream) (err error) {
 	if err != nil {
 		return err
 	}
-	g, h, err := e.s.enterOn(stream)
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	captured := false
-	if e.s.gate.captures.Load() != 0 {
-		if captured, err = e.s.gate.captured(g, h); err != nil {
-			return err
+	return e.s.onStream(stream, func(g *guard, h uintptr) error {
+		captured := false
+		if e.s.gate.captures.Load() != 0 {
+			var err error
+			if captured, err = e.s.gate.captured(g, h); err != nil {
+				return err
+			}
 		}
-	}
-	if err := e.s.gate.queue(g, h, driver.EventRecord, event, h); err != nil {
-		return about(err, "the %s", e.what)
-	}
-	e.captured.Store(captured)
-	return nil
+		if err := e.s.gate.queue(g, h, driver.EventRecord, event, h); err != nil {
+			return about(err, "the %s", e.what)
+		}
+		e.captured.Store(captured)
+		return nil
+	})
 }
 
 // Wait makes work queued on the stream from now on wait for the event, which may
@@ -99,15 +95,12 @@ func (st *Stream) Wait(e *Event) (err error) {
 	if err != nil {
 		return err
 	}
-	g, err := st.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	if err := st.join(g, e, h); err != nil {
-		return err
-	}
-	return about(st.s.gate.queue(g, h, driver.StreamWaitEvent, h, event, 0), "the stream of %s", st.s.device)
+	return st.s.with(func(g *guard) error {
+		if err := st.join(g, e, h); err != nil {
+			return err
+		}
+		return about(st.s.gate.queue(g, h, driver.StreamWaitEvent, h, event, 0), "the stream of %s", st.s.device)
+	})
 }
 
 // join refuses a wait for an event of a capture that this package does not follow: on another
@@ -180,20 +173,19 @@ func Elapsed(from, to *Event) (t time.Duration, err error) {
 	if from.s != to.s {
 		return 0, valueError("the events are of %s and %s: time is measured on one device: record both there", from.s.device, to.s.device)
 	}
-	g, err := from.s.enter()
-	if err != nil {
-		return 0, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.EventElapsedTime, g.out(0), a, b); err != nil {
-		switch {
-		case errors.Is(err, ErrInvalidHandle):
-			return 0, about(err, "two events of %s, of which one was never recorded: call Record of both first", from.s.device)
-		case errors.Is(err, ErrNotReady):
-			return 0, about(err, "two events of %s, of which one is not done: call Synchronize of the later one first", from.s.device)
+	err = from.s.with(func(g *guard) error {
+		if err := g.call(driver.EventElapsedTime, g.out(0), a, b); err != nil {
+			switch {
+			case errors.Is(err, ErrInvalidHandle):
+				return about(err, "two events of %s, of which one was never recorded: call Record of both first", from.s.device)
+			case errors.Is(err, ErrNotReady):
+				return about(err, "two events of %s, of which one is not done: call Synchronize of the later one first", from.s.device)
+			}
+			return about(err, "two events of %s", from.s.device)
 		}
-		return 0, about(err, "two events of %s", from.s.device)
-	}
-	milliseconds := math.Float32frombits(uint32(g.result(0)))
-	return time.Duration(float64(milliseconds) * float64(time.Millisecond)), nil
+		milliseconds := math.Float32frombits(uint32(g.result(0)))
+		t = time.Duration(float64(milliseconds) * float64(time.Millisecond))
+		return nil
+	})
+	return t, err
 }

@@ -51,29 +51,32 @@ func (st *Stream) Capture(f func() error) (graph *Graph, err error) {
 	if h <= driver.StreamLegacy {
 		return nil, valueError("the default stream cannot be captured: make a stream with NewStream")
 	}
-	err = WithDevice(st.s.device, func() (err error) {
-		g, err := st.s.enter()
-		if err != nil {
+	err = WithDevice(st.s.device, func() error {
+		return st.s.with(func(g *guard) error {
+			captured, err := st.capture(g, h, f)
+			if err != nil {
+				return err
+			}
+			graph, err = st.s.instantiate(g, captured)
 			return err
-		}
-		defer g.leave(&err)
-		captured, err := st.capture(g, h, f)
-		if err != nil {
-			return err
-		}
-		err = g.call(driver.GraphInstantiateWithFlags, g.out(0), captured, 0)
-		executable := g.result(0)
-		ended := g.call(driver.GraphDestroy, captured)
-		if err == nil {
-			graph = &Graph{}
-			graph.open(st.s, "graph on "+st.s.device.String(), executable, graphs, driver.GraphExecDestroy)
-		}
-		if err = about(errors.Join(err, ended), "a graph on %s", st.s.device); err != nil && graph != nil {
-			also(&err, graph.Close())
-			graph = nil
-		}
-		return err
+		})
 	})
+	return graph, err
+}
+
+// instantiate makes a graph that can be launched of captured work, which it destroys.
+func (s *state) instantiate(g *guard, captured uintptr) (graph *Graph, err error) {
+	err = g.call(driver.GraphInstantiateWithFlags, g.out(0), captured, 0)
+	executable := g.result(0)
+	ended := g.call(driver.GraphDestroy, captured)
+	if err == nil {
+		graph = &Graph{}
+		graph.open(s, "graph on "+s.device.String(), executable, graphs, driver.GraphExecDestroy)
+	}
+	if err = about(errors.Join(err, ended), "a graph on %s", s.device); err != nil && graph != nil {
+		also(&err, graph.Close())
+		graph = nil
+	}
 	return graph, err
 }
 

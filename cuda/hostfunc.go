@@ -81,18 +81,17 @@ func (st *Stream) Call(f func() error) (call *HostCall, err error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := st.s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	id := hostCallLast.Add(1)
-	call = &HostCall{f: f, done: make(chan struct{})}
-	hostCalls.Store(id, call)
-	// A graph would call the function once for each launch, for as long as it lives.
-	if err := st.s.gate.uncaptured(g, h, "Call", driver.LaunchHostFunc, h, hostCallback(), id); err != nil {
-		hostCalls.Delete(id)
-		return nil, about(err, "a function on the stream of %s", st.s.device)
-	}
-	return call, nil
+	err = st.s.with(func(g *guard) error {
+		id := hostCallLast.Add(1)
+		c := &HostCall{f: f, done: make(chan struct{})}
+		hostCalls.Store(id, c)
+		// A graph would call the function once for each launch, for as long as it lives.
+		if err := st.s.gate.uncaptured(g, h, "Call", driver.LaunchHostFunc, h, hostCallback(), id); err != nil {
+			hostCalls.Delete(id)
+			return about(err, "a function on the stream of %s", st.s.device)
+		}
+		call = c
+		return nil
+	})
+	return call, err
 }

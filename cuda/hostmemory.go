@@ -148,27 +148,26 @@ func pinHost[T Scalar](d Device, call string, n int, pin func(*guard, *Host[T]) 
 	if size := int(unsafe.Sizeof(zero)); n < 0 || n > 1<<56/size {
 		return nil, valueError("pinned memory for %d elements: the number is negative or too large", n)
 	}
-	h = &Host[T]{s: s, n: n}
+	pinned := &Host[T]{s: s, n: n}
 	if n == 0 {
-		return h, nil
+		return pinned, nil
 	}
 	if err := outside(call, "allocate before it"); err != nil {
 		return nil, err
 	}
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	if err := pin(g, h); err != nil {
-		if h.close != nil {
-			also(&err, h.close(g))
+	err = s.with(func(g *guard) error {
+		if err := pin(g, pinned); err != nil {
+			if pinned.close != nil {
+				also(&err, pinned.close(g))
+			}
+			return err
 		}
-		return nil, err
-	}
-	s.live[allocations].Add(1)
-	s.live[allocated].Add(h.bytes())
-	return h, nil
+		s.live[allocations].Add(1)
+		s.live[allocated].Add(pinned.bytes())
+		h = pinned
+		return nil
+	})
+	return h, err
 }
 
 // find asks for the address that kernels use, of mapped memory.
@@ -283,21 +282,18 @@ func (h *Host[T]) Free() (err error) {
 	if err := outside("Free of pinned memory", "free after it; everything that a graph uses must outlive the graph"); err != nil {
 		return err
 	}
-	g, err := h.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	if h.freed.Swap(true) {
-		return nil
-	}
-	called, err := h.s.gate.whenDone(g, func() error {
-		h.s.live[allocations].Add(-1)
-		h.s.live[allocated].Add(-h.bytes())
-		return h.close(g)
+	return h.s.with(func(g *guard) error {
+		if h.freed.Swap(true) {
+			return nil
+		}
+		called, err := h.s.gate.whenDone(g, func() error {
+			h.s.live[allocations].Add(-1)
+			h.s.live[allocated].Add(-h.bytes())
+			return h.close(g)
+		})
+		if !called {
+			h.freed.Store(false) // a copy may still use it
+		}
+		return about(err, "%d bytes of pinned host memory", h.bytes())
 	})
-	if !called {
-		h.freed.Store(false) // a copy may still use it
-	}
-	return about(err, "%d bytes of pinned host memory", h.bytes())
 }

@@ -27,19 +27,16 @@ func (st *Stream) Keep(values ...any) (err error) {
 	if err := keepable(values); err != nil {
 		return err
 	}
-	g, err := st.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	k := &st.s.keeper
-	event, err := k.record(g, &st.s.gate, h)
-	if err != nil {
-		return err
-	}
-	k.hold(h, event, references(values))
-	k.look(g, h)
-	return nil
+	return st.s.with(func(g *guard) error {
+		k := &st.s.keeper
+		event, err := k.record(g, &st.s.gate, h)
+		if err != nil {
+			return err
+		}
+		k.hold(h, event, references(values))
+		k.look(g, h)
+		return nil
+	})
 }
 
 // keepable refuses values that have ended already.

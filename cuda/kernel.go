@@ -40,20 +40,22 @@ type KernelInfo struct {
 // Kernel returns the kernel with the given name, which is the mangled one unless
 // it is extern "C".
 func (m *Module) Kernel(name string) (k *Kernel, err error) {
-	g, h, symbol, err := m.enter(name)
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	back, err := g.relax() // the driver may load the code only now
-	if err != nil {
-		return nil, err
-	}
-	defer back()
-	if err := g.callGo(driver.ModuleGetFunction, g.out(0), h, uintptr(unsafe.Pointer(symbol))); err != nil {
-		return nil, about(err, "the kernel %q (C++ names are mangled unless the kernel is extern \"C\")", name)
-	}
-	k = &Kernel{m: m, name: name, handle: g.result(0)}
+	err = m.find(name, func(g *guard, h uintptr, symbol *byte) error {
+		if err := g.callGo(driver.ModuleGetFunction, g.out(0), h, uintptr(unsafe.Pointer(symbol))); err != nil {
+			return about(err, "the kernel %q (C++ names are mangled unless the kernel is extern \"C\")", name)
+		}
+		found := &Kernel{m: m, name: name, handle: g.result(0)}
+		if err := found.readInfo(g); err != nil {
+			return about(err, "the kernel %q", name)
+		}
+		k = found
+		return nil
+	})
+	return k, err
+}
+
+// readInfo asks for everything that is known about the kernel.
+func (k *Kernel) readInfo(g *guard) error {
 	var dynamic int
 	for _, a := range []struct {
 		attribute uintptr
@@ -63,7 +65,7 @@ func (m *Module) Kernel(name string) (k *Kernel, err error) {
 		{driver.FuncLocal, &k.info.LocalMemory}, {driver.FuncRegisters, &k.info.Registers}, {driver.FuncDynamic, &dynamic},
 	} {
 		if err := g.call(driver.FuncGetAttribute, g.out(0), a.attribute, k.handle); err != nil {
-			return nil, about(err, "the kernel %q", name)
+			return err
 		}
 		*a.to = int(int32(g.result(0)))
 	}
@@ -72,7 +74,7 @@ func (m *Module) Kernel(name string) (k *Kernel, err error) {
 	if driver.Has(driver.FuncGetParamInfo) {
 		k.readParams(g)
 	}
-	return k, nil
+	return nil
 }
 
 // readParams asks for the sizes of the parameters; the driver says that there are

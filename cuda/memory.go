@@ -89,22 +89,19 @@ func (d Device) alloc(bytes int64, managed bool, f driver.Func) (m *Memory, err 
 	if err := outside("Alloc", "allocate before it"); err != nil {
 		return nil, err
 	}
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	flags := uintptr(0)
-	if managed {
-		flags = driver.AttachGlobal
-	}
-	err = g.call(f, g.out(0), uintptr(bytes), flags)
-	if err != nil {
-		return nil, about(err, "%d bytes on %s", bytes, d)
-	}
-	m = s.own(g.result(0), bytes, (*guard).free)
-	m.managed, m.inOrder = managed, !managed
-	return m, nil
+	err = s.with(func(g *guard) error {
+		flags := uintptr(0)
+		if managed {
+			flags = driver.AttachGlobal
+		}
+		if err := g.call(f, g.out(0), uintptr(bytes), flags); err != nil {
+			return about(err, "%d bytes on %s", bytes, d)
+		}
+		m = s.own(g.result(0), bytes, (*guard).free)
+		m.managed, m.inOrder = managed, !managed
+		return nil
+	})
+	return m, err
 }
 
 // AllocAsync allocates device memory from the default pool of the device in the order of
@@ -122,17 +119,15 @@ func (d Device) AllocAsync(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := ordered("AllocAsync", "allocate before it"); err != nil {
 		return nil, err
 	}
-	g, h, err := s.enterOn(stream)
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	m, err = s.ordered(g, h, bytes, driver.MemAllocAsync, g.out(0), uintptr(bytes), h)
-	if err != nil {
-		return nil, about(err, "%d bytes on %s", bytes, d)
-	}
-	m.pool = &s.peers.defaultPool
-	return m, nil
+	err = s.onStream(stream, func(g *guard, h uintptr) error {
+		ordered, err := s.ordered(g, h, bytes, driver.MemAllocAsync, g.out(0), uintptr(bytes), h)
+		if err != nil {
+			return about(err, "%d bytes on %s", bytes, d)
+		}
+		m, ordered.pool = ordered, &s.peers.defaultPool
+		return nil
+	})
+	return m, err
 }
 
 // ordered allocates memory on a stream by a call of the driver, which writes the address to
@@ -332,22 +327,19 @@ func (m *Memory) Free() (err error) {
 	if err := outside("Free", "free after it; everything that a graph uses must outlive the graph"); err != nil {
 		return err
 	}
-	g, err := m.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	if m.freed.Swap(true) {
-		return nil
-	}
-	called, err := m.s.gate.whenDone(g, func() error {
-		m.gone()
-		return about(m.free(g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
+	return m.s.with(func(g *guard) error {
+		if m.freed.Swap(true) {
+			return nil
+		}
+		called, err := m.s.gate.whenDone(g, func() error {
+			m.gone()
+			return about(m.free(g, m.address), "memory of %d bytes on %s", m.size, m.s.device)
+		})
+		if !called {
+			m.freed.Store(false) // work may still use it
+		}
+		return about(err, "memory of %d bytes on %s", m.size, m.s.device)
 	})
-	if !called {
-		m.freed.Store(false) // work may still use it
-	}
-	return about(err, "memory of %d bytes on %s", m.size, m.s.device)
 }
 
 // unused is Free of memory that no work uses. It does not wait.
@@ -376,21 +368,18 @@ func (m *Memory) FreeAsync(stream *Stream) (err error) {
 	if err := ordered("FreeAsync", "free after it; everything that a graph uses must outlive the graph"); err != nil {
 		return err
 	}
-	g, h, err := m.s.enterOn(stream)
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	if m.freed.Swap(true) {
-		return nil
-	}
-	err = m.s.gate.uncaptured(g, h, "FreeAsync", driver.MemFreeAsync, m.address, h)
-	if idle(err) {
-		m.gone()
-	} else {
-		m.freed.Store(false) // the memory is still there, and Free can end it
-	}
-	return about(err, "memory of %d bytes on %s", m.size, m.s.device)
+	return m.s.onStream(stream, func(g *guard, h uintptr) error {
+		if m.freed.Swap(true) {
+			return nil
+		}
+		err := m.s.gate.uncaptured(g, h, "FreeAsync", driver.MemFreeAsync, m.address, h)
+		if idle(err) {
+			m.gone()
+		} else {
+			m.freed.Store(false) // the memory is still there, and Free can end it
+		}
+		return about(err, "memory of %d bytes on %s", m.size, m.s.device)
+	})
 }
 
 func (m *Memory) gone() {
@@ -408,42 +397,41 @@ func (s *state) foreign(address uintptr, bytes int64) (managed bool, err error) 
 	if bytes == 0 || !driver.Has(driver.PointerGetAttributes) {
 		return false, nil
 	}
-	g, err := s.enter()
-	if err != nil {
-		return false, err
-	}
-	defer g.leave(&err)
-	const n = len(pointerAttributes)
-	q := &struct {
-		attributes [n]int32
-		values     [n]uint64 // the driver writes 1 to 8 bytes of each
-		data       [n]uintptr
-	}{attributes: pointerAttributes}
-	// Unsafe memory: data holds addresses inside q, which callGo keeps on the heap and alive
-	// during the call; the driver does not keep them.
-	for i := range q.data {
-		q.data[i] = uintptr(unsafe.Pointer(&q.values[i]))
-	}
-	err = g.callGo(driver.PointerGetAttributes, uintptr(n), uintptr(unsafe.Pointer(&q.attributes)), uintptr(unsafe.Pointer(&q.data)), address)
-	runtime.KeepAlive(q)
-	if errors.Is(err, ErrInvalidValue) || errors.Is(err, ErrInvalidContext) {
-		return false, nil // some drivers say so of memory that is not theirs
-	}
-	if err != nil {
-		return false, about(err, "the address %#x", address)
-	}
-	kind, on, base, size := uint32(q.values[0]), Device(int32(q.values[2])), uintptr(q.values[3]), int64(q.values[4])
-	if kind == 0 {
-		return false, nil
-	}
-	managed = uint32(q.values[1]) != 0
-	switch {
-	case kind == driver.MemoryTypeDevice && !managed && on != s.device:
-		return false, valueError("the memory at %#x is on %s, not on %s: name its device, or copy it there first", address, on, s.device)
-	case size > 0 && address >= base && address-base <= uintptr(size) && bytes > size-int64(address-base):
-		return false, valueError("memory at %#x of %d bytes on %s: its allocation ends after %d bytes: name no more", address, bytes, s.device, size-int64(address-base))
-	}
-	return managed, nil
+	err = s.with(func(g *guard) error {
+		const n = len(pointerAttributes)
+		q := &struct {
+			attributes [n]int32
+			values     [n]uint64 // the driver writes 1 to 8 bytes of each
+			data       [n]uintptr
+		}{attributes: pointerAttributes}
+		// Unsafe memory: data holds addresses inside q, which callGo keeps on the heap and alive
+		// during the call; the driver does not keep them.
+		for i := range q.data {
+			q.data[i] = uintptr(unsafe.Pointer(&q.values[i]))
+		}
+		err := g.callGo(driver.PointerGetAttributes, uintptr(n), uintptr(unsafe.Pointer(&q.attributes)), uintptr(unsafe.Pointer(&q.data)), address)
+		runtime.KeepAlive(q)
+		if errors.Is(err, ErrInvalidValue) || errors.Is(err, ErrInvalidContext) {
+			return nil // some drivers say so of memory that is not theirs
+		}
+		if err != nil {
+			return about(err, "the address %#x", address)
+		}
+		kind, on, base, size := uint32(q.values[0]), Device(int32(q.values[2])), uintptr(q.values[3]), int64(q.values[4])
+		if kind == 0 {
+			return nil
+		}
+		moves := uint32(q.values[1]) != 0
+		switch {
+		case kind == driver.MemoryTypeDevice && !moves && on != s.device:
+			return valueError("the memory at %#x is on %s, not on %s: name its device, or copy it there first", address, on, s.device)
+		case size > 0 && address >= base && address-base <= uintptr(size) && bytes > size-int64(address-base):
+			return valueError("memory at %#x of %d bytes on %s: its allocation ends after %d bytes: name no more", address, bytes, s.device, size-int64(address-base))
+		}
+		managed = moves
+		return nil
+	})
+	return managed, err
 }
 
 // reachable reports whether kernels on the device of s may use the memory.

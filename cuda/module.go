@@ -91,30 +91,28 @@ func (d Device) LoadModule(image []byte, options ...ModuleOption) (m *Module, er
 	j := newJIT(options)
 	// PTX ends with a NUL; for the other formats it does not count.
 	text := append(bytes.Clone(image), 0)
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	back, err := g.relax()
-	if err != nil {
-		return nil, err
-	}
-	defer back()
-	err = g.callGo(driver.ModuleLoadDataEx, g.out(0), uintptr(unsafe.Pointer(unsafe.SliceData(text))), uintptr(j.n),
-		uintptr(unsafe.Pointer(&j.options)), uintptr(unsafe.Pointer(&j.values)))
-	runtime.KeepAlive(j)
-	if e, ok := err.(*Error); ok {
-		e.Item = moduleText(image) + " on " + d.String()
-		if Code(e.Number) == ErrUnsupportedPTX {
-			e.Item += ", whose driver is of CUDA " + driver.VersionText(driver.Version())
+	err = s.with(func(g *guard) error {
+		back, err := g.relax()
+		if err != nil {
+			return err
 		}
-		e.Log = j.log()
-		return nil, e
-	}
-	m = &Module{pointers: pointerParams(image)}
-	m.open(s, "module on "+d.String(), g.result(0), modules, driver.ModuleUnload)
-	return m, nil
+		defer back()
+		err = g.callGo(driver.ModuleLoadDataEx, g.out(0), uintptr(unsafe.Pointer(unsafe.SliceData(text))), uintptr(j.n),
+			uintptr(unsafe.Pointer(&j.options)), uintptr(unsafe.Pointer(&j.values)))
+		runtime.KeepAlive(j)
+		if e, ok := err.(*Error); ok {
+			e.Item = moduleText(image) + " on " + d.String()
+			if Code(e.Number) == ErrUnsupportedPTX {
+				e.Item += ", whose driver is of CUDA " + driver.VersionText(driver.Version())
+			}
+			e.Log = j.log()
+			return e
+		}
+		m = &Module{pointers: pointerParams(image)}
+		m.open(s, "module on "+d.String(), g.result(0), modules, driver.ModuleUnload)
+		return nil
+	})
+	return m, err
 }
 
 // ptxHead finds the version of PTX in a text, and what it is for.
@@ -177,23 +175,20 @@ func (m *Module) Close() (err error) {
 	if err := outside("Close of a module", "close it after that"); err != nil {
 		return err
 	}
-	g, err := m.s.enter()
-	if err != nil {
+	return m.s.with(func(g *guard) error {
+		h := m.handle.Swap(0)
+		if h == 0 {
+			return nil
+		}
+		called, err := m.s.gate.whenDone(g, func() error {
+			m.s.live[m.kind].Add(-1)
+			return about(g.call(m.close, h), "the %s", m.what)
+		})
+		if !called {
+			m.handle.Store(h)
+		}
 		return about(err, "the %s", m.what)
-	}
-	defer g.leave(&err)
-	h := m.handle.Swap(0)
-	if h == 0 {
-		return nil
-	}
-	called, err := m.s.gate.whenDone(g, func() error {
-		m.s.live[m.kind].Add(-1)
-		return about(g.call(m.close, h), "the %s", m.what)
 	})
-	if !called {
-		m.handle.Store(h)
-	}
-	return about(err, "the %s", m.what)
 }
 
 // Device returns the device of the module.
@@ -206,34 +201,35 @@ func (m *Module) live() (uintptr, error) {
 	return m.get(aModule)
 }
 
-// enter makes the device of the module current, to look up a symbol. It returns the
+// find runs an operation on the device of the module that looks up a symbol. f gets the
 // handle of the module and the name as a C string.
-func (m *Module) enter(name string) (g *guard, h uintptr, symbol *byte, err error) {
-	if h, err = m.live(); err != nil {
-		return g, 0, nil, err
+func (m *Module) find(name string, f func(g *guard, h uintptr, symbol *byte) error) error {
+	h, err := m.live()
+	if err != nil {
+		return err
 	}
 	if strings.IndexByte(name, 0) >= 0 || name == "" {
-		return g, 0, nil, valueError("%q cannot be the name of a symbol: pass the name of a kernel or a variable in the image", name)
+		return valueError("%q cannot be the name of a symbol: pass the name of a kernel or a variable in the image", name)
 	}
-	g, err = m.s.enter()
-	return g, h, unsafe.SliceData(append([]byte(name), 0)), err
+	return m.s.with(func(g *guard) error {
+		back, err := g.relax() // the driver may load the code only now
+		if err != nil {
+			return err
+		}
+		defer back()
+		return f(g, h, unsafe.SliceData(append([]byte(name), 0)))
+	})
 }
 
 // Global returns a __device__ or __constant__ variable of the module as a view,
 // which ends when the module is closed.
 func (m *Module) Global(name string) (v *Memory, err error) {
-	g, h, symbol, err := m.enter(name)
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	back, err := g.relax() // the driver may load the code only now
-	if err != nil {
-		return nil, err
-	}
-	defer back()
-	if err := g.callGo(driver.ModuleGetGlobal, g.out(0), g.out(1), h, uintptr(unsafe.Pointer(symbol))); err != nil {
-		return nil, about(err, "the variable %q", name)
-	}
-	return &Memory{s: m.s, address: g.result(0), size: int64(g.result(1)), check: func() error { _, err := m.live(); return err }}, nil
+	err = m.find(name, func(g *guard, h uintptr, symbol *byte) error {
+		if err := g.callGo(driver.ModuleGetGlobal, g.out(0), g.out(1), h, uintptr(unsafe.Pointer(symbol))); err != nil {
+			return about(err, "the variable %q", name)
+		}
+		v = &Memory{s: m.s, address: g.result(0), size: int64(g.result(1)), check: func() error { _, err := m.live(); return err }}
+		return nil
+	})
+	return v, err
 }

@@ -61,17 +61,15 @@ func (d Device) NewPool(options ...PoolOption) (p *Pool, err error) {
 	for _, o := range options {
 		o(properties)
 	}
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	if err := g.callGo(driver.MemPoolCreate, g.out(0), uintptr(unsafe.Pointer(properties))); err != nil {
-		return nil, about(err, "a memory pool on %s", d)
-	}
-	p = &Pool{access: new(access)}
-	p.open(s, "memory pool of "+d.String(), g.result(0), pools, driver.MemPoolDestroy)
-	return p, nil
+	err = s.with(func(g *guard) error {
+		if err := g.callGo(driver.MemPoolCreate, g.out(0), uintptr(unsafe.Pointer(properties))); err != nil {
+			return about(err, "a memory pool on %s", d)
+		}
+		p = &Pool{access: new(access)}
+		p.open(s, "memory pool of "+d.String(), g.result(0), pools, driver.MemPoolDestroy)
+		return nil
+	})
+	return p, err
 }
 
 // DefaultPool returns the pool that [Device.AllocAsync] takes from, which the whole
@@ -81,17 +79,15 @@ func (d Device) DefaultPool() (p *Pool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.DeviceGetDefaultMemPool, g.out(0), s.handle); err != nil {
-		return nil, about(err, "%s", d)
-	}
-	p = &Pool{borrowed: true, address: g.result(0), access: &s.peers.defaultPool}
-	p.s, p.what = s, "default memory pool of "+d.String()
-	return p, nil
+	err = s.with(func(g *guard) error {
+		if err := g.call(driver.DeviceGetDefaultMemPool, g.out(0), s.handle); err != nil {
+			return about(err, "%s", d)
+		}
+		p = &Pool{borrowed: true, address: g.result(0), access: &s.peers.defaultPool}
+		p.s, p.what = s, "default memory pool of "+d.String()
+		return nil
+	})
+	return p, err
 }
 
 func (p *Pool) get() (uintptr, error) {
@@ -129,17 +125,15 @@ func (p *Pool) Alloc(bytes int64, stream *Stream) (m *Memory, err error) {
 	if err := ordered("Pool.Alloc", "allocate before it"); err != nil {
 		return nil, err
 	}
-	g, on, err := p.s.enterOn(stream)
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	m, err = p.s.ordered(g, on, bytes, driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on)
-	if err != nil {
-		return nil, about(err, "%d bytes of the %s", bytes, p.what)
-	}
-	m.pool = p.access
-	return m, nil
+	err = p.s.onStream(stream, func(g *guard, on uintptr) error {
+		ordered, err := p.s.ordered(g, on, bytes, driver.MemAllocFromPoolAsync, g.out(0), uintptr(bytes), h, on)
+		if err != nil {
+			return about(err, "%d bytes of the %s", bytes, p.what)
+		}
+		m, ordered.pool = ordered, p.access
+		return nil
+	})
+	return m, err
 }
 
 // Attribute reads an attribute of the pool.
@@ -148,17 +142,16 @@ func (p *Pool) Attribute(a PoolAttribute) (v int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	g, err := p.s.enter()
-	if err != nil {
-		return 0, err
-	}
-	defer g.leave(&err)
-	// The switches are of 4 bytes, the others of 8.
-	out := new(uint64)
-	if err := g.callGo(driver.MemPoolGetAttribute, h, uintptr(a), uintptr(unsafe.Pointer(out))); err != nil {
-		return 0, about(err, "attribute %d of the %s", a, p.what)
-	}
-	return int64(*out), nil
+	err = p.s.with(func(g *guard) error {
+		// The switches are of 4 bytes, the others of 8.
+		out := new(uint64)
+		if err := g.callGo(driver.MemPoolGetAttribute, h, uintptr(a), uintptr(unsafe.Pointer(out))); err != nil {
+			return about(err, "attribute %d of the %s", a, p.what)
+		}
+		v = int64(*out)
+		return nil
+	})
+	return v, err
 }
 
 // SetAttribute changes an attribute of the pool.
@@ -170,17 +163,14 @@ func (p *Pool) SetAttribute(a PoolAttribute, value int64) (err error) {
 	if value < 0 {
 		return valueError("attribute %d of the %s: %d is negative: set 0 or more", a, p.what, value)
 	}
-	g, err := p.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	in := new(uint64)
-	*in = uint64(value)
-	if err := g.callGo(driver.MemPoolSetAttribute, h, uintptr(a), uintptr(unsafe.Pointer(in))); err != nil {
-		return about(err, "attribute %d of the %s", a, p.what)
-	}
-	return nil
+	return p.s.with(func(g *guard) error {
+		in := new(uint64)
+		*in = uint64(value)
+		if err := g.callGo(driver.MemPoolSetAttribute, h, uintptr(a), uintptr(unsafe.Pointer(in))); err != nil {
+			return about(err, "attribute %d of the %s", a, p.what)
+		}
+		return nil
+	})
 }
 
 // Trim returns unused memory of the pool to the system, until no more than the given
@@ -199,18 +189,15 @@ func (p *Pool) AllowAccess(other Device) (err error) {
 	if err != nil {
 		return err
 	}
-	g, err := p.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	access := &driver.MemoryAccess{LocationType: driver.LocationDevice, Location: int32(other), Flags: driver.AccessReadWrite}
-	if err := g.callGo(driver.MemPoolSetAccess, h, uintptr(unsafe.Pointer(access)), 1); err != nil {
-		return about(err, "%s and the %s", other, p.what)
-	}
-	p.access.allow(other)
-	o.peers.pools.allow(p.s.device)
-	return nil
+	return p.s.with(func(g *guard) error {
+		access := &driver.MemoryAccess{LocationType: driver.LocationDevice, Location: int32(other), Flags: driver.AccessReadWrite}
+		if err := g.callGo(driver.MemPoolSetAccess, h, uintptr(unsafe.Pointer(access)), 1); err != nil {
+			return about(err, "%s and the %s", other, p.what)
+		}
+		p.access.allow(other)
+		o.peers.pools.allow(p.s.device)
+		return nil
+	})
 }
 
 // Close destroys the pool. Memory that was taken from it stays until it is freed. A

@@ -166,13 +166,12 @@ func (d Device) MemoryInfo() (free, total int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	g, err := s.enter()
-	if err != nil {
-		return 0, 0, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.MemGetInfo, g.out(0), g.out(1)); err != nil {
-		return 0, 0, about(err, "%s", d)
-	}
-	return int64(g.result(0)), int64(g.result(1)), nil
+	err = s.with(func(g *guard) error {
+		if err := g.call(driver.MemGetInfo, g.out(0), g.out(1)); err != nil {
+			return about(err, "%s", d)
+		}
+		free, total = int64(g.result(0)), int64(g.result(1))
+		return nil
+	})
+	return free, total, err
 }

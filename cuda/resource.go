@@ -43,15 +43,12 @@ func (r *resource) shut() (err error) {
 	if r.handle.Load() == 0 {
 		return nil
 	}
-	g, err := r.s.enter()
-	if err != nil {
-		return about(err, "the %s", r.what)
-	}
-	defer g.leave(&err)
-	h := r.handle.Swap(0)
-	if h == 0 {
-		return nil
-	}
-	r.s.live[r.kind].Add(-1)
-	return about(g.call(r.close, h), "the %s", r.what)
+	return r.s.with(func(g *guard) error {
+		h := r.handle.Swap(0)
+		if h == 0 {
+			return nil
+		}
+		r.s.live[r.kind].Add(-1)
+		return about(g.call(r.close, h), "the %s", r.what)
+	})
 }

@@ -140,15 +140,11 @@ func (s *state) launchDefault(w *ccall.Within, f driver.Func, h uintptr, env boo
 	if !env {
 		return refused, nil
 	}
-	g, err := s.enter()
-	if err != nil {
+	var of uintptr // the thread
+	if err := s.with(func(g *guard) error { of = g.envStream(); return nil }); err != nil {
 		return err, nil
 	}
-	h = g.envStream()
-	if g.leave(&err); err != nil {
-		return err, nil
-	}
-	if h <= driver.StreamLegacy {
+	if of <= driver.StreamLegacy {
 		return refused, nil
 	}
 	return s.within(w, f)

@@ -47,17 +47,15 @@ func (d Device) NewStream(options ...StreamOption) (st *Stream, err error) {
 	for _, o := range options {
 		o(&c)
 	}
-	g, err := s.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.StreamCreateWithPriority, g.out(0), c.flags, uintptr(c.priority)); err != nil {
-		return nil, about(err, "a stream on %s", d)
-	}
-	st = &Stream{blocking: c.flags&driver.StreamNonBlocking == 0}
-	st.open(s, "stream of "+d.String(), g.result(0), streams, driver.StreamDestroy)
-	return st, nil
+	err = s.with(func(g *guard) error {
+		if err := g.call(driver.StreamCreateWithPriority, g.out(0), c.flags, uintptr(c.priority)); err != nil {
+			return about(err, "a stream on %s", d)
+		}
+		st = &Stream{blocking: c.flags&driver.StreamNonBlocking == 0}
+		st.open(s, "stream of "+d.String(), g.result(0), streams, driver.StreamDestroy)
+		return nil
+	})
+	return st, err
 }
 
 // DefaultStream returns the default (legacy) stream of the device, which needs no
@@ -86,15 +84,14 @@ func (st *Stream) Priority() (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	g, err := st.s.enter()
-	if err != nil {
-		return 0, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.StreamGetPriority, h, g.out(0)); err != nil {
-		return 0, about(err, "the stream of %s", st.s.device)
-	}
-	return int(int32(g.result(0))), nil
+	err = st.s.with(func(g *guard) error {
+		if err := g.call(driver.StreamGetPriority, h, g.out(0)); err != nil {
+			return about(err, "the stream of %s", st.s.device)
+		}
+		n = int(int32(g.result(0)))
+		return nil
+	})
+	return n, err
 }
 
 // PriorityRange returns the priorities that streams and launches of the device can have:
@@ -114,17 +111,15 @@ func (s *state) priorities() (p [2]int32, err error) {
 	if known := s.priority.Load(); known != nil {
 		return *known, nil
 	}
-	g, err := s.enter()
-	if err != nil {
-		return p, err
-	}
-	defer g.leave(&err)
-	if err := g.call(driver.CtxGetStreamPriorityRange, g.out(0), g.out(1)); err != nil {
-		return p, about(err, "%s", s.device)
-	}
-	p = [2]int32{int32(g.result(0)), int32(g.result(1))}
-	s.priority.Store(&p)
-	return p, nil
+	err = s.with(func(g *guard) error {
+		if err := g.call(driver.CtxGetStreamPriorityRange, g.out(0), g.out(1)); err != nil {
+			return about(err, "%s", s.device)
+		}
+		p = [2]int32{int32(g.result(0)), int32(g.result(1))}
+		s.priority.Store(&p)
+		return nil
+	})
+	return p, err
 }
 
 // get returns the CUstream.
@@ -186,23 +181,20 @@ func (st *Stream) ask(call string, f driver.Func) error {
 // askDefault is ask for the default stream. It waits without a lock, on a helper stream that
 // follows the default stream.
 func (s *state) askDefault(f driver.Func) (err error) {
-	g, err := s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	if f == driver.StreamQuery {
-		return s.gate.queue(g, 0, f, 0)
-	}
-	c, err := s.copiers.take(g)
-	if err != nil {
-		return err
-	}
-	defer s.copiers.give(c)
-	if err := c.follow(g, &s.gate, 0); err != nil {
-		return err
-	}
-	return g.call(f, c.stream)
+	return s.with(func(g *guard) error {
+		if f == driver.StreamQuery {
+			return s.gate.queue(g, 0, f, 0)
+		}
+		c, err := s.copiers.take(g)
+		if err != nil {
+			return err
+		}
+		defer s.copiers.give(c)
+		if err := c.follow(g, &s.gate, 0); err != nil {
+			return err
+		}
+		return g.call(f, c.stream)
+	})
 }
 
 // Synchronize waits until the work queued so far is done. It reports errors of
@@ -224,12 +216,7 @@ func (st *Stream) uncaptured(call string) (err error) {
 	if err != nil {
 		return err
 	}
-	g, err := st.s.enter()
-	if err != nil {
-		return err
-	}
-	defer g.leave(&err)
-	return st.s.gate.idle(g, h, call)
+	return st.s.with(func(g *guard) error { return st.s.gate.idle(g, h, call) })
 }
 
 // Done reports whether the work queued so far is done. It fails in the cases in which Synchronize
@@ -262,6 +249,16 @@ func (s *state) enterOn(st *Stream) (g *guard, h uintptr, err error) {
 		g.leave(&err)
 	}
 	return g, h, err
+}
+
+// onStream is with for an operation on a stream, whose CUstream f gets too.
+func (s *state) onStream(st *Stream, f func(g *guard, h uintptr) error) (err error) {
+	g, h, err := s.enterOn(st)
+	if err != nil {
+		return err
+	}
+	defer g.leave(&err)
+	return f(g, h)
 }
 
 // of returns the CUstream for an operation on a device.
