@@ -1,4 +1,4 @@
-package kernelrt_test
+package main
 
 import (
 	"os/exec"
@@ -9,12 +9,12 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 )
 
-// TestNoParser builds a program with a generated kernel. It has the loop over the checks,
+// TestNoParser builds this program, which has a generated kernel. It has the loop over the checks,
 // but not the parser of descriptions, which is in the package of their types.
 func TestNoParser(t *testing.T) {
 	nativetest.StartsCompiler(t)
 	program := filepath.Join(t.TempDir(), "launch")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/tvmffi-go/tvmffi/bench/launch").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.Command("go", "tool", "nm", program).Output()
