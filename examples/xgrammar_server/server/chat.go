@@ -149,10 +149,11 @@ type answer struct {
 }
 
 type choice struct {
-	Index   int      `json:"index"`
-	Message *message `json:"message,omitempty"`
-	Delta   *message `json:"delta,omitempty"`
-	Finish  *string  `json:"finish_reason"`
+	Index    int       `json:"index"`
+	Message  *message  `json:"message,omitempty"`
+	Delta    *message  `json:"delta,omitempty"`
+	LogProbs *logProbs `json:"logprobs,omitempty"`
+	Finish   *string   `json:"finish_reason"`
 }
 
 type usage struct {
@@ -194,6 +195,9 @@ var (
 	errBusy     = unavailable(http.StatusTooManyRequests, "busy", "too many requests are being answered: try again")
 )
 
+// mostChoices bounds the work of one request.
+const mostChoices = 16
+
 // check fills in defaults and returns the first mistake.
 func (r *request) check(name string, most, vocabulary int) error {
 	limit, param := min(256, most), "max_tokens"
@@ -204,6 +208,9 @@ func (r *request) check(name string, most, vocabulary int) error {
 		limit, param = *r.MaxCompletionTokens, "max_completion_tokens"
 	}
 	r.MaxTokens = &limit
+	if r.N == nil {
+		r.N = new(1)
+	}
 	switch {
 	case r.Model == "":
 		return invalid("model", "it is missing: this server has %s", name)
@@ -213,16 +220,18 @@ func (r *request) check(name string, most, vocabulary int) error {
 		return invalid("messages", "there is none")
 	case limit < 1 || limit > most:
 		return invalid(param, "it is %d, want 1 to %d", limit, most)
-	case r.N != nil && *r.N != 1:
-		return invalid("n", "it is %d: this server writes one answer", *r.N)
+	case *r.N < 1 || *r.N > mostChoices:
+		return invalid("n", "it is %d, want 1 to %d", *r.N, mostChoices)
 	case slices.Contains(r.Stop, ""):
 		return invalid("stop", "a text is empty")
 	case len(r.Stop) > 0 && len(r.Tools) > 0:
 		return invalid("stop", "this server does not support it together with tools")
-	case r.LogProbs:
-		return invalid("logprobs", "this server does not support it")
-	case r.TopLogProbs != 0:
-		return invalid("top_logprobs", "this server does not support it")
+	case r.LogProbs && len(r.Tools) > 0:
+		return invalid("logprobs", "this server does not support it together with tools")
+	case r.TopLogProbs != 0 && !r.LogProbs:
+		return invalid("top_logprobs", "it needs logprobs")
+	case r.TopLogProbs < 0 || r.TopLogProbs > 20:
+		return invalid("top_logprobs", "it is %d, want 0 to 20", r.TopLogProbs)
 	case r.Modalities != nil && !slices.Equal(r.Modalities, []string{"text"}):
 		return invalid("modalities", "this server writes text alone")
 	}

@@ -61,12 +61,13 @@ type weighted struct {
 	weight float64
 }
 
-func (s *sampling) sampler() *sampler {
+// sampler returns a new sampler. With one seed, each choice of an answer has its own chance.
+func (s *sampling) sampler(choice int) *sampler {
 	seed := rand.Uint64()
 	if s.Seed != nil {
 		seed = *s.Seed
 	}
-	c := &sampler{sampling: s, chance: rand.New(rand.NewPCG(seed, 0)), bias: map[int32]float32{}, counts: map[int32]int{}}
+	c := &sampler{sampling: s, chance: rand.New(rand.NewPCG(seed, uint64(choice))), bias: map[int32]float32{}, counts: map[int32]int{}}
 	for token, v := range s.Bias {
 		n, _ := strconv.ParseInt(token, 10, 32) // check has read it
 		c.bias[int32(n)] = float32(v)

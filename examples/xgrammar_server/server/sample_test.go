@@ -32,7 +32,7 @@ func TestSampling(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Seed = new(uint64(1))
-		c, counts, seen := s.sampler(), [4]int{}, []int(nil)
+		c, counts, seen := s.sampler(0), [4]int{}, []int(nil)
 		for range 1000 {
 			now := scores()
 			c.adjust(now, []int32{1, 1})

@@ -152,18 +152,16 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	if loosely != "" {
 		w.Header().Set("Schema-Not-Followed", loosely)
 	}
-	matcher, err := s.matcher(ctx, &q)
+	matchers, err := s.matchers(ctx, &q)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	if matcher != nil {
-		defer matcher.Release()
-	}
+	defer release(matchers)
 	session, err := s.model.Open(ctx, q.chat())
 	if err == nil {
-		defer session.Close()
 		if n, most := session.Len(), s.model.Context(); n >= most {
+			session.Close()
 			err = TooLong(n, most)
 		}
 	}
@@ -175,18 +173,25 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	defer func() { s.seconds.WithLabelValues("write").Observe(time.Since(start).Seconds()) }()
 	a := answer{ID: "chatcmpl-" + rand.Text(), Created: start.Unix(), Model: s.model.Name()}
 	if q.Stream {
-		s.stream(ctx, w, &q, session, matcher, a)
+		s.stream(ctx, w, &q, session, matchers, a)
 		return
 	}
-	var text strings.Builder
-	finish, used, err := s.write(ctx, &q, session, matcher, func(part string) error { text.WriteString(part); return nil })
+	texts, tokens := make([]strings.Builder, *q.N), make([][]tokenLogProb, *q.N)
+	a.Choices = make([]choice, *q.N)
+	used, err := s.writeAll(ctx, &q, session, matchers, func(i int, part string, of []tokenLogProb, finish string) error {
+		texts[i].WriteString(part)
+		if tokens[i] = append(tokens[i], of...); finish != "" {
+			m := messageOf(&q, texts[i].String(), &finish)
+			m.Role = "assistant"
+			a.Choices[i] = choice{Index: i, Message: m, Finish: &finish, LogProbs: q.logProbs(tokens[i])}
+		}
+		return nil
+	})
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	m := messageOf(&q, text.String(), &finish)
-	m.Role = "assistant"
-	a.Object, a.Choices, a.Usage = "chat.completion", []choice{{Message: m, Finish: &finish}}, &used
+	a.Object, a.Usage = "chat.completion", &used
 	s.answers.WithLabelValues("200").Inc()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.set.write))
 	reply(w, http.StatusOK, a)
@@ -262,7 +267,7 @@ func messageOf(q *request, text string, finish *string) *message {
 }
 
 // stream answers with Server-Sent Events. A text that may have calls is sent as a whole, for only its end says what it is.
-func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, session Session, matcher *xgrammar.Matcher, a answer) {
+func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, session Session, matchers []*xgrammar.Matcher, a answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
@@ -278,28 +283,31 @@ func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, 
 		return nil
 	}
 	a.Object = "chat.completion.chunk"
-	delta := func(m message, finish *string) error {
-		a.Choices = []choice{{Delta: &m, Finish: finish}}
+	delta := func(i int, m message, tokens []tokenLogProb, finish *string) error {
+		a.Choices = []choice{{Index: i, Delta: &m, Finish: finish}}
+		if finish == nil && m.Role == "" {
+			a.Choices[0].LogProbs = q.logProbs(tokens)
+		}
 		return send(a)
 	}
-	_ = delta(message{Role: "assistant", Content: new(content(""))}, nil)
-	var whole strings.Builder
-	finish, used, err := s.write(ctx, q, session, matcher, func(part string) error {
-		if len(q.Tools) > 0 {
-			whole.WriteString(part)
-			return nil
+	for i := range *q.N {
+		_ = delta(i, message{Role: "assistant", Content: new(content(""))}, nil, nil)
+	}
+	whole := make([]strings.Builder, *q.N)
+	used, err := s.writeAll(ctx, q, session, matchers, func(i int, part string, tokens []tokenLogProb, finish string) (err error) {
+		switch {
+		case len(q.Tools) > 0:
+			if whole[i].WriteString(part); finish != "" && whole[i].Len() > 0 {
+				err = delta(i, *messageOf(q, whole[i].String(), &finish), nil, nil)
+			}
+		case part != "" || len(tokens) > 0:
+			err = delta(i, message{Content: new(content(part))}, tokens, nil)
 		}
-		if part == "" {
-			return nil
+		if err == nil && finish != "" {
+			err = delta(i, message{}, nil, &finish)
 		}
-		return delta(message{Content: new(content(part))}, nil)
+		return err
 	})
-	if err == nil && whole.Len() > 0 {
-		err = delta(*messageOf(q, whole.String(), &finish), nil)
-	}
-	if err == nil {
-		err = delta(message{}, &finish)
-	}
 	if err == nil && q.StreamOptions.IncludeUsage {
 		a.Choices, a.Usage = []choice{}, &used
 		err = send(a)

@@ -211,12 +211,14 @@ func TestErrors(t *testing.T) {
 		status  int
 		want    string
 	}{
-		{`"n": 2`, 400, `"message":"n: it is 2: this server writes one answer","type":"invalid_request_error","param":"n"`},
+		{`"n": 17`, 400, `"message":"n: it is 17, want 1 to 16","type":"invalid_request_error","param":"n"`},
+		{`"n": 0`, 400, `n: it is 0, want 1 to 16`},
 		{tools + `, "stop": "a"`, 400, `"message":"stop: this server does not support it together with tools","type":"invalid_request_error","param":"stop"`},
 		{`"stop": ["a", ""]`, 400, `stop: a text is empty`},
 		{`"stop": ["a", "b", "c", "d", "e"]`, 400, `stop: it is [\"a\", \"b\", \"c\", \"d\", \"e\"], want a text or at most four`},
-		{`"logprobs": true`, 400, `"logprobs: this server does not support it","type":"invalid_request_error","param":"logprobs"`},
-		{`"top_logprobs": 2`, 400, `top_logprobs: this server does not support it`},
+		{tools + `, "logprobs": true`, 400, `"logprobs: this server does not support it together with tools","type":"invalid_request_error","param":"logprobs"`},
+		{`"top_logprobs": 2`, 400, `top_logprobs: it needs logprobs`},
+		{`"logprobs": true, "top_logprobs": 21`, 400, `top_logprobs: it is 21, want 0 to 20`},
 		{`"top_p": 1.1`, 400, `top_p: it is 1.1, want 0 to 1`},
 		{`"presence_penalty": -3`, 400, `presence_penalty: it is -3, want -2 to 2`},
 		{`"frequency_penalty": 2.5`, 400, `frequency_penalty: it is 2.5, want -2 to 2`},
@@ -280,7 +282,7 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.write(ctx, &request{MaxTokens: new(1)}, session, nil, nil); s.problem(err).status != 499 {
+	if _, _, err := s.write(ctx, &request{MaxTokens: new(1)}, 0, session, nil, nil); s.problem(err).status != 499 {
 		t.Errorf("an answer to nobody: %v", err)
 	}
 	if status, text, err := post(t.Context(), url, `"max_tokens": 1`); status != http.StatusOK {

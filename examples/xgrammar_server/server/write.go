@@ -13,26 +13,23 @@ import (
 	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
-// write writes an answer in a session and calls emit with whole characters. finish is "stop" if the text follows the whole
+// write writes a choice of an answer in a session and calls emit with whole characters. finish is "stop" if the text follows the whole
 // format or one of the stops of the request came, or "length" if it is the beginning of a text that follows the format.
-func (s *server) write(ctx context.Context, q *request, session Session, matcher *xgrammar.Matcher, emit func(text string) error) (finish string, used usage, err error) {
+func (s *server) write(ctx context.Context, q *request, choice int, session Session, matcher *xgrammar.Matcher, emit func(text string, tokens []tokenLogProb) error) (finish string, used usage, err error) {
 	mask, err := s.vocabulary.NewMask()
 	if err != nil {
 		return "", used, err
 	}
 	defer mask.Release()
 	stops := s.vocabulary.StopTokens()
-	chance, next := q.sampler(), tail{stops: q.Stop}
+	chance, next, worth := q.sampler(choice), tail{stops: q.Stop}, newWorth(q, s.vocabulary)
 	var text []int32 // the answer
 	used.Prompt = session.Len()
 	limit := min(*q.MaxTokens, s.model.Context()-used.Prompt)
 	turn := newTurn(s.line, session)
 	defer turn.leave()
 	turn.next()
-	defer func() {
-		used.Total = used.Prompt + used.Completion
-		s.tokens.Add(float64(used.Completion))
-	}()
+	defer func() { s.tokens.Add(float64(used.Completion)) }()
 	var pending []byte // of a character that is not complete
 	for used.Completion < limit {
 		if matcher != nil { // while the model takes its step
@@ -52,6 +49,7 @@ func (s *server) write(ctx context.Context, q *request, session Session, matcher
 		if len(scores) != s.vocabulary.Size() {
 			return "", used, fmt.Errorf("the model has %d scores, and its vocabulary %d tokens", len(scores), s.vocabulary.Size())
 		}
+		worth.keep(scores)
 		chance.adjust(scores, text)
 		if err := mask.Apply(scores); err != nil {
 			return "", used, err
@@ -67,7 +65,7 @@ func (s *server) write(ctx context.Context, q *request, session Session, matcher
 		}
 		if slices.Contains(stops, token) {
 			turn.leave()
-			return "stop", used, emit(next.text)
+			return "stop", used, emit(next.text, worth.of(next.text, true))
 		}
 		text = append(text, token)
 		used.Completion++
@@ -83,11 +81,12 @@ func (s *server) write(ctx context.Context, q *request, session Session, matcher
 		} else {
 			turn.leave()
 		}
-		if err := emit(part); err != nil || stopped { // while the model takes the next step
+		worth.add(token, len(string(whole))) // while the model takes the next step
+		if err := emit(part, worth.of(part, stopped)); err != nil || stopped {
 			return "stop", used, err
 		}
 	}
-	return "length", used, emit(next.text)
+	return "length", used, emit(next.text, worth.of(next.text, true))
 }
 
 // tail is the end of a text, which may be the beginning of a stop.

@@ -58,6 +58,29 @@ def streamed():
     assert text == whole and finish == "stop" and usage.completion_tokens > 0, (text, whole, finish, usage)
 
 
+def choices():
+    options = {"n": 3, "seed": 5, "logprobs": True, "top_logprobs": 4, "max_completion_tokens": 30}
+    whole = client.chat.completions.create(**ask, **options)
+    texts = [c.message.content for c in whole.choices]
+    assert [c.index for c in whole.choices] == [0, 1, 2] and len(set(texts)) > 1, texts
+    first = client.chat.completions.create(**ask, **{**options, "n": 1})
+    assert first.choices[0].message.content == texts[0], (first, texts)
+    assert whole.usage.completion_tokens == sum(len(c.logprobs.content) for c in whole.choices), whole.usage
+    for c in whole.choices:
+        assert b"".join(bytes(t.bytes) for t in c.logprobs.content).decode(errors="replace") == c.message.content, c
+        for t in c.logprobs.content:
+            assert len(t.top_logprobs) == 4 and t.logprob <= t.top_logprobs[0].logprob <= 0, t
+            assert t.top_logprobs == sorted(t.top_logprobs, key=lambda t: -t.logprob), t
+    streamed, tokens, finished = [""] * 3, [0] * 3, [None] * 3
+    for chunk in client.chat.completions.create(**ask, **options, stream=True):
+        for c in chunk.choices:
+            assert finished[c.index] is None, chunk
+            streamed[c.index] += c.delta.content or ""
+            tokens[c.index] += len(c.logprobs.content) if c.logprobs else 0
+            finished[c.index] = c.finish_reason
+    assert streamed == texts and tokens == [len(c.logprobs.content) for c in whole.choices] and all(finished), (streamed, tokens)
+
+
 def tools():
     def function(name, value):
         parameters = {"type": "object", "properties": {"city": {"enum": [value]}}, "required": ["city"]}
@@ -80,8 +103,8 @@ def tools():
 def errors():
     for kind, param, options in (
         (openai.NotFoundError, "model", {"model": "gpt"}),
-        (openai.BadRequestError, "n", {"n": 2}),
-        (openai.BadRequestError, "logprobs", {"logprobs": True}),
+        (openai.BadRequestError, "n", {"n": 99}),
+        (openai.BadRequestError, "top_logprobs", {"top_logprobs": 3}),
         (openai.BadRequestError, "top_k", {"extra_body": {"top_k": 3}}),
         (openai.BadRequestError, "response_format", {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "no"}}}}),
     ):
@@ -127,6 +150,7 @@ assert [m.id for m in client.models.list()] == ["toy"] and client.models.retriev
 structured()
 sampled()
 streamed()
+choices()
 tools()
 errors()
 schemas()

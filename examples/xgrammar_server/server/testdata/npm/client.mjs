@@ -55,7 +55,7 @@ async function openai() {
   ]) {
     await assert.rejects(missing, (e) => e instanceof OpenAI.NotFoundError && e.type === "invalid_request_error");
   }
-  await assert.rejects(client.chat.completions.create({ ...ask, logprobs: true }), (e) => e.status === 400 && e.param === "logprobs");
+  await assert.rejects(client.chat.completions.create({ ...ask, top_logprobs: 2 }), (e) => e.status === 400 && e.param === "top_logprobs");
 }
 
 async function ai(model) {
