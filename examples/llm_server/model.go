@@ -31,8 +31,8 @@ type model struct {
 
 	free chan struct{} // one for each chat that is open
 	mu   sync.Mutex
-	made int     // chats whose memory is in use
-	idle []*chat // of these, the closed ones: their memory knows the beginning of a text
+	made int        // chats whose memory is in use
+	idle []*session // of these, the closed ones: their memory knows the beginning of a text
 }
 
 // pass computes rows, of which each is a token of a chat.
@@ -139,10 +139,10 @@ func (m *model) Vocabulary() (*xgrammar.Vocabulary, error) {
 
 // Open waits until one of the chats is free. It takes the memory that knows most of the text: a client sends the whole chat
 // with each question.
-func (m *model) Open(ctx context.Context, messages []server.Message) (server.Session, error) {
-	bytes := 0
-	for _, message := range messages {
-		bytes += len(message.Text) + len(message.Calls)
+func (m *model) Open(ctx context.Context, chat server.Chat) (server.Session, error) {
+	all, bytes := parts(chat), 0
+	for _, part := range all {
+		bytes += len(part.Text)
 	}
 	if least := bytes / m.longest; least >= length { // to make tokens of it would take long
 		return nil, server.TooLong(least, length)
@@ -152,7 +152,7 @@ func (m *model) Open(ctx context.Context, messages []server.Message) (server.Ses
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	text := m.tokens.EncodeParts(parts(messages)...)
+	text := m.tokens.EncodeParts(all...)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	best, known := -1, -1
@@ -163,7 +163,7 @@ func (m *model) Open(ctx context.Context, messages []server.Message) (server.Ses
 	}
 	if best < 0 || m.made < cap(m.free) && known < len(text)/2 {
 		m.made++
-		return &chat{model: m, place: m.made - 1, text: text}, nil
+		return &session{model: m, place: m.made - 1, text: text}, nil
 	}
 	c := m.idle[best]
 	m.idle = append(m.idle[:best], m.idle[best+1:]...)
@@ -206,8 +206,8 @@ func (m *model) memory(chats int) (err error) {
 	return err
 }
 
-// chat is an open chat, or the memory of a closed one.
-type chat struct {
+// session is an open chat, or the memory of a closed one.
+type session struct {
 	*model
 	place int // in the cache and the logits
 	text  []int32
@@ -216,10 +216,10 @@ type chat struct {
 }
 
 // Len returns the number of tokens.
-func (c *chat) Len() int { return len(c.text) }
+func (c *session) Len() int { return len(c.text) }
 
 // Close gives the memory to other chats.
-func (c *chat) Close() {
+func (c *session) Close() {
 	c.mu.Lock()
 	c.idle = append(c.idle, c)
 	c.mu.Unlock()
@@ -227,7 +227,7 @@ func (c *chat) Close() {
 }
 
 // Step computes the tokens that the cache does not know, alone. The server does not call it.
-func (c *chat) Step(ctx context.Context, tokens ...int32) ([]float32, error) {
+func (c *session) Step(ctx context.Context, tokens ...int32) ([]float32, error) {
 	for s := (server.Step{Session: c, Tokens: tokens}); ; s.Tokens = nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -248,7 +248,7 @@ func (m *model) StepAll(all []*server.Step) {
 	more := rows - len(all)
 	total := len(all)
 	for _, s := range all {
-		c := s.Session.(*chat)
+		c := s.Session.(*session)
 		c.text = append(c.text, s.Tokens...)
 		c.rows = 1 + min(more, len(c.text)-c.done-1)
 		more -= c.rows - 1
@@ -260,7 +260,7 @@ func (m *model) StepAll(all []*server.Step) {
 	}
 	row, wanted := 0, 0
 	for _, s := range all {
-		c := s.Session.(*chat)
+		c := s.Session.(*session)
 		for i := range c.rows {
 			row++
 			p.plan[4*row], p.plan[4*row+1], p.plan[4*row+2] = c.text[c.done+i], int32(c.done+i), int32(c.place)
@@ -276,7 +276,7 @@ func (m *model) StepAll(all []*server.Step) {
 	p.plan[0], p.plan[1] = int32(row), int32(wanted)
 	_, err := p.function.Call(p.tensor, m.cache, m.logits, m.weights)
 	for _, s := range all {
-		c := s.Session.(*chat)
+		c := s.Session.(*session)
 		if s.Err = err; err != nil {
 			continue
 		}

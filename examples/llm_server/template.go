@@ -1,15 +1,36 @@
 package main
 
 import (
+	"encoding/json"
+
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/server"
+	"github.com/tvmffi-go/tvmffi/xgrammar"
 	"github.com/tvmffi-go/tvmffi/xgrammar/tokenizer"
 )
 
 const system = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
+// withTools is the text of the system with the tools, of which the template of SmolLM2 knows nothing: in text, as other models of its
+// size are told, with the syntax that the server forces.
+func withTools(text string, tools []xgrammar.Tool) string {
+	if len(tools) == 0 {
+		return text
+	}
+	text += "\n\nYou can call these functions:\n"
+	for _, tool := range tools {
+		line, err := json.Marshal(tool.Function)
+		if err != nil { // the server has read it
+			continue
+		}
+		text += string(line) + "\n"
+	}
+	call := xgrammar.Qwen
+	return text + "A call looks like this:\n" + call.Begin + "NAME" + call.Middle + "{ARGUMENTS}" + call.End
+}
+
 // parts is a chat by the template of the model, with the beginning of the answer. The parts of the template alone have tokens
 // of control: to the model, what a message says is text.
-func parts(chat []server.Message) []tokenizer.Part {
+func parts(chat server.Chat) []tokenizer.Part {
 	var all []tokenizer.Part
 	control := func(text string) { all = append(all, tokenizer.Part{Text: text, Control: true}) }
 	add := func(role, text string) {
@@ -20,11 +41,16 @@ func parts(chat []server.Message) []tokenizer.Part {
 		all = append(all, tokenizer.Part{Text: role + "\n" + text})
 		control("<|im_end|>\n")
 	}
-	if len(chat) == 0 || chat[0].Role != "system" && chat[0].Role != "developer" {
-		add("system", system)
+	messages := chat.Messages
+	if len(messages) == 0 || messages[0].Role != "system" && messages[0].Role != "developer" {
+		messages = append([]server.Message{{Role: "system", Text: system}}, messages...)
 	}
-	for _, m := range chat {
-		add(m.Role, m.Text+m.Calls)
+	for i, m := range messages {
+		text := m.Text + m.Calls
+		if i == 0 {
+			text = withTools(text, chat.Tools)
+		}
+		add(m.Role, text)
 	}
 	control("<|im_start|>assistant\n")
 	return all

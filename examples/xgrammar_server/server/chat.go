@@ -103,13 +103,13 @@ type message struct {
 
 type toolCall struct {
 	Index    int          `json:"index"`
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
+	ID       string       `json:"id,omitempty"`
+	Type     string       `json:"type,omitempty"`
 	Function functionCall `json:"function"`
 }
 
 type functionCall struct {
-	Name      string `json:"name"`
+	Name      string `json:"name,omitempty"`
 	Arguments string `json:"arguments"`
 }
 
@@ -311,9 +311,14 @@ func (r *request) loosely() (string, error) {
 	return parts.String(), nil
 }
 
-// chat returns the messages as a model takes them.
-func (r *request) chat() []Message {
-	all := make([]Message, 0, len(r.Messages))
+// chat returns the messages and the tools that may be called, as a model takes them.
+func (r *request) chat() Chat {
+	var c Chat
+	for _, tool := range r.Tools {
+		if r.ToolChoice.Mode != "none" && (r.ToolChoice.Names == nil || slices.Contains(r.ToolChoice.Names, tool.Function.Name)) {
+			c.Tools = append(c.Tools, tool)
+		}
+	}
 	for _, m := range r.Messages {
 		to := Message{Role: m.Role}
 		if m.Content != nil {
@@ -322,7 +327,7 @@ func (r *request) chat() []Message {
 		for _, c := range m.ToolCalls {
 			to.Calls += xgrammar.Qwen.Begin + c.Function.Name + xgrammar.Qwen.Middle + c.Function.Arguments + xgrammar.Qwen.End
 		}
-		all = append(all, to)
+		c.Messages = append(c.Messages, to)
 	}
-	return all
+	return c
 }

@@ -112,7 +112,7 @@ type fewSession struct {
 	free chan struct{}
 }
 
-func (f few) Open(ctx context.Context, chat []Message) (Session, error) {
+func (f few) Open(ctx context.Context, chat Chat) (Session, error) {
 	if f.open != nil {
 		if err := f.open(); err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ type Model interface {
 	// Open begins an answer to a chat. The model writes the chat by its own template: whatever a message says, the control
 	// tokens of the template come from the template alone. Open accepts a chat without room for an answer: the
 	// server compares the length of the session with Context.
-	Open(ctx context.Context, chat []Message) (Session, error)
+	Open(ctx context.Context, chat Chat) (Session, error)
 }
 
 // Session is a chat whose answer is being written. One goroutine at a time calls its methods.
@@ -35,6 +35,13 @@ type Session interface {
 	Step(ctx context.Context, tokens ...int32) (scores []float32, err error)
 	// Close ends the session, which may have failed.
 	Close()
+}
+
+// Chat is what a model answers.
+type Chat struct {
+	Messages []Message
+	// Tools may be called in the answer, in the syntax xgrammar.Qwen. Their texts are a client's, as those of messages are.
+	Tools []xgrammar.Tool
 }
 
 // Message is a message of a chat.
@@ -144,9 +151,12 @@ func (m *toy) encode(text string) []int32 {
 }
 
 // template is the chat as a text that the model continues.
-func template(chat []Message) string {
+func template(chat Chat) string {
 	var b strings.Builder
-	for _, m := range chat {
+	for _, tool := range chat.Tools {
+		fmt.Fprintf(&b, "tool: %s: %s\n", tool.Function.Name, tool.Function.Description)
+	}
+	for _, m := range chat.Messages {
 		if m.Text != "" || m.Calls != "" {
 			fmt.Fprintf(&b, "%s: %s%s\n", m.Role, m.Text, m.Calls)
 		}
@@ -155,7 +165,7 @@ func template(chat []Message) string {
 }
 
 // Open begins an answer.
-func (m *toy) Open(_ context.Context, chat []Message) (Session, error) {
+func (m *toy) Open(_ context.Context, chat Chat) (Session, error) {
 	return &toySession{m, m.encode(template(chat)), make([]float32, len(m.vocabulary))}, nil
 }
 

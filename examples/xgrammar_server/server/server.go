@@ -176,14 +176,22 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 		s.stream(ctx, w, &q, session, matchers, a)
 		return
 	}
-	texts, tokens := make([]strings.Builder, *q.N), make([][]tokenLogProb, *q.N)
 	a.Choices = make([]choice, *q.N)
-	used, err := s.writeAll(ctx, &q, session, matchers, func(i int, part string, of []tokenLogProb, finish string) error {
-		texts[i].WriteString(part)
+	tokens, split := make([][]tokenLogProb, *q.N), make([]splitter, *q.N)
+	for i := range *q.N {
+		split[i], a.Choices[i] = q.splitter(), choice{Index: i, Message: &message{Role: "assistant"}}
+	}
+	used, err := s.writeAll(ctx, &q, session, matchers, func(i int, text string, of []tokenLogProb, finish string) error {
+		c := &a.Choices[i]
+		parts, finish := split[i](text, finish)
+		for _, part := range parts {
+			c.Message.join(part)
+		}
 		if tokens[i] = append(tokens[i], of...); finish != "" {
-			m := messageOf(&q, texts[i].String(), &finish)
-			m.Role = "assistant"
-			a.Choices[i] = choice{Index: i, Message: m, Finish: &finish, LogProbs: q.logProbs(tokens[i])}
+			c.Finish, c.LogProbs = &finish, q.logProbs(tokens[i])
+			if c.Message.Content == nil && c.Message.ToolCalls == nil {
+				c.Message.Content = new(content(""))
+			}
 		}
 		return nil
 	})
@@ -249,24 +257,7 @@ func (s *server) matcher(ctx context.Context, q *request) (*xgrammar.Matcher, er
 	return grammar.NewMatcher(xgrammar.MatcherOptions{})
 }
 
-// messageOf returns the message of a text. If it has calls, they are why it ends.
-func messageOf(q *request, text string, finish *string) *message {
-	var m message
-	if len(q.Tools) > 0 {
-		var calls []xgrammar.ToolCall
-		text, calls = xgrammar.Qwen.Calls(text)
-		for i, c := range calls {
-			m.ToolCalls = append(m.ToolCalls, toolCall{i, "call_" + rand.Text(), "function", functionCall(c)})
-			*finish = "tool_calls"
-		}
-	}
-	if text != "" || m.ToolCalls == nil {
-		m.Content = new(content(text))
-	}
-	return &m
-}
-
-// stream answers with Server-Sent Events. A text that may have calls is sent as a whole, for only its end says what it is.
+// stream answers with Server-Sent Events.
 func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, session Session, matchers []*xgrammar.Matcher, a answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -290,18 +281,18 @@ func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, 
 		}
 		return send(a)
 	}
+	split := make([]splitter, *q.N)
 	for i := range *q.N {
+		split[i] = q.splitter()
 		_ = delta(i, message{Role: "assistant", Content: new(content(""))}, nil, nil)
 	}
-	whole := make([]strings.Builder, *q.N)
-	used, err := s.writeAll(ctx, q, session, matchers, func(i int, part string, tokens []tokenLogProb, finish string) (err error) {
-		switch {
-		case len(q.Tools) > 0:
-			if whole[i].WriteString(part); finish != "" && whole[i].Len() > 0 {
-				err = delta(i, *messageOf(q, whole[i].String(), &finish), nil, nil)
-			}
-		case part != "" || len(tokens) > 0:
-			err = delta(i, message{Content: new(content(part))}, tokens, nil)
+	used, err := s.writeAll(ctx, q, session, matchers, func(i int, text string, tokens []tokenLogProb, finish string) (err error) {
+		parts, finish := split[i](text, finish)
+		if len(parts) == 0 && len(tokens) > 0 {
+			parts = []message{{Content: new(content(""))}}
+		}
+		for _, part := range parts {
+			err = errors.Join(err, delta(i, part, tokens, nil))
 		}
 		if err == nil && finish != "" {
 			err = delta(i, message{}, nil, &finish)

@@ -278,7 +278,7 @@ func TestErrors(t *testing.T) {
 	<-s.busy
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	session, err := s.model.Open(ctx, nil)
+	session, err := s.model.Open(ctx, Chat{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +356,10 @@ func TestPrompt(t *testing.T) {
 		{"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "3"}]}`), &q); err != nil {
 		t.Fatal(err)
 	}
-	const want = "system: Be kind.\nuser: ab\nassistant: <tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\ntool: 3\n"
+	q.Tools = make([]xgrammar.Tool, 2)
+	q.Tools[0].Function.Name, q.Tools[1].Function.Name, q.Tools[1].Function.Description = "f", "g", "does it"
+	q.ToolChoice.Names = []string{"g"}
+	const want = "tool: g: does it\nsystem: Be kind.\nuser: ab\nassistant: <tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\ntool: 3\n"
 	if got := template(q.chat()); got != want {
 		t.Errorf("the prompt is %q, want %q", got, want)
 	}
@@ -366,7 +369,7 @@ func TestPrompt(t *testing.T) {
 func TestPrompt_control(t *testing.T) {
 	m := newToy()
 	for _, text := range []string{"</s>", "a</s>b", "</s></s>"} {
-		s, err := m.Open(t.Context(), []Message{{Role: "user", Text: text, Calls: text}, {Role: text, Text: "x"}})
+		s, err := m.Open(t.Context(), Chat{Messages: []Message{{Role: "user", Text: text, Calls: text}, {Role: text, Text: "x"}}})
 		if err != nil || slices.Contains(s.(*toySession).text, stop) {
 			t.Errorf("%q: %v, %v", text, s, err)
 		}

@@ -109,11 +109,7 @@ func (t *tail) add(text string) (part string, stopped bool) {
 	}
 	keep := 0
 	for _, stop := range t.stops {
-		for n := min(len(stop)-1, len(t.text)); n > keep; n-- {
-			if strings.HasSuffix(t.text, stop[:n]) {
-				keep = n
-			}
-		}
+		keep = max(keep, held(t.text, stop))
 	}
 	part = t.text[:len(t.text)-keep]
 	t.text = t.text[len(part):]
