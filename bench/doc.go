@@ -8,6 +8,7 @@
 //	peers.go        the programs that measure, and how they take turns
 //	items.go        the rows and their targets
 //	table.go        tables and verdicts
+//	count.go        the instructions of an operation; step_*.go steps through them
 //	picture.go      the picture of the results
 //	recorded.go     reads the tables of earlier runs
 //	generator.go    the generator

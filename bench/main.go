@@ -24,6 +24,8 @@ type options struct {
 	gen     bool
 	engines bool
 	scale   bool
+	count   bool
+	profile string
 	launch  bool
 	pack    string
 }
@@ -40,6 +42,8 @@ func main() {
 	flag.BoolVar(&o.gen, "gen", false, "measure the generator instead; fails if a target is missed")
 	flag.BoolVar(&o.engines, "engines", false, "measure XGrammar, the Relax VM, RPC and Disco instead; fails if a target is missed")
 	flag.BoolVar(&o.scale, "scale", false, "measure calls, callbacks, containers and releases by 1 to 8 goroutines instead, and the bytes of a value")
+	flag.BoolVar(&o.count, "count", false, "count the instructions of an operation instead, for every row and peer")
+	flag.StringVar(&o.profile, "profile", "", "with -count, list the instructions of a peer, such as ours, or of its item, such as ours.int, by function")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed")
 	flag.StringVar(&o.pack, "pack", "", "make a folder with tests for a machine with a GPU and do nothing else; bench/gpu -pack does this")
 	flag.Parse()
@@ -81,6 +85,8 @@ func run(ctx context.Context, o options) error {
 		return t.engines(ctx, o)
 	case o.scale:
 		return t.scale(ctx)
+	case o.count:
+		return t.count(ctx, o.only, o.profile)
 	case o.pack != "":
 		return t.pack(ctx, o.pack)
 	}

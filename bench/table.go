@@ -21,15 +21,7 @@ var titles = map[string]string{
 // table is the result as Markdown: medians, the ratio to C++, and allocations.
 func (m measurements) table(rows []row, all *team) string {
 	var b strings.Builder
-	b.WriteString("| |")
-	rule := "|---|"
-	for _, p := range all.peers {
-		for _, variant := range p.columns() {
-			fmt.Fprintf(&b, " %s |", titles[p.name+variant])
-			rule += "---|"
-		}
-	}
-	b.WriteString("\n" + rule + "\n")
+	b.WriteString(all.header())
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s |", r.title)
 		base := 0.0
@@ -38,24 +30,42 @@ func (m measurements) table(rows []row, all *team) string {
 		}
 		for _, p := range all.peers {
 			for _, variant := range p.columns() {
-				k := key{r.name, p.name, r.name + variant}
-				if p.name == "ours" {
-					k = ours(r.name)
-				}
-				if r.name == "floor" { // a program of its own measures it, without cgo as ours
-					switch p.name {
-					case "ours":
-						k.peer = "purego"
-					case "purego":
-						k.peer = ""
-					}
-				}
+				k := cellOf(r, p, variant)
 				b.WriteString(" " + m.cell(k, base, k.peer != "cpp" || variant != "") + " |")
 			}
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// header is the head of a table with all columns.
+func (all *team) header() string {
+	names, rule := "| |", "|---|"
+	for _, p := range all.peers {
+		for _, variant := range p.columns() {
+			names += " " + titles[p.name+variant] + " |"
+			rule += "---|"
+		}
+	}
+	return names + "\n" + rule + "\n"
+}
+
+// cellOf is the figure of a row in a column.
+func cellOf(r row, p *peer, variant string) key {
+	k := key{r.name, p.name, r.name + variant}
+	if p.name == "ours" {
+		k = ours(r.name)
+	}
+	if r.name == "floor" { // a program of its own measures it, without cgo as ours
+		switch p.name {
+		case "ours":
+			k.peer = "purego"
+		case "purego":
+			k.peer = ""
+		}
+	}
+	return k
 }
 
 // columns are the ends of the names of the items in the columns of a peer.

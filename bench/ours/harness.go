@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -27,7 +29,7 @@ const target = 2 * time.Millisecond
 // serve prints the names of the items, then measures each that a line of the standard
 // input names, and prints nanoseconds and allocations per operation, and in how many of
 // the pieces of the batch the processor was undisturbed. After " whole", as items with
-// threads want it, a batch is one piece.
+// threads want it, a batch is one piece. After " count " and a number it runs the item so often between two breakpoints.
 func serve() {
 	for range 100 {
 		disturbed()
@@ -36,6 +38,10 @@ func serve() {
 	counts := map[string]int{}
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
+		if name, n, ok := strings.Cut(in.Text(), " count "); ok {
+			between(items[name], must(strconv.Atoi(n)), in)
+			continue
+		}
 		name, whole := strings.CutSuffix(in.Text(), " whole")
 		f := items[name]
 		if counts[name] == 0 {
@@ -58,6 +64,20 @@ func serve() {
 		runtime.ReadMemStats(&after)
 		fmt.Printf("%.2f %.3f %d\n", ns, float64(after.Mallocs-before.Mallocs)/float64(n/pieces*pieces), quiet)
 	}
+}
+
+// between prints the thread of this goroutine, waits for a line, and runs n operations between two breakpoints, at each of
+// which the process ends unless another one traces it. What only the first operations need has happened before.
+func between(f func(n int), n int, in *bufio.Scanner) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	f(100)
+	fmt.Println(filepath.Base(must(os.Readlink("/proc/thread-self"))))
+	in.Scan()
+	runtime.Breakpoint()
+	f(n)
+	runtime.Breakpoint()
+	fmt.Println("counted")
 }
 
 // pieceTime runs pieces of n operations and returns the nanoseconds of an operation: the

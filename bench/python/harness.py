@@ -1,6 +1,8 @@
 """What the Python peers share: they speak the protocol of ../ours/harness.go."""
 
+import signal
 import sys
+import threading
 import time
 
 TARGET = 2e6
@@ -35,12 +37,25 @@ def calibrate(f):
         n *= 2
 
 
+def between(f, n):
+    f(100)
+    print(threading.get_native_id(), flush=True)
+    sys.stdin.readline()
+    signal.raise_signal(signal.SIGUSR2)
+    f(n)
+    signal.raise_signal(signal.SIGUSR2)
+    print("counted", flush=True)
+
+
 def serve():
     print(" ".join(items), flush=True)
     counts = {}
-    for line in sys.stdin:
-        name = line.split()[0]
+    for line in iter(sys.stdin.readline, ""):
+        name, *how = line.split()
         f = items[name]
+        if how[:1] == ["count"]:
+            between(f, int(how[1]))
+            continue
         if name not in counts:
             counts[name] = calibrate(f)
             if "thread" in name:  # so that their start does not count

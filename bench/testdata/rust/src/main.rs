@@ -9,6 +9,7 @@ use tvm_ffi::{AnyView, Array, DLDataType, DLDataTypeCode, DLDevice, DLDeviceType
 
 extern "C" {
     fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
+    fn raise(signal: c_int) -> c_int;
 }
 
 type Operation<'a> = Box<dyn FnMut(u64) + 'a>;
@@ -32,13 +33,33 @@ fn calibrate(f: &mut Operation) -> u64 {
     }
 }
 
+// As in ours/harness.go.
+fn between(f: &mut Operation, n: u64, lines: &mut impl Iterator<Item = std::io::Result<String>>) {
+    f(100);
+    println!("{}", std::fs::read_link("/proc/thread-self").unwrap().file_name().unwrap().to_str().unwrap());
+    std::io::stdout().flush().unwrap();
+    lines.next();
+    const SIGUSR2: c_int = 12;
+    unsafe { raise(SIGUSR2) };
+    f(n);
+    unsafe { raise(SIGUSR2) };
+    println!("counted");
+    std::io::stdout().flush().unwrap();
+}
+
 fn serve(mut items: Vec<(&str, Operation)>) {
     let names: Vec<&str> = items.iter().map(|x| x.0).collect();
     println!("{}", names.join(" "));
     let mut counts: HashMap<String, u64> = HashMap::new();
-    for line in std::io::stdin().lock().lines() {
-        let name = line.unwrap().split(' ').next().unwrap().to_string();
+    let mut lines = std::io::stdin().lock().lines();
+    while let Some(Ok(line)) = lines.next() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let name = words[0].to_string();
         let f = &mut items.iter_mut().find(|x| x.0 == name).unwrap().1;
+        if words.get(1) == Some(&"count") {
+            between(f, words[2].parse().unwrap(), &mut lines);
+            continue;
+        }
         // So that the start of threads does not count.
         let least = if name.contains("thread") { 200000 } else { 1 };
         let n = *counts.entry(name).or_insert_with(|| calibrate(f).max(least));
