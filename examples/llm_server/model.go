@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/server"
@@ -72,6 +75,9 @@ func open(folder string, chats int) (_ *model, err error) {
 	}
 	defer exe.Release()
 	if m.machine, err = exe.NewMachine(vm.Pooled); err == nil {
+		err = m.processor()
+	}
+	if err == nil {
 		err = m.memory(chats)
 	}
 	var params []vm.Param
@@ -177,6 +183,51 @@ func same(a, b []int32) (n int) {
 		n++
 	}
 	return n
+}
+
+// processor compares what the model was compiled for with this machine, before the first instruction that it may lack.
+func (m *model) processor() error {
+	f, err := m.machine.Function(vm.Metadata)
+	if err != nil {
+		return err
+	}
+	v, err := f.Call()
+	if err != nil {
+		return err
+	}
+	defer v.Release()
+	text, err := tvmffi.As[string](v)
+	var about struct {
+		CPU   string
+		Needs []string
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &about)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return nil // not Linux: nobody says what there is
+	}
+	if lacks := lacking(about.Needs, string(info)); len(lacks) > 0 {
+		return fmt.Errorf("model.so is compiled for the CPU %s, and this one lacks %s: compile it here, or for x86-64-v3", about.CPU, strings.Join(lacks, ", "))
+	}
+	return nil
+}
+
+// lacking returns the features, as LLVM calls them, that are not among the flags in a text of Linux.
+func lacking(needs []string, cpuinfo string) (lacks []string) {
+	_, flags, _ := strings.Cut(cpuinfo, "\nflags")
+	flags, _, _ = strings.Cut(flags, "\n")
+	has := strings.Fields(strings.ReplaceAll(flags, "_", "")) // avx512_vnni is avx512vnni
+	for _, name := range needs {
+		if !slices.Contains(has, name) && (name != "bmi" || !slices.Contains(has, "bmi1")) {
+			lacks = append(lacks, name)
+		}
+	}
+	return lacks
 }
 
 // memory makes what the passes read and write: once, so a step makes nothing. The system gives the memory of a chat when it is

@@ -86,3 +86,11 @@ func TestTemplate_tools(t *testing.T) {
 		t.Errorf("the text is %q, expected %q", got, want)
 	}
 }
+
+// TestLacking: features of LLVM are flags of Linux, some under another name.
+func TestLacking(t *testing.T) {
+	const info = "processor\t: 0\nmodel name\t: x avx512f\nflags\t\t: fpu fma bmi1 avx avx2 avx512_vnni\nbugs\t\t: avx512bw\n"
+	if got := lacking([]string{"avx", "avx2", "avx512bw", "avx512f", "avx512vnni", "bmi", "bmi2", "fma"}, info); !slices.Equal(got, []string{"avx512bw", "avx512f", "bmi2"}) {
+		t.Errorf("it lacks %q", got)
+	}
+}

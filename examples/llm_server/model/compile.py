@@ -219,13 +219,13 @@ def add_function(block, name, n, wide):
         block.emit_func_output(relax.prim_value(0))
 
 
-def module(wide):
+def module(wide, cpu, needs):
     block = relax.BlockBuilder()
     add_function(block, "one", 1, wide)
     add_function(block, "several", ROWS, wide)
     about = [{"name": name, "shape": shape, "dtype": dtype} for name, shape, dtype in params()]
     with block.function("_metadata", []):
-        block.emit_func_output(tvm.ir.StringImm(json.dumps({"params": about, "context": CONTEXT, "rows": ROWS, "cache": CACHE})))
+        block.emit_func_output(tvm.ir.StringImm(json.dumps({"params": about, "context": CONTEXT, "rows": ROWS, "cache": CACHE, "cpu": cpu, "needs": needs})))
     return block.get()
 
 
@@ -272,8 +272,10 @@ def main():
     tvmjs.dump_tensor_cache(weights(raw), str(to), encode_format="raw", show_progress=False)
     (to / "tokenizer.json").write_text(json.dumps(tokenizer(fields), ensure_ascii=False))
     target = tvm.target.Target({"kind": "llvm", "mcpu": cpu})
-    wide = 64 if tvm.target.codegen.llvm_cpu_has_features("avx512f", target) else 16  # the sums of four rows fit in the registers
-    tvm.compile(module(wide), target=target).export_library(str(to / "model.so"))
+    has = set(map(str, tvm.target.codegen.llvm_get_cpu_features(target)))
+    wide = 64 if "avx512f" in has else 16  # the sums of four rows fit in the registers
+    needs = sorted(name for name in has if name.startswith("avx") or name in ("fma", "f16c", "bmi", "bmi2"))
+    tvm.compile(module(wide, cpu, needs), target=target).export_library(str(to / "model.so"))
 
 
 if __name__ == "__main__":

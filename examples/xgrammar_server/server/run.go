@@ -22,6 +22,7 @@ import (
 
 // settings bound what the server does.
 type settings struct {
+	name      string // of the program: metrics begin with it, and it owns the model
 	listen    string
 	body      int64         // bytes of a request
 	tokens    int           // of an answer
@@ -34,7 +35,7 @@ type settings struct {
 }
 
 var defaults = settings{
-	listen: "127.0.0.1:8080", body: 8 << 20, tokens: 1024, requests: 64, time: time.Minute, write: 10 * time.Second, grace: 10 * time.Second,
+	name: "xgrammar_server", listen: "127.0.0.1:8080", body: 8 << 20, tokens: 1024, requests: 64, time: time.Minute, write: 10 * time.Second, grace: 10 * time.Second,
 	isolation: xgrammar.Isolation{Processes: 2, MaxMemory: 1 << 30, MaxTime: 30 * time.Second},
 }
 
@@ -43,6 +44,7 @@ var defaults = settings{
 func Main(name string, open func() (Model, error)) {
 	xgrammar.Main() // does not return in the processes that try the schemas of clients
 	s := defaults
+	s.name = name
 	flag.StringVar(&s.listen, "listen", s.listen, "`address`; only this machine reaches the default")
 	flag.DurationVar(&s.drain, "drain", s.drain, "time after SIGTERM in which load balancers see that the server is not ready")
 	flag.DurationVar(&s.grace, "grace", s.grace, "time for open requests after that")

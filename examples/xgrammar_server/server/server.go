@@ -54,19 +54,19 @@ func newServer(m Model, set settings, log *slog.Logger) (*server, error) {
 	}
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	f := promauto.With(r)
+	f := promauto.With(prometheus.WrapRegistererWithPrefix(set.name+"_", r))
 	s := &server{
 		model: m, vocabulary: v, compiler: c, set: set, log: log, busy: make(chan struct{}, set.requests), metrics: r,
-		answers: f.NewCounterVec(prometheus.CounterOpts{Name: "xgrammar_server_answers_total", Help: "Answers by their HTTP status."}, []string{"status"}),
-		tokens:  f.NewCounter(prometheus.CounterOpts{Name: "xgrammar_server_tokens_total", Help: "Tokens that the model has written."}),
-		seconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "xgrammar_server_seconds", Help: "Time of the stages of an answer: compile, write.",
+		answers: f.NewCounterVec(prometheus.CounterOpts{Name: "answers_total", Help: "Answers by their HTTP status."}, []string{"status"}),
+		tokens:  f.NewCounter(prometheus.CounterOpts{Name: "tokens_total", Help: "Tokens that the model has written."}),
+		seconds: f.NewHistogramVec(prometheus.HistogramOpts{Name: "seconds", Help: "Time of the stages of an answer: compile, write.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}, []string{"stage"}),
 	}
 	if b, ok := m.(Batcher); ok {
-		sessions := f.NewHistogram(prometheus.HistogramOpts{Name: "xgrammar_server_sessions", Help: "Sessions of a step of the model.", Buckets: prometheus.ExponentialBuckets(1, 2, 7)})
+		sessions := f.NewHistogram(prometheus.HistogramOpts{Name: "sessions", Help: "Sessions of a step of the model.", Buckets: prometheus.ExponentialBuckets(1, 2, 7)})
 		s.line = &line{model: b, seen: func(n int) { sessions.Observe(float64(n)) }}
 	}
-	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "xgrammar_server_busy", Help: "Requests that are being answered."}, func() float64 { return float64(len(s.busy)) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "busy", Help: "Requests that are being answered."}, func() float64 { return float64(len(s.busy)) })
 	s.plain = make([]int32, (v.Size()+31)/32)
 	for i := range v.Size() {
 		if !bytes.ContainsFunc(v.Text(int32(i)), func(r rune) bool { return r < ' ' }) {
@@ -121,7 +121,7 @@ func (s *server) handler() http.Handler {
 
 // about is what clients see of the model.
 func (s *server) about() map[string]any {
-	return map[string]any{"id": s.model.Name(), "object": "model", "created": 0, "owned_by": "xgrammar_server"}
+	return map[string]any{"id": s.model.Name(), "object": "model", "created": 0, "owned_by": s.set.name}
 }
 
 func noModel(name, has string) error {

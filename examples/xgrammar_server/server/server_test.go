@@ -419,7 +419,7 @@ func TestTime(t *testing.T) {
 
 // TestPages has what probes, clients and Prometheus ask for.
 func TestPages(t *testing.T) {
-	s, url := start(t, nil)
+	s, url := start(t, func(s *settings) { s.name = "my_server" })
 	if _, _, err := ask(t.Context(), url, 0, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -437,9 +437,9 @@ func TestPages(t *testing.T) {
 	}
 	get("/healthz", `200 "alive"`)
 	get("/readyz", `200 "ready"`)
-	get("/v1/models", `"id":"toy","object":"model"`)
-	get("/metrics", "\nxgrammar_server_answers_total{status=\"200\"} 1\n")
-	get("/metrics", "\nxgrammar_server_seconds_count{stage=\"compile\"} 1\n")
+	get("/v1/models", `"id":"toy","object":"model","owned_by":"my_server"`)
+	get("/metrics", "\nmy_server_answers_total{status=\"200\"} 1\n")
+	get("/metrics", "\nmy_server_seconds_count{stage=\"compile\"} 1\n")
 	s.stopping.Store(true)
 	get("/readyz", `503 "stopping"`)
 	get("/healthz", `200 "alive"`)
