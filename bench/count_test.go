@@ -21,11 +21,14 @@ func TestSlope(t *testing.T) {
 // A change that needs more says why in its commit. Other releases of Go may need a tenth more.
 var instructions = map[string]map[string]int{
 	"ours": {
-		"int": 404, "objects3": 546, "string32": 895, "field_int": 32, "field_object": 582, "wrap": 1096,
-		"create": 1182, "callback": 596, "callback_make": 1196,
+		"int": 404, "objects3": 546, "string32": 895, "field_int": 32, "field_object": 539, "wrap": 1028,
+		"create": 1103, "callback": 596, "callback_make": 1196,
 	},
 	"light": {"int": 177, "objects3": 319, "string32": 668},
 }
+
+// refill is how many more an operation may need: an allocation takes 23 more at some places of a span.
+const refill = 25
 
 // TestCounts: no row needs more instructions than recorded. The libraries in C do not count, as every system has others.
 func TestCounts(t *testing.T) {
@@ -70,9 +73,9 @@ func TestCounts(t *testing.T) {
 			if !strings.HasPrefix(runtime.Version(), "go1.26") {
 				most += most / 10
 			}
-			if f.own > most {
+			if f.own > most+refill {
 				t.Errorf("%s, %s: %d instructions, %d are recorded", name, item, f.own, most)
-			} else if f.own < most {
+			} else {
 				t.Logf("%s, %s: %d instructions, %d are recorded", name, item, f.own, most)
 			}
 		}

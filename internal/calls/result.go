@@ -189,6 +189,9 @@ func (c *Call) DoObject(t *fields.Type) (*objects.Object, error) {
 	if err := c.do(anyType); err != nil {
 		return nil, err
 	}
+	if t.Is(c.head.Res.TypeIndex) {
+		return objects.Own(uintptr(c.head.Res.Bits)), nil
+	}
 	return c.ObjectResult(t)
 }
 

@@ -52,9 +52,16 @@ func (t *Type) index() (abi.TypeIndex, error) {
 	return index, nil
 }
 
+// Is reports whether an object of the given type is a t and of no type that derives from it. It may be false before the
+// first use of t even then.
+func (t *Type) Is(index abi.TypeIndex) bool {
+	info := t.info.Load()
+	return info != nil && info.TypeIndex == index
+}
+
 // Accepts reports whether an object of the given type is a t.
 func (t *Type) Accepts(index abi.TypeIndex) (bool, error) {
-	if info := t.info.Load(); info != nil && info.TypeIndex == index {
+	if t.Is(index) {
 		return true, nil
 	}
 	info, err := t.Info()

@@ -193,7 +193,23 @@ func (o *Object) TypeIndex() abi.TypeIndex { return o.index }
 
 // Release gives up the reference. A second call, and a call on nil, do nothing.
 func (o *Object) Release() {
-	scalars := o != nil && o.load()&flagScalars != 0
+	if o == nil {
+		return
+	}
+	// Most wrappers end fresh and without flags. This is Detach for them: what has no cleanup, is not in a count and was not lent.
+	if !Tracking && o.load() == stateFresh && atomic.CompareAndSwapUint32(&o.status, stateFresh, stateReleased) {
+		h := o.handle
+		o.handle = 0
+		if o.born.InUse() {
+			IncRef(h)
+			o.keepWhileUsed(h, DecRef)
+		}
+		if h != 0 { // of an Object that nothing has made
+			DecRef(h)
+		}
+		return
+	}
+	scalars := o.load()&flagScalars != 0
 	if h := o.Detach(); h != 0 && !(scalars && endArray(h, true)) {
 		DecRef(h)
 	}
