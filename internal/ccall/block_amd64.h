@@ -10,6 +10,17 @@
 	MOVQ    const_stackHigh(R14), R12
 	MOVQ    SP, R10
 	MOVBLZX Head_Units(BX), CX
+	CMPL    CX, $1
+	JNE     several
+	MOVQ    const_HeadSize(BX), AX
+	MOVQ    (const_HeadSize+const_word)(BX), R9
+	SUBQ    $const_unit, SP
+	MOVQ    SP, SI
+	MOVQ    AX, (SI)
+	MOVQ    R9, const_word(SI)
+	JMP     copied
+
+several:
 	SHLQ    $const_unitShift, CX
 	SUBQ    CX, SP
 	MOVQ    SP, SI

@@ -34,21 +34,18 @@ TEXT tvmffi_probe(SB), NOSPLIT|NOFRAME, $0
 	RET
 
 // void callBlock(Head*), C calling convention, on the system stack. R14 still holds
-// the g that called, whose first words are the ends of its stack.
+// the g that called, whose first words are the ends of its stack. It does not keep BX and R12, as its
+// caller is asmcgocall, for which no register survives a call but the stack pointer and BP.
 TEXT tvmffi_callBlock(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ BP
 	MOVQ  SP, BP
-	PUSHQ BX
-	PUSHQ R12
-	SUBQ  $callStack_r12, SP
+	SUBQ  $callStack__size, SP
 	MOVQ  DI, BX
 
 #include "block_amd64.h"
 
 done:
-	LEAQ AT(callStack_r12), SP
-	POPQ R12
-	POPQ BX
+	MOVQ BP, SP
 	POPQ BP
 	RET
 

@@ -12,10 +12,10 @@ import "github.com/tvmffi-go/tvmffi/internal/abi"
 
 // callStack is what callBlock has below BP. The block lies below it.
 type callStack struct {
-	result  abi.Any
-	rc      int64   // the handle that C gets first, until C has failed
-	low     uintptr // the low end of the goroutine stack
-	r12, bx uintptr
+	result abi.Any
+	rc     int64   // the handle that C gets first, until C has failed
+	low    uintptr // the low end of the goroutine stack
+	_      [2]uintptr
 }
 
 // dropStack holds the error of a release that failed.
