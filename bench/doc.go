@@ -16,6 +16,8 @@
 //	launch.go       launches of kernels
 //	pack.go         a folder with the tests that run on a GPU
 //	engines.go      XGrammar and TVM: rows, targets and tables
+//	serve.go        the servers of chat completions, ours and one in Python
+//	serveload.go    their clients
 //	enginefiles.go  their libraries and peers
 //	enginedata.go   the vocabulary, the schema and the document of XGrammar
 package main

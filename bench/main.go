@@ -28,6 +28,8 @@ type options struct {
 	profile string
 	launch  bool
 	pack    string
+	serve   time.Duration
+	model   string
 }
 
 func main() {
@@ -46,6 +48,8 @@ func main() {
 	flag.StringVar(&o.profile, "profile", "", "with -count, list the instructions of a peer, such as ours, or of its item, such as ours.int, by function")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed")
 	flag.StringVar(&o.pack, "pack", "", "make a folder with tests for a machine with a GPU and do nothing else; bench/gpu -pack does this")
+	flag.DurationVar(&o.serve, "serve", 0, "measure the servers of chat completions instead, with 1, 8 and 32 clients for so long each, such as 60s")
+	flag.StringVar(&o.model, "model", "", "with -serve, a `folder` that examples/llm_server/model/compile.py has written; only the toy without it")
 	flag.Parse()
 	if !o.judged() {
 		fmt.Fprintln(os.Stderr, "bench: -times needs -check and a number of 1 or more")
@@ -87,6 +91,8 @@ func run(ctx context.Context, o options) error {
 		return t.scale(ctx)
 	case o.count:
 		return t.count(ctx, o.only, o.profile)
+	case o.serve > 0:
+		return t.serve(ctx, o)
 	case o.pack != "":
 		return t.pack(ctx, o.pack)
 	}
