@@ -55,7 +55,7 @@ const (
 var cache = []int64{30, 2, 3, length, 64} // layers, keys and values, heads, tokens, numbers
 
 // open opens the model in a folder.
-func open(folder string, chats int) (_ *model, err error) {
+func open(folder string, chats int, verify bool) (_ *model, err error) {
 	if chats < 1 || chats > rows {
 		return nil, fmt.Errorf("-chats is %d, want 1 to %d", chats, rows)
 	}
@@ -92,6 +92,11 @@ func open(folder string, chats int) (_ *model, err error) {
 		return nil, err
 	}
 	defer weights.Release()
+	if verify {
+		if err := weights.Verify(); err != nil {
+			return nil, err
+		}
+	}
 	if m.weights, err = weights.Tuple(params); err == nil {
 		m.file, err = os.ReadFile(filepath.Join(folder, "tokenizer.json"))
 	}

@@ -54,7 +54,7 @@ func folder(t testing.TB) string {
 
 func load(t testing.TB, chats int) *model {
 	t.Helper()
-	m, err := open(folder(t), chats)
+	m, err := open(folder(t), chats, true)
 	if err != nil {
 		t.Fatal(err)
 	}

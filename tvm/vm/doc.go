@@ -35,6 +35,8 @@
 //	tuple, err := w.Tuple(params)       // fails if these are weights of another model
 //	y, err := decode.CallTensor(token, tuple)
 //
+// [Weights.Verify] reads all files and compares them with the sums of a tensor cache.
+//
 // # Ownership
 //
 // The program owns all results of this package: an [Executable] until Release, a [Machine] until

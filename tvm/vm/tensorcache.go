@@ -15,6 +15,7 @@ type cacheIndex struct {
 		Path    string `json:"dataPath"`
 		Format  string `json:"format"`
 		Size    int64  `json:"nbytes"`
+		Sum     string `json:"md5sum"`
 		Records []struct {
 			Name   string  `json:"name"`
 			Shape  []int64 `json:"shape"`
@@ -38,21 +39,24 @@ func (w *Weights) tensorCache(text []byte) error {
 	if len(index.Records) == 0 {
 		return fmt.Errorf("it lists no shards: expected a list with the name records")
 	}
-	for _, shard := range index.Records {
-		if shard.Format != "raw-shard" {
-			return fmt.Errorf("shard %.200q: its format is %.50q, expected raw-shard", shard.Path, shard.Format)
+	for _, file := range index.Records {
+		if file.Format != "raw-shard" {
+			return fmt.Errorf("shard %.200q: its format is %.50q, expected raw-shard", file.Path, file.Format)
 		}
-		if !filepath.IsLocal(shard.Path) {
-			return fmt.Errorf("shard %.200q: the path leads out of the folder", shard.Path)
+		if !filepath.IsLocal(file.Path) {
+			return fmt.Errorf("shard %.200q: the path leads out of the folder", file.Path)
 		}
-		m, err := mapFile(filepath.Join(w.path, shard.Path))
+		m, err := mapFile(filepath.Join(w.path, file.Path))
 		if err != nil {
 			return err
 		}
-		if int64(len(m.bytes)) != shard.Size {
-			return fmt.Errorf("shard %s: it has %d bytes, and the index says %d: copy the folder again", shard.Path, len(m.bytes), shard.Size)
+		if int64(len(m.bytes)) != file.Size {
+			return fmt.Errorf("shard %s: it has %d bytes, and the index says %d: copy the folder again", file.Path, len(m.bytes), file.Size)
 		}
-		for _, r := range shard.Records {
+		if file.Sum != "" {
+			w.shards = append(w.shards, shard{file.Path, file.Sum, m})
+		}
+		for _, r := range file.Records {
 			e := entry{name: r.Name, shape: r.Shape, begin: r.Begin, size: r.Size}
 			if e.dtype, err = tvmffi.ParseDataType(r.Type); err != nil {
 				return fmt.Errorf("tensor %.200q: %w", r.Name, err)
@@ -68,7 +72,7 @@ func (w *Weights) tensorCache(text []byte) error {
 				return fmt.Errorf("tensor %.200q: its format is %.50q, expected raw or f32-to-bf16", r.Name, r.Format)
 			}
 			if err := w.add(m, &e); err != nil {
-				return annotate("shard "+shard.Path, err)
+				return annotate("shard "+file.Path, err)
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +21,7 @@ type Weights struct {
 	path    string
 	names   []string
 	tensors map[string]*tvmffi.Tensor
+	shards  []shard // of a tensor cache that names their sums
 }
 
 // LoadWeights loads weights: from a folder with a tensor cache of TVM (tensor-cache.json, or ndarray-cache.json of
@@ -176,7 +179,27 @@ func (w *Weights) Release() {
 		x.Release()
 	}
 	clear(w.tensors)
-	w.names = nil
+	w.names, w.shards = nil, nil
+}
+
+// shard is a file with the sum that the index of a tensor cache names.
+type shard struct {
+	path, sum string
+	file      *mapping
+}
+
+// Verify compares the files with the MD5 sums that the index of a tensor cache names, so it finds a file that was damaged on its
+// way. It reads all of them, which LoadWeights does not. The files of a cache without sums, and safetensors, have
+// nothing to compare with.
+func (w *Weights) Verify() error {
+	for _, s := range w.shards {
+		sum := md5.Sum(s.file.bytes)
+		runtime.KeepAlive(s.file)
+		if got := hex.EncodeToString(sum[:]); !strings.EqualFold(got, s.sum) {
+			return fail("verify the weights of", w.path, fmt.Errorf("shard %s: its MD5 sum is %s, and the index says %.40s: copy the folder again", s.path, got, s.sum))
+		}
+	}
+	return nil
 }
 
 // Param is a parameter of a model: what a tensor of its weights must be.

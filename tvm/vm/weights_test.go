@@ -237,3 +237,15 @@ func TestTuple(t *testing.T) {
 		}
 	}
 }
+
+// TestVerify: a file that changed on its way has another sum than the index says.
+func TestVerify(t *testing.T) {
+	for want, sum := range map[string]string{"": "", " ": `"md5sum":"20961629D8CD81AD29AEBA95A91AEFB3",`, "  ": `"md5sum":"20961629d8cd81ad29aeba95a91aefb3",`,
+		"shard s.bin: its MD5 sum is 20961629d8cd81ad29aeba95a91aefb3, and the index says 00": `"md5sum":"00",`} {
+		w := loaded(t, write(t, cache(`"nbytes":8,"records"`, `"nbytes":8,`+sum+`"records"`)))
+		err := w.Verify()
+		if typed := (*Error)(nil); strings.TrimSpace(want) == "" && err != nil || strings.TrimSpace(want) != "" && (!errors.As(err, &typed) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("with %s got %v, expected %s", sum, err, want)
+		}
+	}
+}
