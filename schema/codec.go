@@ -86,6 +86,9 @@ func decode(data []byte) (Schema, error) {
 	if err := dec.Decode(&d); err != nil {
 		return Schema{}, fmt.Errorf("schema: %w", err)
 	}
+	if err := jsonlines.Check(data, &d); err != nil {
+		return Schema{}, fmt.Errorf("schema: %w", err)
+	}
 	s := d.Schema
 	for i := range s.Functions {
 		f := &s.Functions[i]

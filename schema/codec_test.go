@@ -150,6 +150,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"text format", edit(`"format": 1`, `"format": "1"`), "must be a whole number, got a string"},
 		{"unknown key", edit(`"format": 1`, `"format": 1, "extra": 2`), `unknown field "extra"`},
 		{"wrong kind", edit(`"format": 1`, `"format": 1, "types": 3`), "occurs twice"},
+		{"two cases", edit(`"format": 1`, `"format": 1, "Types": []`), `the keys "Types" and "types" are one key`},
 		{"utf8", edit("Waters", "W\xffters"), "is not valid UTF-8"},
 		{"deep", `{"format":1,"x":` + strings.Repeat("[", 10000), "nest deeper"},
 		{"abi", edit(`"minor": 1`, `"minor": -1`), "abi version 0.-1.16"},

@@ -37,7 +37,7 @@ func OpenTokenizer(files fs.FS, o VocabularyOptions) (*Vocabulary, error) {
 		Text sized `json:"text_config"` // of a model that also reads pictures
 	}
 	if config != nil && o.Size == 0 {
-		if err := decode(config, &model); err != nil {
+		if err := jsonlines.Unmarshal(config, &model); err != nil {
 			return nil, failed("config.json", err)
 		}
 		if o.Size = model.Size; o.Size == 0 {
@@ -94,12 +94,12 @@ func (o *VocabularyOptions) readStops(tokens []string) error {
 		var file struct {
 			EOS json.RawMessage `json:"eos_token_id"`
 		}
-		if err := decode(o.GenerationConfig, &file); err != nil {
+		if err := jsonlines.Unmarshal(o.GenerationConfig, &file); err != nil {
 			return failed("generation_config.json", err)
 		}
-		if text := string(file.EOS); text != "" && text != "null" && json.Unmarshal(file.EOS, &o.StopTokens) != nil {
+		if text := string(file.EOS); text != "" && text != "null" && jsonlines.Unmarshal(file.EOS, &o.StopTokens) != nil {
 			o.StopTokens = []int32{0}
-			if err := json.Unmarshal(file.EOS, &o.StopTokens[0]); err != nil {
+			if err := jsonlines.Unmarshal(file.EOS, &o.StopTokens[0]); err != nil {
 				return failed("generation_config.json", fmt.Errorf("eos_token_id is %.80s, want the number of a token, or several", text))
 			}
 		}
@@ -108,13 +108,13 @@ func (o *VocabularyOptions) readStops(tokens []string) error {
 		var file struct {
 			EOS json.RawMessage `json:"eos_token"`
 		}
-		if err := decode(o.TokenizerConfig, &file); err != nil {
+		if err := jsonlines.Unmarshal(o.TokenizerConfig, &file); err != nil {
 			return failed("tokenizer_config.json", err)
 		}
 		var text string
 		var token struct{ Content string }
-		if set := string(file.EOS); set != "" && json.Unmarshal(file.EOS, &text) != nil {
-			if err := json.Unmarshal(file.EOS, &token); err != nil || token.Content == "" {
+		if set := string(file.EOS); set != "" && jsonlines.Unmarshal(file.EOS, &text) != nil {
+			if err := jsonlines.Unmarshal(file.EOS, &token); err != nil || token.Content == "" {
 				return failed("tokenizer_config.json", fmt.Errorf("eos_token is %.80s, want the text of a token", set))
 			}
 			text = token.Content
@@ -130,13 +130,4 @@ func (o *VocabularyOptions) readStops(tokens []string) error {
 			"which lie beside tokenizer.json, or StopTexts; an empty StopTokens that is not nil says that no token does"))
 	}
 	return nil
-}
-
-// decode reads the JSON of a file. A key that an object has twice is an error: other readers, and other parts of this one,
-// may take the other value.
-func decode(text []byte, into any) error {
-	if err := json.Unmarshal(text, into); err != nil {
-		return err
-	}
-	return jsonlines.Check(text)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // Format is a part of a structural tag. It has one of these types, with these fields.
@@ -113,7 +115,7 @@ func (c *ToolChoice) UnmarshalJSON(text []byte) error {
 			Tools []named
 		} `json:"allowed_tools"`
 	}{}
-	err := json.Unmarshal(text, &choice)
+	err := jsonlines.Unmarshal(text, &choice)
 	if c.Mode = choice.Allowed.Mode; c.Mode == "" {
 		c.Mode, choice.Allowed.Tools = "required", []named{choice.named}
 	}

@@ -160,7 +160,7 @@ func checkArray(text string) error {
 	var list []json.RawMessage
 	err := json.Unmarshal([]byte(text), &list)
 	if err == nil {
-		if err := jsonlines.Check([]byte(text)); err != nil {
+		if err := jsonlines.Check([]byte(text), nil); err != nil {
 			return fmt.Errorf("the arguments: %w", err)
 		}
 		return nil

@@ -126,7 +126,7 @@ func strict(data []byte, into any) error {
 	if _, err := d.Token(); err != io.EOF {
 		return fmt.Errorf("spec: unexpected data after the JSON value")
 	}
-	if err := jsonlines.Check(data); err != nil {
+	if err := jsonlines.Check(data, into); err != nil {
 		return fmt.Errorf("spec: %w", err)
 	}
 	return nil

@@ -259,6 +259,7 @@ func TestJSONErrors(t *testing.T) {
 		`{`:                                         `unexpected end of JSON input`,
 		`{"name": "f", "x": 1}`:                     `unknown field "x"`,
 		`{"name":"f","params":[],"params":[]}`:      `spec: line 1, column 25: the key "params" occurs twice: remove one`,
+		`{"name":"f","params":[],"Params":[]}`:      `spec: line 1, column 25: the keys "params" and "Params" are one key: remove one`,
 		`{"name": ""}`:                              `spec: "" is not the name of a function`,
 		`{"name":"f","params":[{}]}`:                `"" is not a type: write a data type such as float32, or tensor,`,
 		`{"name":"f","params":[null]}`:              `"" is not a type`,

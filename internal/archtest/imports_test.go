@@ -133,7 +133,7 @@ var rooms = []room{
 	// Files of tokenizers, for vocabularies and for the encoder, which needs neither XGrammar nor the runtime.
 	{dir: "xgrammar/internal/tokenfile", own: []string{"internal/jsonlines"}},
 	{dir: "xgrammar/internal/pattern"},
-	{dir: "xgrammar/tokenizer", own: []string{"xgrammar/internal/pattern", "xgrammar/internal/tokenfile"}, other: []string{"golang.org/x/text/unicode/norm", "github.com/rivo/uniseg"}},
+	{dir: "xgrammar/tokenizer", own: []string{"internal/jsonlines", "xgrammar/internal/pattern", "xgrammar/internal/tokenfile"}, other: []string{"golang.org/x/text/unicode/norm", "github.com/rivo/uniseg"}},
 	{dir: "examples/go_library/testdata/crosses", own: []string{"internal/testkit/crosstest", "runtime/..."}}, // is for tests only
 	{dir: "examples/...", own: []string{"cuda/...", "examples/...", "generated/...", "tvm/...", "xgrammar", "xgrammar/tokenizer", "native", "reflection", "schema", "runtime/..."}, other: []string{"github.com/prometheus/client_golang/..."}},
 	{dir: "bench/...", own: []string{"..."}},

@@ -2,6 +2,8 @@ package jsonlines
 
 import (
 	"encoding/json"
+	"errors"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -50,7 +52,7 @@ func TestCheck(t *testing.T) {
 		`{"a":{"b":{"c":-1e3,"d":[],"c":{}}}}`:     `the key "c" occurs twice in a.b`,
 		`[[[]],{},{"q":[[{"k":1 ,"k":2}]]}]`:       `the key "k" occurs twice in 2.q.0.0`,
 	} {
-		err := Check([]byte(text))
+		err := Check([]byte(text), nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
@@ -61,7 +63,7 @@ func TestCheck(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add(`{"a": [1, "\u0061", {"a": null}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_ = Check([]byte(text))
+		_ = Check([]byte(text), nil)
 		var v any
 		if json.Unmarshal([]byte(text), &v) != nil {
 			return
@@ -70,8 +72,63 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Check(again); err != nil {
+		if err := Check(again, &v); err != nil {
 			t.Errorf("%s: %v", again, err)
 		}
 	})
+}
+
+// TestCheck_into: what a type loses is an error, and nothing else.
+func TestCheck_into(t *testing.T) {
+	type inner struct {
+		Format int
+		Sizes  []int64 `json:"sizes"`
+	}
+	type Embedded struct{ Deep string }
+	type file struct {
+		inner
+		*Embedded
+		Name   string                `json:"name,omitempty"`
+		Maybe  []*int                `json:"maybe"`
+		By     map[string]inner      `json:"by"`
+		Counts map[string]int        `json:"counts"`
+		Raw    json.RawMessage       `json:"raw"`
+		Skip   int                   `json:"-"`
+		Texts  [2][]string           `json:"texts"`
+		Any    any                   `json:"any"`
+		Lists  []map[string]*[]inner `json:"lists"`
+	}
+	for text, want := range map[string]string{
+		`{"format": 1, "name": "n", "by": {"a": {"Format": 1}, "A": {"FORMAT": 2}}, "counts": {"x": 1, "X": 2}, "skip": 1, "Skip": 2}`: "",
+		`{"maybe": [null], "any": [null, {"a": 1, "A": 2}], "raw": {"a": [null], "A": 1}, "name": null, "texts": [null, null]}`:        "",
+		`{"unknown": 1, "Unknown": 2}`:                     "",
+		`{"format": 1, "Format": 2}`:                       `line 1, column 15: the keys "format" and "Format" are one key: remove one`,
+		`{"name": "a", "NAME": "b"}`:                       `the keys "name" and "NAME" are one key`,
+		`{"deep": "a", "Deep": "b"}`:                       `the keys "deep" and "Deep" are one key`,
+		`{"\u017fizes": [], "sizes": []}`:                  `the keys "ſizes" and "sizes" are one key`,
+		`{"by": {"a": {"sizes": [], "Sizes": []}}}`:        `the keys "sizes" and "Sizes" in by.a are one key`,
+		`{"lists": [{"k": [{"format": 1, "FORMAT": 1}]}]}`: `the keys "format" and "FORMAT" in lists.0.k.0 are one key`,
+		`{"sizes": [1, null]}`:                             `line 1, column 15: found null in sizes.1, expected one of the type int64`,
+		`{"counts": {"a": null}}`:                          `found null in counts.a, expected one of the type int`,
+		`{"texts": [["a", null], []]}`:                     `found null in texts.0.1, expected one of the type string`,
+	} {
+		var f file
+		err := Unmarshal([]byte(text), &f)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestFloat(t *testing.T) {
+	for text, bits := range map[string]int{"1e-400": 64, "-0.00001e-400": 64, "1e-50": 32, "0x1p-2000": 64, "1e400": 64, "1e39": 32} {
+		if x, err := Float(text, bits); !errors.Is(err, strconv.ErrRange) {
+			t.Errorf("%s is %v, %v", text, x, err)
+		}
+	}
+	for text, want := range map[string]float64{"0": 0, "-0": 0, "0e-400": 0, "0.000E+5": 0, "0x0p-5": 0, "5e-324": 5e-324, "1e-3": 1e-3, "0x1p-2": 0.25, "+1": 1} {
+		if x, err := Float(text, 64); x != want || err != nil {
+			t.Errorf("%s is %v, %v", text, x, err)
+		}
+	}
 }

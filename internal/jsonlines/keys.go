@@ -2,19 +2,34 @@ package jsonlines
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
+// Unmarshal is [json.Unmarshal] with [Check].
+func Unmarshal(data []byte, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return err
+	}
+	return Check(data, into)
+}
+
 // Check returns an error if encoding/json would lose a part of JSON text without an error: a key that an object has twice, of
-// which other readers may take the other one, and characters that it replaces, which are bytes that are not UTF-8 and halves of
-// surrogate pairs. The error gives the line, the column, and where the object with the key stands. The text must be valid
-// JSON: call Check after it was read. It returns nil for other text.
-func Check(data []byte) error {
+// which other readers may take the other one; keys that differ in case alone, and are one field of a struct; null for a number, a
+// bool or a text of an array or a map, which becomes 0, false or the empty text; and characters that it replaces, which are bytes that are not UTF-8 and
+// halves of surrogate pairs. The error gives the line, the column, and where the object with the key stands. The text must be
+// valid JSON: call Check after it was read. It returns nil for other text.
+//
+// into is what the text was read into, or nil. What is in a type with UnmarshalJSON is for that method to check, except for keys
+// that occur twice, and characters.
+func Check(data []byte, into any) error {
 	if !json.Valid(data) {
 		return nil
 	}
@@ -26,7 +41,7 @@ func Check(data []byte) error {
 		}
 		return k.errorf(at, "the byte %#x is not UTF-8", data[at])
 	}
-	k.value()
+	k.value(reflect.TypeOf(into))
 	return k.err
 }
 
@@ -42,6 +57,8 @@ type keys struct {
 	at   int
 	path []string
 	err  error
+	// fields are those of the struct types so far, by their names in JSON, folded.
+	fields map[reflect.Type]map[string]reflect.StructField
 }
 
 // next returns the next byte that is not a space.
@@ -52,20 +69,26 @@ func (k *keys) next() byte {
 	return k.data[k.at]
 }
 
-func (k *keys) value() {
+// value skips a value that was read into a t, which may be nil.
+func (k *keys) value(t reflect.Type) {
+	t = plain(t)
 	switch k.next() {
 	case '"':
 		k.text()
 	case '{':
-		k.object()
+		k.object(t)
 	case '[':
+		var elem reflect.Type
+		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+			elem = t.Elem()
+		}
 		k.at++
 		for i := 0; k.next() != ']' && k.err == nil; i++ {
 			if k.data[k.at] == ',' {
 				k.at++
 			}
 			k.path = append(k.path, strconv.Itoa(i))
-			k.value()
+			k.part(elem)
 			k.path = k.path[:len(k.path)-1]
 		}
 		k.at++
@@ -74,6 +97,81 @@ func (k *keys) value() {
 			k.at++
 		}
 	}
+}
+
+// part is value for a value in an array or in a map.
+func (k *keys) part(t reflect.Type) {
+	if k.next() == 'n' && t != nil && (t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String) && plain(t) != nil {
+		k.err = k.errorf(k.at, "found null%s, expected one of the type %s", k.where(), t.Kind())
+		return
+	}
+	k.value(t)
+}
+
+// plain returns the type behind pointers, nil for one that reads its JSON itself.
+func plain(t reflect.Type) reflect.Type {
+	for t != nil {
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+			return nil
+		}
+		if t.Kind() != reflect.Pointer {
+			return t
+		}
+		t = t.Elem()
+	}
+	return nil
+}
+
+// where names the object or array in an error.
+func (k *keys) where() string {
+	if len(k.path) == 0 {
+		return ""
+	}
+	return " in " + strings.Join(k.path, ".")
+}
+
+// fieldsOf returns the fields of a struct type, by their names in JSON, folded.
+func (k *keys) fieldsOf(t reflect.Type) map[string]reflect.StructField {
+	all, ok := k.fields[t]
+	if ok {
+		return all
+	}
+	if k.fields == nil {
+		k.fields = map[reflect.Type]map[string]reflect.StructField{}
+	}
+	all = map[string]reflect.StructField{}
+	k.fields[t] = all
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case f.Tag.Get("json") == "-":
+		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
+			for name, f := range k.fieldsOf(inner) {
+				if _, nearer := all[name]; !nearer {
+					all[name] = f
+				}
+			}
+		case f.IsExported():
+			all[folded(cmp.Or(name, f.Name))] = f
+		}
+	}
+	return all
+}
+
+// folded returns a text that two names share if they differ in case alone.
+func folded(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, name)
 }
 
 // text skips a text and returns it with its quotes.
@@ -119,9 +217,19 @@ func (k *keys) unit(at int) rune {
 	return rune(n)
 }
 
-func (k *keys) object() {
+func (k *keys) object(t reflect.Type) {
 	k.at++
 	seen := map[string]bool{}
+	var fields map[string]reflect.StructField
+	var given map[string]string // the keys of fields, by their names
+	var elem reflect.Type
+	switch {
+	case t == nil:
+	case t.Kind() == reflect.Map:
+		elem = t.Elem()
+	case t.Kind() == reflect.Struct:
+		fields, given = k.fieldsOf(t), map[string]string{}
+	}
 	for k.next() != '}' {
 		if k.data[k.at] == ',' {
 			k.at++
@@ -136,18 +244,31 @@ func (k *keys) object() {
 			}
 		}
 		if seen[name] {
-			where := ""
-			if len(k.path) > 0 {
-				where = " in " + strings.Join(k.path, ".")
-			}
-			k.err = k.errorf(start, "the key %q occurs twice%s: remove one", name, where)
+			k.err = k.errorf(start, "the key %q occurs twice%s: remove one", name, k.where())
 			return
 		}
 		seen[name] = true
+		if fields != nil {
+			same := folded(name)
+			f, known := fields[same]
+			if other := given[same]; known && other != "" {
+				k.err = k.errorf(start, "the keys %q and %q%s are one key: remove one", other, name, k.where())
+				return
+			}
+			given[same], elem = name, nil
+			if known {
+				elem = f.Type
+			}
+		}
 		k.next()
 		k.at++ // the colon
 		k.path = append(k.path, name)
-		if k.value(); k.err != nil {
+		if fields != nil {
+			k.value(elem)
+		} else {
+			k.part(elem)
+		}
+		if k.err != nil {
 			return
 		}
 		k.path = k.path[:len(k.path)-1]

@@ -117,7 +117,7 @@ func Decode(data []byte) (File, error) {
 	if err := dec.Decode(&f); err != nil {
 		return File{}, positioned(data, err)
 	}
-	if err := jsonlines.Check(data); err != nil {
+	if err := jsonlines.Check(data, &f); err != nil {
 		return File{}, fmt.Errorf("names: %w", err)
 	}
 	err := f.check()

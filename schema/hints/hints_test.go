@@ -64,6 +64,7 @@ func TestDecode_bad(t *testing.T) {
 		"double":     {"{\"format\": 1,\n\"enums\": {\n\"E\": {\"values\": {\"A\": 1,\n  \"B\": 1}}}}", "line 4, column 3: enum E: A and B are both 1: remove one"},
 		"no values":  {"{\"format\": 1,\n\"enums\": {\n\"E\": {}}}", "line 3, column 1: enum E: the enum has no values"},
 		"twice":      {"{\"format\": 1,\n\"items\": {\"a\": {\"doc\": \"x\"},\n \"a\": {}}}", `line 3, column 2: the key "a" occurs twice in items: remove one`},
+		"two cases":  {`{"format": 1, "items": {"a": {"doc": "x", "Doc": "y"}, "A": {}}}`, `the keys "doc" and "Doc" in items.a are one key: remove one`},
 		"surrogate":  {`{"format": 1, "items": {"a": {"doc": "\udc00"}}}`, `line 1, column 39: \udc00 is half of a surrogate pair`},
 		"member":     {`{"format": 1, "enums": {"E": {"values": {"A": 1, "A": 2}}}}`, `line 1, column 50: the key "A" occurs twice in enums.E.values`},
 		"mixed":      {`{"format": 1, "enums": {"E": {"values": {"A": 1, "B": "b"}}}}`, `B is "b" and A is 1: write only ints or only strings`},

@@ -1,9 +1,9 @@
 package vm
 
 import (
-	"encoding/json"
 	"fmt"
 
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -28,7 +28,7 @@ func (m *Machine) Params() ([]Param, error) {
 		Params []Param `json:"params"`
 	}
 	if err == nil {
-		err = json.Unmarshal([]byte(text), &about)
+		err = jsonlines.Unmarshal([]byte(text), &about)
 	}
 	if err == nil && about.Params == nil {
 		err = fmt.Errorf("it has no list with the name params: %.200s", text)

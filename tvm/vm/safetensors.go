@@ -77,6 +77,13 @@ func safeHeader(file []byte) ([]entry, error) {
 	return all, nil
 }
 
+// safeTensor is what a header says of a tensor.
+type safeTensor struct {
+	Type  string  `json:"dtype"`
+	Shape []int64 `json:"shape"`
+	Range []int64 `json:"data_offsets"`
+}
+
 // safeEntries reads the JSON of a header. A name that is there twice is an error: readers differ in which one counts.
 func safeEntries(head []byte) (all []entry, err error) {
 	if len(head) == 0 || head[0] != '{' {
@@ -103,11 +110,7 @@ func safeEntries(head []byte) (all []entry, err error) {
 			}
 			continue
 		}
-		var v struct {
-			Type  string  `json:"dtype"`
-			Shape []int64 `json:"shape"`
-			Range []int64 `json:"data_offsets"`
-		}
+		var v safeTensor
 		err = d.Decode(&v)
 		dtype, known := safetypes[v.Type]
 		switch {
@@ -130,5 +133,5 @@ func safeEntries(head []byte) (all []entry, err error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("there is text after the object")
 	}
-	return all, jsonlines.Check(head) // in a tensor, too, no key is twice
+	return all, jsonlines.Check(head, new(map[string]safeTensor)) // in a tensor, too, no key is twice
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // Decode returns the text of tokens, without those that are for control, see [Tokenizer.Special]. A number without a token has
@@ -135,7 +137,7 @@ func readStages(text json.RawMessage, what string, depth int) (all []stage, err 
 		Cleanup     *bool
 		Suffix      *string
 	}
-	if err := json.Unmarshal(text, &p); err != nil {
+	if err := jsonlines.Unmarshal(text, &p); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	switch p.Type {

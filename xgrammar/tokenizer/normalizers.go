@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	"github.com/tvmffi-go/tvmffi/xgrammar/internal/pattern"
 )
 
@@ -39,7 +40,7 @@ func readNormalizers(text json.RawMessage, what string, depth int) (all []normal
 		Accents     *bool  `json:"strip_accents"`
 		Lower       *bool  `json:"lowercase"`
 	}
-	if err := json.Unmarshal(text, &n); err != nil {
+	if err := jsonlines.Unmarshal(text, &n); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	is := func(b *bool, otherwise bool) bool { return b == nil && otherwise || b != nil && *b }

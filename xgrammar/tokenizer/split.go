@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	"github.com/tvmffi-go/tvmffi/xgrammar/internal/pattern"
 )
 
@@ -22,7 +23,7 @@ func readFinder(text json.RawMessage, what string) (finder, error) {
 		String *string
 		Regex  *string
 	}
-	if json.Unmarshal(text, &p) != nil || (p.String == nil) == (p.Regex == nil) {
+	if jsonlines.Unmarshal(text, &p) != nil || (p.String == nil) == (p.Regex == nil) {
 		return finder{}, fmt.Errorf("%s.pattern is %.80s: want a String or a Regex", what, text)
 	}
 	if p.String != nil {
@@ -236,7 +237,7 @@ func readSplitters(text json.RawMessage, what string, depth int) (all []splitter
 		Individual    bool    `json:"individual_digits"`
 		Delimiter     string
 	}
-	if err := json.Unmarshal(text, &p); err != nil {
+	if err := jsonlines.Unmarshal(text, &p); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	one := func(f finder, b behavior, invert bool) []splitter { return []splitter{&matches{f, b, invert}} }

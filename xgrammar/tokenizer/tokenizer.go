@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	"github.com/tvmffi-go/tvmffi/xgrammar/internal/tokenfile"
 )
 
@@ -173,7 +174,7 @@ func (t *Tokenizer) readFrame(text json.RawMessage, what string, depth int) erro
 		Special    map[string]struct{ IDs []int32 } `json:"special_tokens"`
 		Sep, Cls   []json.RawMessage
 	}
-	if err := json.Unmarshal(text, &p); err != nil {
+	if err := jsonlines.Unmarshal(text, &p); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	known := func(id int32) error {
@@ -230,7 +231,7 @@ func (t *Tokenizer) readFrame(text json.RawMessage, what string, depth int) erro
 			to   *[]int32
 		}{{p.Cls, &t.before}, {p.Sep, &t.after}} {
 			var id int32
-			if len(side.pair) != 2 || json.Unmarshal(side.pair[1], &id) != nil {
+			if len(side.pair) != 2 || string(side.pair[1]) == "null" || json.Unmarshal(side.pair[1], &id) != nil {
 				return fmt.Errorf("%s: want the texts and numbers of sep and cls", what)
 			}
 			if err := known(id); err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,19 +85,27 @@ func Read(text []byte) (*File, error) {
 			Dropout      float64
 			MaxRunes     *int `json:"max_input_chars_per_word"`
 		}
-		Added         []Added         `json:"added_tokens"`
+		Added []struct {
+			Added
+			ID      *int
+			Content *string
+		} `json:"added_tokens"`
 		Normalizer    json.RawMessage `json:"normalizer"`
 		PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
 		PostProcessor json.RawMessage `json:"post_processor"`
 		Decoder       json.RawMessage `json:"decoder"`
 	}
-	if err := json.Unmarshal(text, &in); err != nil {
+	if err := jsonlines.Unmarshal(text, &in); err != nil {
 		return nil, err
 	}
-	if err := jsonlines.Check(text); err != nil {
-		return nil, err
+	f := &File{Added: make([]Added, len(in.Added)), Normalizer: given(in.Normalizer), PreTokenizer: given(in.PreTokenizer), PostProcessor: given(in.PostProcessor), Decoder: given(in.Decoder)}
+	for i, token := range in.Added {
+		if token.ID == nil || token.Content == nil {
+			return nil, fmt.Errorf("added_tokens[%d]: want the id and the content of a token", i)
+		}
+		f.Added[i] = token.Added
+		f.Added[i].ID, f.Added[i].Content = *token.ID, *token.Content
 	}
-	f := &File{Added: in.Added, Normalizer: given(in.Normalizer), PreTokenizer: given(in.PreTokenizer), PostProcessor: given(in.PostProcessor), Decoder: given(in.Decoder)}
 	m := &f.Model
 	*m = Model{Type: in.Model.Type, Suffix: in.Model.Suffix, UnknownID: -1, FuseUnknown: in.Model.FuseUnknown, ByteFallback: in.Model.ByteFallback,
 		IgnoreMerges: in.Model.IgnoreMerges, Dropout: in.Model.Dropout, MaxRunes: 100}
@@ -139,6 +148,9 @@ func given(text json.RawMessage) json.RawMessage {
 	return text
 }
 
+// null finds what may be null in place of a number.
+var null = regexp.MustCompile(`:\s*null`)
+
 func (m *Model) readVocab(text json.RawMessage) error {
 	if bytes.HasPrefix(text, []byte("[")) {
 		var pieces [][]json.RawMessage
@@ -158,7 +170,11 @@ func (m *Model) readVocab(text json.RawMessage) error {
 	if text == nil {
 		return errors.New("model.vocab has neither the numbers nor the scores of tokens")
 	}
-	if err := json.Unmarshal(text, &m.Vocab); err != nil {
+	err := json.Unmarshal(text, &m.Vocab)
+	if err == nil && null.Match(text) {
+		err = jsonlines.Check(text, &m.Vocab)
+	}
+	if err != nil {
 		return fmt.Errorf("model.vocab has neither the numbers nor the scores of tokens: %w", err)
 	}
 	return nil
@@ -198,7 +214,7 @@ func (m *Model) readMerges(text json.RawMessage) error {
 		return nil
 	}
 	var pairs [][]string
-	if err := json.Unmarshal(text, &pairs); err != nil {
+	if err := jsonlines.Unmarshal(text, &pairs); err != nil {
 		return fmt.Errorf("model.merges: want pairs of texts: %w", err)
 	}
 	m.Merges = make([]string, 0, 2*len(pairs))

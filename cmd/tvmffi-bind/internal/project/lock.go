@@ -353,7 +353,7 @@ func ReadLock(file string) (*Lock, error) {
 	d.DisallowUnknownFields()
 	err = d.Decode(l)
 	if err == nil {
-		err = jsonlines.Check(data)
+		err = jsonlines.Check(data, l)
 	}
 	if err == nil && l.Format != lockFormat {
 		err = fmt.Errorf("its format is %d, not %d", l.Format, lockFormat)

@@ -177,6 +177,7 @@ func TestReadLock_refused(t *testing.T) {
 		"unknown field":   {strings.Replace(string(data), `"format"`, `"extra": 1, "format"`, 1), `unknown field "extra"`},
 		"unknown library": {strings.Replace(string(data), `"role"`, `"colour": "red", "role"`, 1), `unknown field "colour"`},
 		"a key twice":     {strings.Replace(string(data), `"role"`, `"interface": "bb", "role"`, 1), `the key "interface" occurs twice in libraries.0`},
+		"two cases":       {strings.Replace(string(data), `"role"`, `"Role": "bb", "role"`, 1), `the keys "Role" and "role" in libraries.0 are one key`},
 		"not JSON":        {"lock", "invalid character"},
 		"empty":           {"", "EOF"},
 		"no format":       {"{}", "its format is 0, not 1"},
