@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // Effect is what a [Difference] does to the texts that a grammar allows.
@@ -53,7 +55,7 @@ func (d Difference) String() string {
 // Check does not speak of what is so for every schema: integers are written without a fraction, properties in the order of the
 // schema, a constant in one way, and unless the schema is Loose nothing that it does not mention.
 //
-// An error says that the text is not the JSON of a schema.
+// An error says that the text is not the JSON of a schema, or that an object in it has a key twice, which Compile refuses, too.
 func (s JSONSchema) Check() ([]Difference, error) {
 	d := json.NewDecoder(strings.NewReader(s.Text))
 	d.UseNumber()
@@ -70,6 +72,9 @@ func (s JSONSchema) Check() ([]Difference, error) {
 		if err == nil {
 			err = errors.New("it is neither an object nor true or false")
 		}
+	}
+	if err == nil {
+		err = jsonlines.Check([]byte(s.Text), nil) // a key that is there twice
 	}
 	if err != nil {
 		return nil, failed(item(s), err)

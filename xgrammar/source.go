@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -49,9 +51,23 @@ type Lark string
 // text and structured parts alternate, such as calls of tools.
 type StructuralTag string
 
-// whole returns an error for a text with a zero byte: XGrammar would ignore what follows it.
+// whole returns an error for a text with a zero byte, because XGrammar would ignore what follows it, and for one in which an
+// object has a key twice: XGrammar follows one of the two.
 func whole(s Source) error {
 	kind, texts := "InternalError", ""
+	var err error
+	switch s := s.(type) {
+	case JSONSchema:
+		err = jsonlines.Check([]byte(s.Text), nil)
+		if !utf8.ValidString(s.Text) { // which XGrammar takes
+			err = nil
+		}
+	case StructuralTag:
+		kind, err = "InvalidJSONError", jsonlines.Check([]byte(s), nil)
+	}
+	if err != nil {
+		return tvmffi.NewError(kind, err.Error())
+	}
 	switch s := s.(type) {
 	case JSONSchema:
 		texts = s.Text + s.Separators[0] + s.Separators[1]
