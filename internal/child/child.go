@@ -1,5 +1,4 @@
-// Package child is what packages rpc, disco and xgrammar share: processes that are this program again, and limits for peers
-// that are silent.
+// Package child is what packages rpc, disco and xgrammar share: processes that are this program again.
 package child
 
 import (

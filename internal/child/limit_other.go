@@ -5,9 +5,7 @@ package child
 import (
 	"errors"
 	"fmt"
-	"net"
 	"runtime"
-	"time"
 )
 
 // LimitMemory reports that it cannot limit the memory, unless n is 0.
@@ -17,9 +15,6 @@ func LimitMemory(n int64) error {
 	}
 	return fmt.Errorf("MaxMemory on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
-
-// LimitPeer does nothing.
-func LimitPeer(net.Conn, time.Duration) error { return nil }
 
 // memory returns 0: it is not known.
 func memory() int64 { return 0 }

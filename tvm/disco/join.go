@@ -12,6 +12,7 @@ import (
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	"github.com/tvmffi-go/tvmffi/internal/child"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/silence"
 )
 
 // NodeOptions are the properties of a node.
@@ -46,7 +47,7 @@ func Join(ctx context.Context, address string, o NodeOptions) error {
 	if err != nil {
 		return fmt.Errorf("the controller cannot be reached: %w", err)
 	}
-	_ = child.LimitPeer(c, options.Silence)
+	_ = silence.Limit(c, options.Silence)
 	w := newWire(c)
 	defer context.AfterFunc(ctx, func() { w.close(context.Cause(ctx)) })()
 	err = work(w, o.Workers, options)

@@ -14,6 +14,7 @@ import (
 
 	generated "github.com/tvmffi-go/tvmffi/generated/tvm/disco"
 	"github.com/tvmffi-go/tvmffi/internal/child"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/silence"
 )
 
 // Sockets begins a session on several hosts: this process and nodes-1 others, with perNode workers each. The others call
@@ -141,7 +142,7 @@ func (s *Session) gather(ctx context.Context, l net.Listener, nodes, perNode int
 		}
 	}
 	for i, c := range waiting {
-		_ = child.LimitPeer(c.Conn, s.options.Silence) // then only the end of the connection shows
+		_ = silence.Limit(c.Conn, s.options.Silence) // then only the end of the connection shows
 		s.nodes = append(s.nodes, &node{wire: newWire(c.Conn), id: i + 1, workers: perNode})
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/child"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/silence"
 )
 
 // DialOptions are the options of [Dial]. The zero value is ready for use.
@@ -110,7 +110,7 @@ func greeted(ctx context.Context, addr string, options DialOptions) (*Session, e
 		}
 	}()
 	timeout := positive(options.PeerTimeout, 30*time.Second)
-	if err := child.LimitPeer(conn, timeout); err != nil {
+	if err := silence.Limit(conn, timeout); err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })

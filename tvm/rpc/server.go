@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/child"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/silence"
 )
 
 // A Server serves sessions: it runs the functions of this machine for its clients.
@@ -168,7 +169,7 @@ func (s *Server) client(conn net.Conn) {
 // welcome reads the greeting of a client and checks its key. It returns the options of the
 // client, which follow the key.
 func (s *Server) welcome(conn net.Conn) ([]string, error) {
-	if err := child.LimitPeer(conn, s.config.PeerTimeout); err != nil {
+	if err := silence.Limit(conn, s.config.PeerTimeout); err != nil {
 		return nil, err
 	}
 	conn.SetDeadline(time.Now().Add(s.config.HandshakeTimeout))

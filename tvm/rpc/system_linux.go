@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tvmffi-go/tvmffi/internal/child"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/silence"
 )
 
 // A socket is a descriptor of a connection that C++ also uses, through its own descriptor. Go does not read or write it,
@@ -53,7 +54,7 @@ func newPair() (*socket, net.Conn, error) {
 // hold keeps what is sent from now on, for up to 200 milliseconds, until the connection ends. So a last message arrives
 // together with the end.
 func (s *socket) hold() {
-	if tcp := child.TCP(s.peer); tcp != nil {
+	if tcp := silence.TCP(s.peer); tcp != nil {
 		if raw, err := tcp.SyscallConn(); err == nil {
 			_ = raw.Control(cork)
 		}

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/child"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/silence"
 )
 
 // A TrackerConfig describes a [Tracker]. The zero value serves on a free port of the loopback
@@ -125,7 +125,7 @@ var errGone = errors.New("the peer closed the connection")
 
 // serve serves a peer until its connection ends, and returns why.
 func (t *Tracker) serve(p *peer) error {
-	if err := child.LimitPeer(p.conn, 3*trackerTimeout); err != nil {
+	if err := silence.Limit(p.conn, 3*trackerTimeout); err != nil {
 		return err
 	}
 	p.conn.SetReadDeadline(time.Now().Add(trackerTimeout))

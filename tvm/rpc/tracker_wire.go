@@ -10,7 +10,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/tvmffi-go/tvmffi/internal/child"
+	"github.com/tvmffi-go/tvmffi/tvm/internal/silence"
 )
 
 const trackerMagic int32 = 0x2f271
@@ -98,7 +98,7 @@ func dialTracker(ctx context.Context, addr string) (*trackerConn, error) {
 }
 
 func (c *trackerConn) greet() error {
-	if err := child.LimitPeer(c.Conn, 3*trackerTimeout); err != nil {
+	if err := silence.Limit(c.Conn, 3*trackerTimeout); err != nil {
 		return err
 	}
 	c.SetDeadline(time.Now().Add(trackerTimeout))
