@@ -25,7 +25,7 @@ type room struct {
 var rooms = []room{
 	{dir: "internal/abi"},
 	{dir: "internal/crossing", own: []string{"internal/abi"}},
-	{dir: "internal/crash"},
+	{dir: "internal/crash", own: []string{"internal/elfheader"}},
 	{dir: "internal/ccall", own: []string{"internal/abi", "internal/crash"}, other: []string{purego}},
 	{dir: "internal/elfheader"},
 	{dir: "internal/needs_64_bit_linux_macos_or_windows_see_readme"},
@@ -349,16 +349,16 @@ func TestLinked(t *testing.T) {
 		root   string
 		need   string
 		never  []string
-		unix   []string // what else is not linked, except on Windows, where golang.org/x/sys imports net
+		unix   []string // what else is not linked, except on Windows, where golang.org/x/sys imports net, and debug/pe compress/zlib
 		within []string // modules other than the standard library, all platforms
 	}{
 		{root: "gen", need: jennifer, never: []string{purego, self + "/runtime", self + "/internal/calls", self + "/cuda"}},
-		{root: "runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel"}, within: []string{purego + "/...", "golang.org/x/sys/...", "github.com/x448/float16"}},
+		{root: "runtime/bindrt", need: purego, never: []string{jennifer, self + "/gen", self + "/reflection", self + "/internal/wheel", "debug/elf", "net/http", "regexp"}, unix: []string{"compress/zlib"}, within: []string{purego + "/...", "golang.org/x/sys/...", "github.com/x448/float16"}},
 		// Every library made of a Go package links it: regexp alone would add 300 kB.
 		{root: "runtime/exportrt", need: purego, never: []string{"regexp", "text/template", "net/http"}},
 		{root: "schema", need: "encoding/json", within: []string{}},
 		// Neither the network nor constants of the system are worth 2 s of CPU time in a build from empty caches.
-		{root: "xgrammar", need: purego, never: []string{"net/http", "text/template"}, unix: []string{"net", "golang.org/x/sys/unix"}},
+		{root: "xgrammar", need: purego, never: []string{"net/http", "text/template", "debug/elf"}, unix: []string{"net", "compress/zlib", "golang.org/x/sys/unix"}},
 		{root: "cmd/tvmffi-bind", need: purego, never: []string{self + "/cuda", self + "/internal/testkit/nativetest", "testing"}},
 	}
 	var roots []string

@@ -3,8 +3,9 @@
 package crash
 
 import (
-	"debug/elf"
 	"unsafe"
+
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 )
 
 // headers are of the image. bias is what the loader added to the addresses in the file.
@@ -23,17 +24,17 @@ func readHeaders() {
 	if uint32(word(image.base)) != magic {
 		return
 	}
-	table, counts := image.base+word(image.base+unsafe.Offsetof(elf.Header64{}.Phoff)), word(image.base+unsafe.Offsetof(elf.Header64{}.Ehsize))
+	table, counts := image.base+word(image.base+elfheader.SegmentsOffset), word(image.base+elfheader.SizesOffset)
 	size, n := counts>>16&0xffff, counts>>32&0xffff
 	for i := uintptr(0); i < min(n, 64); i++ {
 		header := table + i*size
-		address := word(header + unsafe.Offsetof(elf.Prog64{}.Vaddr))
-		switch elf.ProgType(uint32(word(header))) {
-		case elf.PT_LOAD:
-			if word(header+unsafe.Offsetof(elf.Prog64{}.Off)) == 0 {
+		address := word(header + elfheader.VaddrOffset)
+		switch uint32(word(header)) {
+		case elfheader.Load:
+			if word(header+elfheader.OffOffset) == 0 {
 				headers.bias = image.base - address
 			}
-		case elf.PT_DYNAMIC:
+		case elfheader.Dynamic:
 			headers.dynamic = address
 		}
 	}
@@ -56,32 +57,32 @@ func findTables() bool {
 	}
 	start := headers.bias + headers.dynamic
 	for entry := start; entry < start+16*256; entry += 16 {
-		tag, value := elf.DynTag(word(entry)), word(entry+8)
-		if tag == elf.DT_NULL {
+		tag, value := elfheader.Tag(word(entry)), word(entry+8)
+		if tag == elfheader.Null {
 			break
 		}
-		if tag != elf.DT_STRSZ && value < image.base { // musl leaves the addresses of the file
+		if tag != elfheader.NamesSize && value < image.base { // musl leaves the addresses of the file
 			value += headers.bias
 		}
 		switch tag {
-		case elf.DT_SYMTAB:
+		case elfheader.Symbols:
 			tables.symbols = value
-		case elf.DT_STRTAB:
+		case elfheader.Names:
 			tables.names = value
-		case elf.DT_STRSZ:
+		case elfheader.NamesSize:
 			tables.size = value
 		}
 	}
 	for entry := start; entry < start+16*256; entry += 16 {
-		tag, value := elf.DynTag(word(entry)), word(entry+8)
-		if tag == elf.DT_NULL {
+		tag, value := elfheader.Tag(word(entry)), word(entry+8)
+		if tag == elfheader.Null {
 			break
 		}
 		if value < image.base {
 			value += headers.bias
 		}
 		switch tag {
-		case elf.DT_STRTAB, elf.DT_HASH, elf.DT_GNU_HASH, elf.DT_VERSYM, elf.DT_VERNEED, elf.DT_VERDEF, elf.DT_RELA, elf.DT_REL, elf.DT_JMPREL:
+		case elfheader.Names, elfheader.Hash, elfheader.GNUHash, elfheader.VerSym, elfheader.VerNeed, elfheader.VerDef, elfheader.Rela, elfheader.Rel, elfheader.JmpRel:
 			if value > tables.symbols {
 				tables.end = min(tables.end, value)
 			}
@@ -91,7 +92,7 @@ func findTables() bool {
 }
 
 // symbols is a part of the table of symbols.
-var symbols [128]elf.Sym64
+var symbols [128]elfheader.Symbol
 
 // nearest is the function that begins last at or before a place.
 var nearest struct {
@@ -111,8 +112,8 @@ func symbolize(address uintptr) {
 		return
 	}
 	for from := tables.symbols; from < tables.end; from += unsafe.Sizeof(symbols) {
-		n := min(unsafe.Sizeof(symbols), tables.end-from) / elf.Sym64Size
-		if n == 0 || !read(unsafe.Pointer(&symbols), from, n*elf.Sym64Size) {
+		n := min(unsafe.Sizeof(symbols), tables.end-from) / elfheader.SymbolSize
+		if n == 0 || !read(unsafe.Pointer(&symbols), from, n*elfheader.SymbolSize) {
 			break
 		}
 		search(n, uint64(address))
@@ -139,8 +140,8 @@ func symbolize(address uintptr) {
 func search(n uintptr, address uint64) {
 	for i := uintptr(0); i < n && i < uintptr(len(symbols)); i++ {
 		s := &symbols[i]
-		kind := elf.SymType(s.Info & 15)
-		if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC || s.Shndx == 0 || s.Value > address || uintptr(s.Name) >= tables.size {
+		kind := s.Info & 15
+		if kind != elfheader.Func && kind != elfheader.IFunc || s.Shndx == 0 || s.Value > address || uintptr(s.Name) >= tables.size {
 			continue
 		}
 		if !nearest.known || s.Value > nearest.value {

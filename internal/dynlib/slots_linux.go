@@ -2,11 +2,12 @@ package dynlib
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/binary"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 )
 
 // maxSlots bounds the functions that a library imports.
@@ -29,24 +30,24 @@ func (h Handle) Slots(read func(address uint64, b []byte) error) map[uint64]stri
 		}
 		return binary.LittleEndian.Uint64(b[:])
 	}
-	base := word(uint64(*out))        // struct link_map of link.h
-	values := map[elf.DynTag]uint64{} // of the dynamic section
-	entry := word(uint64(*out) + 16)  // where that begins
+	base := word(uint64(*out))           // struct link_map of link.h
+	values := map[elfheader.Tag]uint64{} // of the dynamic section
+	entry := word(uint64(*out) + 16)     // where that begins
 	for tag := word(entry); tag != 0; entry, tag = entry+16, word(entry+16) {
 		value := word(entry + 8)
-		switch elf.DynTag(tag) {
-		case elf.DT_JMPREL, elf.DT_SYMTAB, elf.DT_STRTAB:
+		switch elfheader.Tag(tag) {
+		case elfheader.JmpRel, elfheader.Symbols, elfheader.Names:
 			if value < base {
 				value += base // glibc has added it
 			}
 		}
-		values[elf.DynTag(tag)] = value
+		values[elfheader.Tag(tag)] = value
 	}
 	slots := map[uint64]string{}
-	for i := range min(values[elf.DT_PLTRELSZ]/24, maxSlots) {
-		at := values[elf.DT_JMPREL] + 24*i
-		symbol := values[elf.DT_SYMTAB] + 24*(word(at+8)>>32)
-		if name := text(read, values[elf.DT_STRTAB]+word(symbol)&0xffffffff); name != "" {
+	for i := range min(values[elfheader.PLTRelSize]/24, maxSlots) {
+		at := values[elfheader.JmpRel] + 24*i
+		symbol := values[elfheader.Symbols] + 24*(word(at+8)>>32)
+		if name := text(read, values[elfheader.Names]+word(symbol)&0xffffffff); name != "" {
 			slots[base+word(at)] = name
 		}
 	}

@@ -27,7 +27,6 @@ const (
 	magic       = "\x7fELF"
 	maxSegments = 512
 	segmentSize = 56
-	load        = 1 // the kind of a segment that is mapped
 )
 
 // Read reads the header of an ELF file of the given size, and checks that the file holds the
@@ -73,7 +72,7 @@ func (h *Header) checkSegments(r io.ReaderAt, size uint64, head []byte) error {
 		return fmt.Errorf("program headers: %w", err)
 	}
 	for ; len(table) > 0; table = table[segmentSize:] {
-		if order.Uint32(table) == load {
+		if order.Uint32(table) == Load {
 			offset, n := order.Uint64(table[8:]), order.Uint64(table[32:])
 			if err := Holds(size, "segments", offset, n); err != nil {
 				return err
