@@ -14,22 +14,23 @@ import (
 )
 
 type options struct {
-	runs    int
-	only    string
-	check   bool
-	times   float64
-	results bool
-	draw    bool
-	library string
-	gen     bool
-	engines bool
-	scale   bool
-	count   bool
-	profile string
-	launch  bool
-	pack    string
-	serve   time.Duration
-	model   string
+	runs     int
+	only     string
+	check    bool
+	times    float64
+	results  bool
+	draw     bool
+	library  string
+	gen      bool
+	engines  bool
+	scale    bool
+	count    bool
+	consumer bool
+	profile  string
+	launch   bool
+	pack     string
+	serve    time.Duration
+	model    string
 }
 
 func main() {
@@ -45,6 +46,7 @@ func main() {
 	flag.BoolVar(&o.engines, "engines", false, "measure XGrammar, the Relax VM, RPC and Disco instead; fails if a target is missed")
 	flag.BoolVar(&o.scale, "scale", false, "measure calls, callbacks, containers and releases by 1 to 8 goroutines instead, and the bytes of a value")
 	flag.BoolVar(&o.count, "count", false, "count the instructions of an operation instead, for every row and peer")
+	flag.BoolVar(&o.consumer, "consumer", false, "measure what users pay before their first result instead: builds, sizes, starts and memory")
 	flag.StringVar(&o.profile, "profile", "", "with -count, list the instructions of a peer, such as ours, or of its item, such as ours.int, by function")
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed")
 	flag.StringVar(&o.pack, "pack", "", "make a folder with tests for a machine with a GPU and do nothing else; bench/gpu -pack does this")
@@ -93,6 +95,8 @@ func run(ctx context.Context, o options) error {
 		return t.count(ctx, o.only, o.profile)
 	case o.serve > 0:
 		return t.serve(ctx, o)
+	case o.consumer:
+		return t.consumer(ctx, o)
 	case o.pack != "":
 		return t.pack(ctx, o.pack)
 	}
