@@ -168,10 +168,12 @@ func TestGeneration(t *testing.T) {
 	g := &generation{bound: bound{title: "roses", times: 2, memory: 100}, stages: map[string][]float64{"typecheck": {4, 6}}, order: []string{"typecheck"}}
 	g.ours = []usage{{cpu: 3, memory: 90}, {cpu: 1, memory: 95}, {cpu: 9, memory: 80}}
 	g.stubgen = []usage{{cpu: 1, memory: 10}, {cpu: 1, memory: 10}, {cpu: 9, memory: 10}}
+	g.again = []usage{{cpu: 0.5}, {cpu: 0.2}, {cpu: 0.9}}
 	if got := g.missed(1); got != "" || g.ratio() != 1 {
 		t.Errorf("%q, ratio %v", got, g.ratio())
 	}
-	if text := generationTable([]*generation{g}); !strings.Contains(text, "| roses | 3.00 s | 1.00 s | 1.00 | 2 | 90 MB | 10 MB | 100 MB | met |") || !strings.Contains(text, "- roses: typecheck 5 ms\n") {
+	if text := generationTable([]*generation{g}); !strings.Contains(text, "| roses | 3.00 s | 1.00 s | 1.00 | 2 | 90 MB | 10 MB | 100 MB | met |") || !strings.Contains(text, "- roses: typecheck 5 ms\n") ||
+		!strings.Contains(text, "- roses: 0.50 s, 0.20 times as long") {
 		t.Error(text)
 	}
 	g.times, g.memory = 0.5, 50
