@@ -687,18 +687,20 @@ class Parts {
   Values own_{nullptr, nullptr};
 };
 
-// TakeEntries calls take for each key of the next value, with its value.
+// TakeEntries calls take for each key of the next value, with its value. It returns their number.
 template <typename F>
-void TakeEntries(Values* from, F take) {
+std::size_t TakeEntries(Values* from, F take) {
   const TVMFFIAny& v = *from->next++;
   if (v.type_index == kFlatMap) {
     for (int64_t i = 0; i < v.v_int64; i++) take(from, from);
-    return;
+    return static_cast<std::size_t>(v.v_int64);
   }
-  for (const auto& [key, value] : ffi::AnyView::CopyFromTVMFFIAny(v).cast<ffi::Map<ffi::Any, ffi::Any>>()) {
+  const auto map = ffi::AnyView::CopyFromTVMFFIAny(v).cast<ffi::Map<ffi::Any, ffi::Any>>();
+  for (const auto& [key, value] : map) {
     Values k{reinterpret_cast<const TVMFFIAny*>(&key), nullptr}, x{reinterpret_cast<const TVMFFIAny*>(&value), nullptr};
     take(&k, &x);
   }
+  return map.size();
 }
 
 // TakeAny takes the next value as one of TVM-FFI.
@@ -712,10 +714,11 @@ inline ffi::Any TakeAny(Values* from) {
   }
   if (v.type_index == kFlatMap) {
     ffi::Map<ffi::Any, ffi::Any> map;
-    TakeEntries(from, [&](Values* key, Values* value) {
+    const std::size_t given = TakeEntries(from, [&](Values* key, Values* value) {
       const ffi::Any k = TakeAny(key);
       map.Set(k, TakeAny(value));
     });
+    Distinct(given, map.size());  // two NaN of Go are one key here, and so are an int8 and an int64
     return map;
   }
   from->next++;
@@ -789,10 +792,11 @@ T Take(Values* from) {
     return to;
   } else if constexpr (IsMap<T>::value) {
     T to;
-    TakeEntries(from, [&](Values* key, Values* value) {
+    const std::size_t given = TakeEntries(from, [&](Values* key, Values* value) {
       typename T::key_type k = Take<typename T::key_type>(key);
       to.insert_or_assign(to.end(), std::move(k), Take<typename T::mapped_type>(value));
     });
+    Distinct(given, to.size());
     return to;
   } else if constexpr (IsTuple<T>::value) {
     return TakeTuple<T>(from, std::make_index_sequence<std::tuple_size_v<T>>());

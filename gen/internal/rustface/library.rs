@@ -383,7 +383,7 @@ impl<'a> Values<'a> {
             return Ok(Any::from(Array::new((0..n).map(|_| self.any()).collect::<Result<Vec<Any>>>()?)));
         }
         if let Some(n) = self.enter(true) {
-            return Ok(Any::from((0..n).map(|_| Ok((self.any()?, self.any()?))).collect::<Result<Vec<_>>>()?.into_iter().collect::<Map<Any, Any>>()));
+            return distinct((0..n).map(|_| Ok((self.any()?, self.any()?))).collect::<Result<Vec<_>>>()?);
         }
         if let Some(s) = self.raw(TypeIndex::kTVMFFIRawStr) {
             return utf8(s).map(|s| text(&s));
@@ -541,8 +541,22 @@ pub(crate) fn tuple(items: Vec<Any>) -> Any {
 }
 
 pub(crate) fn map<K, V>(items: impl IntoIterator<Item = (K, V)>, key: impl Fn(K) -> Result<Any>, value: impl Fn(V) -> Result<Any>) -> Result<Any> {
-    let pairs: Result<Vec<(Any, Any)>> = items.into_iter().map(|(k, v)| Ok((key(k)?, value(v)?))).collect();
-    Ok(Any::from(pairs?.into_iter().collect::<Map<Any, Any>>()))
+    distinct(items.into_iter().map(|(k, v)| Ok((key(k)?, value(v)?))).collect::<Result<Vec<_>>>()?)
+}
+
+/// Makes a Map. Pairs of which two have the same key are an error: one of them would be lost.
+fn distinct(pairs: Vec<(Any, Any)>) -> Result<Any> {
+    let given = pairs.len();
+    let map = pairs.into_iter().collect::<Map<Any, Any>>();
+    kept(given, map.len())?;
+    Ok(Any::from(map))
+}
+
+fn kept(given: usize, keys: usize) -> Result<()> {
+    match given == keys {
+        true => Ok(()),
+        false => Err(Error::new(VALUE_ERROR, &format!("{given} pairs have only {keys} keys"), "")),
+    }
 }
 
 pub(crate) fn record(fields: Vec<(&'static str, Any)>) -> Any {
@@ -668,9 +682,15 @@ pub(crate) fn hash_map<K: Eq + Hash, V>(
                 let k = key(x)?;
                 all.insert(k, value(x)?);
             }
+            kept(n, all.len())?;
             Ok(all)
         }
-        None => get::<Map<Any, Any>>(x)?.iter().map(|(k, v)| Ok((key(&mut Values::of(&k))?, value(&mut Values::of(&v))?))).collect(),
+        None => {
+            let map = get::<Map<Any, Any>>(x)?;
+            let all = map.iter().map(|(k, v)| Ok((key(&mut Values::of(&k))?, value(&mut Values::of(&v))?))).collect::<Result<HashMap<K, V>>>()?;
+            kept(map.len(), all.len())?;
+            Ok(all)
+        }
     }
 }
 

@@ -92,6 +92,17 @@ static void values() {
   CHECK(equal(failure([] { Table x(std::map<std::string, Row>{{"a", {{1, 1e300}}}}); }).substr(0, 14), "TypeError: 100"));
   CHECK(equal(failure([] { Table x(std::map<std::string, Row>{{"a", {{1, 1.5}, {1, 2.5}}}}); }), "ValueError: 2 pairs have only 1 keys"));
   CHECK(equal(failure([] { golib::detail::Mapping<int64_t, int64_t> x({{1, 2}, {1, 3}}); }), "ValueError: 2 pairs have only 1 keys"));
+  // An optional number in a container has no form beyond int64.
+  using Wide = golib::detail::Sequence<ffi::Optional<uint64_t>>;
+  CHECK(!failure([&] { Wide x(std::vector<std::optional<uint64_t>>{most}); }).empty());
+  // What Go returns may have two keys that are one key here.
+  const TVMFFIAny nan = ffi::AnyView(std::numeric_limits<double>::quiet_NaN()).CopyToTVMFFIAny(), one = ffi::AnyView(1).CopyToTVMFFIAny();
+  for (const TVMFFIAny& key : {nan, one}) {
+    TVMFFIAny map[5] = {one, key, one, key, one};
+    map[0].type_index = golib::detail::kFlatMap;
+    map[0].v_int64 = 2;
+    CHECK(equal(failure([&] { golib::detail::Values from{map, ""}; golib::detail::TakeAny(&from); }), "ValueError: 2 pairs have only 1 keys"));
+  }
   CHECK(paint::coated(std::vector<paint::Finish>{paint::Finish::GLOSS}).size() == 2);
   golib::Bucket bucket;
   CHECK(bucket.hash_() == fnv && !bucket.limit().has_value() && bucket.holds(fnv) && !bucket.holds(most));

@@ -90,6 +90,9 @@ fn values() {
     assert_eq!(golib::reversed(b"abc", Some(2)).unwrap(), b"abc");
     assert_eq!(golib::swap((7, "x".to_string())).unwrap(), ("x".to_string(), 7));
     assert_eq!(golib::volume(&[2, 3, 4]).unwrap(), 24);
+    let second = std::time::Duration::from_secs(1);
+    assert_eq!(golib::longest([second], [("a", second), ("b", 2 * second)]).unwrap(), 2 * second);
+    assert_eq!(golib::longest([second], [("a", second), ("a", 2 * second)]).unwrap_err().message(), "2 pairs have only 1 keys");
     assert_eq!(golib::power(2, 100).unwrap().to_string(), "1267650600228229401496703205376");
     let most = u64::MAX;
     let hash = |text, before| golib::hash(text, golib::HashOptions { before }).unwrap();
