@@ -2,8 +2,9 @@ package spec
 
 import (
 	"math"
-	"strconv"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 func (p *parser) tensor(name string) (Param, error) {
@@ -127,7 +128,7 @@ func (p *parser) constant(name, kind string) (Param, error) {
 			n = len(p.text) - p.pos
 		}
 		number := strings.TrimSpace(p.text[p.pos : p.pos+n])
-		v, failed := strconv.ParseFloat(number, 64)
+		v, failed := jsonlines.Float(number, 64)
 		if failed != nil || strings.ContainsAny(number, "_xXpP") {
 			return nil, p.errorf("%.40q is not a number: write one like Float(1.5)", number)
 		}

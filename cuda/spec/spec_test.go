@@ -178,6 +178,7 @@ func TestParseErrors(t *testing.T) {
 		"f(s: Shape([n % 0]))":                `spec: byte 16 of "f(s: Shape([n % 0]))": a value cannot be divisible by 0: write a number from 1 on`,
 		"f(s: Shape([99999999999999999999]))": `spec: byte 12 of "f(s: Shape([99999999999999999999...": 99999999999999999999 does not fit int64`,
 		"f(c: Bool(1))":                       `spec: byte 10 of "f(c: Bool(1))": expected True or False in Bool(), found '1'`,
+		"f(c: Float(1e-400))":                 `spec: byte 11 of "f(c: Float(1e-400))": "1e-400" is not a number: write one like Float(1.5)`,
 		"f(c: Float(x))":                      `spec: byte 11 of "f(c: Float(x))": "x" is not a number: write one like Float(1.5)`,
 		"f(c: Int)":                           `spec: byte 8 of "f(c: Int)": expected "(" after Int, which stands for a constant: write int32, bool or float32 for a value, found ')'`,
 		"f(a: Tensor([n], int8, align=8, align=8))": `spec: byte 32 of "...[n], int8, align=8, align=8))": align stands there twice: remove one`,

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	"github.com/tvmffi-go/tvmffi/schema"
 )
 
@@ -120,7 +121,7 @@ func SetDefault(text string, target reflect.Value) (ok bool, err error) {
 		target.SetUint(x)
 	case target.CanFloat():
 		var x float64
-		x, err = strconv.ParseFloat(text, target.Type().Bits())
+		x, err = jsonlines.Float(text, target.Type().Bits())
 		target.SetFloat(x)
 	case kind == reflect.String:
 		target.SetString(text)

@@ -90,6 +90,8 @@ func TestSetDefault(t *testing.T) {
 		{"128", ptr(int8(0)), `the default "128" does not fit int8`},
 		{"-1", ptr(uint(0)), `the default "-1" is not a valid uint`},
 		{"1e99", ptr(float32(0)), `the default "1e99" does not fit float32`},
+		{"1e-50", ptr(float32(0)), `the default "1e-50" does not fit float32`},
+		{"1e-400", ptr(celsius(0)), `the default "1e-400" does not fit float64`},
 		{"hot", ptr(celsius(0)), `the default "hot" is not a valid float64`},
 		{"3,kwonly", ptr(int64(0)), `so put it last`},
 		{"float32", ptr(DataType{}), ""},

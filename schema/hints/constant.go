@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // Constant is the value of a default or of a member of an enum: nil for None, or a bool, an int64,
@@ -62,7 +64,7 @@ func (c *Constant) UnmarshalJSON(data []byte) error {
 	if i, err := n.Int64(); err == nil {
 		return c.set(i)
 	}
-	f, err := n.Float64()
+	f, err := jsonlines.Float(n.String(), 64)
 	if err == nil && !strings.ContainsAny(n.String(), ".eE") {
 		err = fmt.Errorf("%s is outside the range of int64", n)
 	}

@@ -61,6 +61,7 @@ func TestDecode_bad(t *testing.T) {
 		"parameters": {`{"format": 1, "items": {"a": {"params": [` + strings.Repeat(`"",`, 1024) + `""]}}}`, "a has 1025 parameters"},
 		"list":       {`{"format": 1, "items": {"a": {"default": {"b": []}}}}`, "found a list or a mapping"},
 		"large":      {`{"format": 1, "items": {"a": {"default": {"b": 9223372036854775808}}}}`, "9223372036854775808 is outside the range of int64"},
+		"tiny":       {`{"format": 1, "items": {"a": {"default": {"b": 1e-400}}}}`, "1e-400 is nearer to 0 than each other float64"},
 		"double":     {"{\"format\": 1,\n\"enums\": {\n\"E\": {\"values\": {\"A\": 1,\n  \"B\": 1}}}}", "line 4, column 3: enum E: A and B are both 1: remove one"},
 		"no values":  {"{\"format\": 1,\n\"enums\": {\n\"E\": {}}}", "line 3, column 1: enum E: the enum has no values"},
 		"twice":      {"{\"format\": 1,\n\"items\": {\"a\": {\"doc\": \"x\"},\n \"a\": {}}}", `line 3, column 2: the key "a" occurs twice in items: remove one`},

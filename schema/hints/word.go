@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // Numbers as all readers of YAML 1.2 write them. An int with zeros in front is not among them: YAML 1.1 has octal ints.
@@ -38,7 +40,7 @@ func ParseWord(word string) (Constant, error) {
 		}
 		return Constant{i}, nil
 	case fraction.MatchString(word):
-		f, err := strconv.ParseFloat(word, 64)
+		f, err := jsonlines.Float(word, 64)
 		if err != nil {
 			return Constant{}, fmt.Errorf("%s is outside the range of float64", word)
 		}

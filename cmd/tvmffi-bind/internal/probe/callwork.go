@@ -11,7 +11,9 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	"github.com/tvmffi-go/tvmffi/internal/nearest"
 	"github.com/tvmffi-go/tvmffi/internal/symbols"
 	"github.com/tvmffi-go/tvmffi/reflection"
@@ -118,18 +120,18 @@ func decodeArgs(data []byte) ([]any, error) {
 	return list, nil
 }
 
-// argument converts a JSON value to an argument: a number without a fraction becomes an
+// argument converts a JSON value to an argument: a number without a fraction, but -0, becomes an
 // int, an array an Array, an object a Map in the order of its keys.
 func argument(v any) (any, error) {
 	switch v := v.(type) {
 	case json.Number:
-		if n, err := v.Int64(); err == nil {
+		if n, err := v.Int64(); err == nil && v != "-0" {
 			return n, nil
 		}
-		if n, ok := new(big.Int).SetString(v.String(), 10); ok {
+		if n, ok := new(big.Int).SetString(v.String(), 10); ok && v != "-0" { // of which an int has no sign
 			return n, nil
 		}
-		return v.Float64()
+		return jsonlines.Float(v.String(), 64)
 	case []any:
 		items := make([]any, len(v))
 		for i := range v {
@@ -159,7 +161,12 @@ func argument(v any) (any, error) {
 // JSON form becomes a string.
 func jsonValue(a tvmffi.Any) (any, error) {
 	switch v := a.Value().(type) {
-	case nil, bool, int64, string:
+	case nil, bool, int64:
+		return v, nil
+	case string:
+		if !utf8.ValidString(v) { // JSON would have U+FFFD in its place
+			return nil, fmt.Errorf("the result has the text %.60q, which is not UTF-8, so it has no form in JSON", v)
+		}
 		return v, nil
 	case *big.Int:
 		return json.Number(v.String()), nil
@@ -167,7 +174,11 @@ func jsonValue(a tvmffi.Any) (any, error) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return strconv.FormatFloat(v, 'g', -1, 64), nil
 		}
-		return v, nil
+		exact, err := tvmffi.AnyOf(v)
+		if err != nil {
+			return nil, err
+		}
+		return exact, nil // it writes 1.0, and not 1
 	case []byte:
 		return base64.StdEncoding.EncodeToString(v), nil
 	case interface{ Slice() ([]tvmffi.Any, error) }: // a sequence
@@ -210,6 +221,9 @@ func jsonObject(m map[tvmffi.Any]tvmffi.Any) (any, error) {
 			return nil, err
 		}
 		name := key.String()
+		if !utf8.ValidString(name) {
+			return nil, fmt.Errorf("the result has the key %.60q, which is not UTF-8, so it has no form in JSON", name)
+		}
 		if _, twice := object[name]; twice {
 			return nil, fmt.Errorf("the result has two keys that JSON writes as %q: JSON has texts for keys alone", name)
 		}
