@@ -3,6 +3,7 @@ package cuda
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"regexp"
 	"runtime"
 	"strings"
@@ -60,15 +61,23 @@ func (j *jit) log() string {
 	return text
 }
 
+// option returns a number as the driver takes it. A number beyond uint32 becomes the largest, which no option takes.
+func option(n int) uintptr {
+	if n < 0 || n > math.MaxUint32 {
+		return math.MaxUint32
+	}
+	return uintptr(n)
+}
+
 // MaxRegisters limits the registers of a thread.
 func MaxRegisters(n int) ModuleOption {
-	return func(j *jit) { j.set(driver.JITMaxRegisters, uintptr(uint32(n))) }
+	return func(j *jit) { j.set(driver.JITMaxRegisters, option(n)) }
 }
 
 // OptimizationLevel sets how much the driver optimises, 0 to 4; 4 is what it does
 // without the option.
 func OptimizationLevel(n int) ModuleOption {
-	return func(j *jit) { j.set(driver.JITOptimizationLevel, uintptr(uint32(n))) }
+	return func(j *jit) { j.set(driver.JITOptimizationLevel, option(n)) }
 }
 
 // LineInfo keeps line numbers for profilers.

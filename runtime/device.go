@@ -1,6 +1,7 @@
 package tvmffi
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -35,8 +36,11 @@ const (
 // CPU is the host.
 var CPU = Device{Type: abi.DLCPU}
 
-// CUDA returns the CUDA device with the given number.
-func CUDA(id int) Device { return Device{Type: abi.DLCUDA, ID: int32(id)} }
+// CUDA returns the CUDA device with the given number. A number beyond int32 becomes the nearest one, which no
+// machine has, so its first use fails.
+func CUDA(id int) Device {
+	return Device{Type: abi.DLCUDA, ID: int32(min(max(id, math.MinInt32), math.MaxInt32))}
+}
 
 // String returns the name of the device, such as "cuda:1".
 func (d Device) String() string {

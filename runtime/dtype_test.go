@@ -281,6 +281,9 @@ func TestDataTypeAndDevice_throughCalls(t *testing.T) {
 			t.Errorf("%v came back as %v", d, got)
 		}
 	}
+	if got := fmt.Sprint(tvmffi.CUDA(1<<32), tvmffi.CUDA(-1<<32)); got != "cuda:2147483647 cuda:-2147483648" {
+		t.Errorf("devices beyond int32 are %s", got)
+	}
 	if got := fmt.Sprint(tvmffi.CUDA(1)); got != "cuda:1" {
 		t.Errorf("CUDA(1) prints %s, want cuda:1", got)
 	}

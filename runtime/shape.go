@@ -33,7 +33,8 @@ func (*Shape) passSlicesWithOf(int64) {}
 func (*Shape) passSlicesByOf()        {}
 func (*Shape) theArray()              {}
 
-// NewShape returns a new Shape with the given dimensions.
+// NewShape returns a new Shape with the given dimensions. A Shape may hold any number, so a dimension below 0 can
+// stand for one that is not known yet; a tensor of such a shape is an error.
 func NewShape(dims ...int64) (*Shape, error) {
 	t, err := codec.EncodeBy(&newShape, dims, nil)
 	if err != nil {

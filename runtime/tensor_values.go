@@ -13,7 +13,8 @@ import (
 
 // ToFloat32 returns the elements of a tensor as float32, in row-major order. The data type may
 // be any real number type of at most 64 bits; other types are an error of kind ErrType. An
-// element of n lanes becomes n numbers. The tensor may be on a device, as for [CopyTo].
+// element of n lanes becomes n numbers. A number is rounded as by a conversion of Go, so one beyond float32
+// becomes an infinity. The tensor may be on a device, as for [CopyTo].
 func ToFloat32(t *Tensor) ([]float32, error) {
 	c, err := cellOf(t)
 	if err != nil {

@@ -259,7 +259,7 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 		return nil
 	case t.kind == nodeDevice && next == '[':
 		n := 0
-		if err := c.array(func() error { n++; return c.Value(4) }); err != nil {
+		if err := c.array(func() error { n++; return c.deviceNumber() }); err != nil {
 			return err
 		}
 		if n != 2 {
@@ -289,6 +289,18 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 		})
 	}
 	return c.Value(3)
+}
+
+// deviceNumber reads the type or the number of a device. The library cuts both to 32 bits.
+func (c *graphChecker) deviceNumber() error {
+	c.peek()
+	start := c.at
+	n, isInt := c.integer()
+	if text := c.data[start:c.at]; isInt && n != int64(int32(n)) {
+		return c.failNode(fmt.Sprintf("is a Device with %s, which does not fit int32", text))
+	}
+	c.at = start
+	return c.Value(4)
 }
 
 // narrowNumber reads the value of a field of less than 8 bytes.

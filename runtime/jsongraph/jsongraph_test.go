@@ -189,6 +189,8 @@ var hostileGraphs = []struct {
 	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"value":1,"small":1}}]}`, tvmffi.ErrType, "Required field `next` not set in type `program.Link`"},
 	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"next":1,"value":"x","small":1}},{"type":"None"}]}`, tvmffi.ErrType, "Cannot convert"},
 	{`{"root_index":0,"nodes":[{"type":"Device","data":[1]}]}`, tvmffi.ErrValue, "Device data must be an array of [device_type, device_id], got 1 element(s)"},
+	{`{"root_index":0,"nodes":[{"type":"Device","data":[2,4294967296]}]}`, tvmffi.ErrValue, "is a Device with 4294967296, which does not fit int32"},
+	{`{"root_index":0,"nodes":[{"type":"Device","data":[-4294967294,0]}]}`, tvmffi.ErrValue, "is a Device with -4294967294, which does not fit int32"},
 	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"\u00ff\u00ff\u00ff\u00ff"}]}`, tvmffi.ErrValue, "not in base64"},
 	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"abc"}]}`, nil, "base64"},
 	{`{"root_index":0,"nodes":[{"type":"no.such.Type","data":{}}]}`, nil, "no.such.Type"},

@@ -24,10 +24,10 @@ type TimerOptions struct {
 	Number int
 	// Repeat is how many measurements there are; 0 is one.
 	Repeat int
-	// MinRepeat is the minimum time of a measurement, in whole milliseconds: Number grows until
+	// MinRepeat is the minimum time of a measurement, rounded up to milliseconds: Number grows until
 	// it is reached.
 	MinRepeat time.Duration
-	// Cooldown is how long the server waits after each CooldownEvery measurements.
+	// Cooldown is how long the server waits after each CooldownEvery measurements, rounded up to milliseconds.
 	Cooldown      time.Duration
 	CooldownEvery int
 	// FlushCache is how many bytes of the CPU's cache to clear before each measurement.
@@ -36,6 +36,9 @@ type TimerOptions struct {
 	// before each measurement: for example "cache_flush_cpu_non_first_arg".
 	Prepare string
 }
+
+// milliseconds rounds up: a short time must not become none.
+func milliseconds(d time.Duration) int64 { return (d + time.Millisecond - 1).Milliseconds() }
 
 // A Timer measures a function on the server, without the network time.
 type Timer struct{ f *Function }
@@ -71,7 +74,7 @@ func TimerOf(m *tvmffi.Module, name string, o TimerOptions) (*Timer, error) {
 	device := cmp.Or(o.Device, tvmffi.CPU)
 	const zeroTimes = 100 // measurements of zero time end a MinRepeat, as in Python
 	f, err := tvmruntime.RPCTimeEvaluator(m, name, int64(device.Type), int64(device.ID), int64(max(o.Number, 1)), int64(max(o.Repeat, 1)),
-		o.MinRepeat.Milliseconds(), zeroTimes, o.Cooldown.Milliseconds(), int64(max(o.CooldownEvery, 1)), o.FlushCache, o.Prepare)
+		milliseconds(o.MinRepeat), zeroTimes, milliseconds(o.Cooldown), int64(max(o.CooldownEvery, 1)), o.FlushCache, o.Prepare)
 	if err != nil {
 		return nil, err
 	}
