@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/server"
 	"github.com/tvmffi-go/tvmffi/xgrammar"
@@ -16,16 +17,16 @@ func withTools(text string, tools []xgrammar.Tool) string {
 	if len(tools) == 0 {
 		return text
 	}
-	text += "\n\nYou can call these functions:\n"
+	var lines strings.Builder
+	encoder := json.NewEncoder(&lines)
+	encoder.SetEscapeHTML(false) // the model reads < and &, as the client wrote them
 	for _, tool := range tools {
-		line, err := json.Marshal(tool.Function)
-		if err != nil { // the server has read it
+		if err := encoder.Encode(tool.Function); err != nil { // the server has read it
 			continue
 		}
-		text += string(line) + "\n"
 	}
 	call := xgrammar.Qwen
-	return text + "A call looks like this:\n" + call.Begin + "NAME" + call.Middle + "{ARGUMENTS}" + call.End
+	return text + "\n\nYou can call these functions:\n" + lines.String() + "A call looks like this:\n" + call.Begin + "NAME" + call.Middle + "{ARGUMENTS}" + call.End
 }
 
 // parts is a chat by the template of the model, with the beginning of the answer. The parts of the template alone have tokens

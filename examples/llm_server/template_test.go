@@ -78,8 +78,8 @@ func TestTemplate_control(t *testing.T) {
 func TestTemplate_tools(t *testing.T) {
 	tokens := bytesTokenizer(t)
 	var tool xgrammar.Tool
-	tool.Function.Name, tool.Function.Parameters = "now", json.RawMessage(`{"type":"object"}`)
-	const want = "<|im_start|>system\n" + system + "\n\nYou can call these functions:\n{\"name\":\"now\",\"parameters\":{\"type\":\"object\"}}\nA call looks like this:\n" +
+	tool.Function.Name, tool.Function.Description, tool.Function.Parameters = "now", "a < b & c", json.RawMessage(`{"type":"object"}`)
+	const want = "<|im_start|>system\n" + system + "\n\nYou can call these functions:\n{\"name\":\"now\",\"description\":\"a < b & c\",\"parameters\":{\"type\":\"object\"}}\nA call looks like this:\n" +
 		"<tool_call>\n{\"name\": \"NAME\", \"arguments\": {ARGUMENTS}}\n</tool_call><|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
 	chat := server.Chat{Messages: []server.Message{{Role: "user", Text: "Hi"}}, Tools: []xgrammar.Tool{tool}}
 	if got := tokens.DecodeAll(tokens.EncodeParts(parts(chat)...)); got != want {

@@ -38,7 +38,13 @@ type TimerOptions struct {
 }
 
 // milliseconds rounds up: a short time must not become none.
-func milliseconds(d time.Duration) int64 { return (d + time.Millisecond - 1).Milliseconds() }
+func milliseconds(d time.Duration) int64 {
+	ms := d.Milliseconds()
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
+}
 
 // A Timer measures a function on the server, without the network time.
 type Timer struct{ f *Function }

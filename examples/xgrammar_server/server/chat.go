@@ -195,8 +195,10 @@ var (
 	errBusy     = unavailable(http.StatusTooManyRequests, "busy", "too many requests are being answered: try again")
 )
 
-// mostChoices bounds the work of one request.
-const mostChoices = 16
+const (
+	mostChoices  = 16      // bounds the work of one request
+	mostLogProbs = 1 << 16 // bounds the memory of one: about 500 bytes for each
+)
 
 // check fills in defaults and returns the first mistake.
 func (r *request) check(name string, most, vocabulary int) error {
@@ -232,6 +234,8 @@ func (r *request) check(name string, most, vocabulary int) error {
 		return invalid("top_logprobs", "it needs logprobs")
 	case r.TopLogProbs < 0 || r.TopLogProbs > 20:
 		return invalid("top_logprobs", "it is %d, want 0 to 20", r.TopLogProbs)
+	case r.LogProbs && *r.N*limit*(r.TopLogProbs+1) > mostLogProbs:
+		return invalid("top_logprobs", "%d choices of %d tokens with %d probabilities each are more than %d: lower one of them", *r.N, limit, r.TopLogProbs+1, mostLogProbs)
 	case r.Modalities != nil && !slices.Equal(r.Modalities, []string{"text"}):
 		return invalid("modalities", "this server writes text alone")
 	}

@@ -290,6 +290,16 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestErrors_logProbs: a short request cannot ask for an answer that fills the memory.
+func TestErrors_logProbs(t *testing.T) {
+	_, url := start(t, nil)
+	const members = `"logprobs": true, "top_logprobs": 20, "max_tokens": 1024, "n": 4`
+	status, text, err := post(t.Context(), url, members)
+	if err != nil || status != 400 || !strings.Contains(text, `top_logprobs: 4 choices of 1024 tokens with 21 probabilities each are more than 65536`) {
+		t.Errorf("%d %.200s %v", status, text, err)
+	}
+}
+
 // TestPaths: what the server does not serve is an error in OpenAI's form too.
 func TestPaths(t *testing.T) {
 	_, url := start(t, nil)

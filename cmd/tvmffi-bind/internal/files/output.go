@@ -84,7 +84,7 @@ func (o *Output) put(path string, data []byte, ours func([]byte) bool) error {
 	if !ours(old) {
 		return console.Refuse("%s is in the way and was not written by tvmffi-bind: move it, or choose another folder for the output", console.Shown(path))
 	}
-	if bytes.Equal(withoutCR(old), data) {
+	if bytes.Equal(old, data) || bytes.Equal(withoutCR(old), data) {
 		o.Same++
 		return nil
 	}

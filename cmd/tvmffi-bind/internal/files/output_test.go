@@ -56,6 +56,7 @@ func tree(t *testing.T, dir string) map[string]string {
 func TestOutput_changesOnlyWhatDiffers(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "same.go"), generated)
+	writeFile(t, filepath.Join(dir, "windows.go"), generated+"// \r\n")
 	writeFile(t, filepath.Join(dir, "old.go"), generated)
 	writeFile(t, filepath.Join(dir, "left.go"), generated)
 	writeFile(t, filepath.Join(dir, "user.go"), "package x\n")
@@ -63,6 +64,7 @@ func TestOutput_changesOnlyWhatDiffers(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "other", "not_ours.go"), generated)
 	files := map[string][]byte{
 		"same.go":    []byte(generated),
+		"windows.go": []byte(generated + "// \r\n"),
 		"old.go":     []byte(generated + "// new\n"),
 		"new/new.go": []byte(generated),
 	}
@@ -80,8 +82,8 @@ func TestOutput_changesOnlyWhatDiffers(t *testing.T) {
 		got = append(got, verb+" "+filepath.ToSlash(rel))
 	}
 	want := []string{"remove gone/sub.go", "remove left.go", "create new/new.go", "update old.go"}
-	if !slices.Equal(got, want) || o.Same != 1 {
-		t.Fatalf("changes %q and %d unchanged, want %q and 1", got, o.Same, want)
+	if !slices.Equal(got, want) || o.Same != 2 {
+		t.Fatalf("changes %q and %d unchanged, want %q and 2", got, o.Same, want)
 	}
 	diff := o.Diff()
 	for _, line := range []string{"+// new", "+++ " + os.DevNull, "--- " + os.DevNull} {
@@ -94,7 +96,7 @@ func TestOutput_changesOnlyWhatDiffers(t *testing.T) {
 	}
 	after := tree(t, dir)
 	for name, text := range map[string]string{
-		"same.go": generated, "old.go": generated + "// new\n", "new/new.go": generated,
+		"same.go": generated, "windows.go": generated + "// \r\n", "old.go": generated + "// new\n", "new/new.go": generated,
 		"user.go": "package x\n", "other/not_ours.go": generated, "new/": "", "other/": "",
 	} {
 		if got, ok := after[name]; !ok || got != text {
