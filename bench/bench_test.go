@@ -8,6 +8,17 @@ import (
 	"testing"
 )
 
+// testTree returns the tree of this repository, whose root becomes the working directory.
+func testTree(t *testing.T) *tree {
+	t.Helper()
+	t.Chdir("..")
+	tree, err := newTree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
 // planted holds three runs of an item. A neighbour disturbed ours in the second run and
 // both sides in the third.
 func planted(item string, ours, peer float64) measurements {

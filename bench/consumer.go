@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -130,11 +129,7 @@ func (c *user) start(ctx context.Context, k *cost) error {
 	args := append(append([]string{}, c.command...), c.args...)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), c.env...), os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
+	in, out, err := pipes(cmd)
 	if err != nil {
 		return err
 	}
@@ -142,23 +137,16 @@ func (c *user) start(ctx context.Context, k *cost) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	line, _ := bufio.NewReader(out).ReadString('\n') // what is missing shows in the line
+	line, _ := out.ReadString('\n') // what is missing shows in the line
 	first := time.Since(began)
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	memory, err := memoryOf(strconv.Itoa(cmd.Process.Pid))
 	in.Close()
 	if ended := cmd.Wait(); err != nil || ended != nil || line != "result "+c.result+"\n" {
 		return fmt.Errorf("%s prints %q instead of the result %s: %v, %v", strings.Join(args, " "), line, c.result, err, ended)
 	}
 	k.first = append(k.first, float64(first.Microseconds())/1000)
-	k.rss, k.hwm = append(k.rss, entryOf(status, "VmRSS:")), append(k.hwm, entryOf(status, "VmHWM:"))
+	k.rss, k.hwm = append(k.rss, float64(memory["VmRSS"])/1e6), append(k.hwm, float64(memory["VmHWM"])/1e6)
 	return nil
-}
-
-// entryOf returns an entry of /proc/PID/status, in MB.
-func entryOf(status []byte, key string) float64 {
-	_, text, _ := strings.Cut(string(status), key)
-	kB, _ := strconv.ParseFloat(strings.Fields(text + " 0")[0], 64)
-	return kB * 1024 / 1e6
 }
 
 // consumer measures all consumers, those of one kind in turn, and writes the table.

@@ -11,11 +11,7 @@ import (
 
 // TestTVMConsumers: the programs of the table of consumers build, and each gives its result.
 func TestTVMConsumers(t *testing.T) {
-	t.Chdir("..")
-	bench, err := newTree(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	bench := testTree(t)
 	all, err := bench.consumerFiles(t.Context())
 	if err != nil {
 		t.Fatal(err)

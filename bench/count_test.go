@@ -38,11 +38,7 @@ func TestCounts(t *testing.T) {
 	if !canStep {
 		t.Skip("instructions are counted on linux/amd64 only")
 	}
-	t.Chdir("..")
-	tree, err := newTree(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := testTree(t)
 	library, err := tree.library(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -9,11 +9,7 @@ import (
 
 // TestTVMEngines: the peers of the engines start with the pinned libraries, and have the rows that the table compares.
 func TestTVMEngines(t *testing.T) {
-	t.Chdir("..")
-	tree, err := newTree(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := testTree(t)
 	f, err := tree.engineFiles(t.Context())
 	if err != nil {
 		t.Fatal(err)

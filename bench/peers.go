@@ -101,6 +101,19 @@ func startPeer(ctx context.Context, name string, args []string) (*peer, error) {
 	return p, p.start(ctx)
 }
 
+// pipes returns the input and the output of a program that has not started.
+func pipes(cmd *exec.Cmd) (io.WriteCloser, *bufio.Reader, error) {
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	return in, bufio.NewReader(out), nil
+}
+
 // start starts the program and reads which items it has.
 func (p *peer) start(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, p.args[0], p.args[1:]...)
@@ -112,18 +125,14 @@ func (p *peer) start(ctx context.Context) error {
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+path, "PYTHONDONTWRITEBYTECODE=1")
 	cmd.Env = append(cmd.Env, p.env...)
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
+	in, out, err := pipes(cmd)
 	if err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p.cmd, p.in, p.out = cmd, in, bufio.NewReader(out)
+	p.cmd, p.in, p.out = cmd, in, out
 	line, err := p.out.ReadString('\n')
 	if err != nil {
 		p.stop()

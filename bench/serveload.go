@@ -109,7 +109,7 @@ func press(ctx context.Context, url, model string, process, clients int, length 
 	f.wall = time.Since(start)
 	after, err := cpuOf(process)
 	if err == nil {
-		f.memory, err = memoryOf(process)
+		f.memory, err = anonymous(process)
 	}
 	f.cpu = after - before
 	return f, err
@@ -150,21 +150,33 @@ func cpuOf(process int) (sum time.Duration, err error) {
 	return sum, err
 }
 
-// memoryOf returns the memory of a process and its children that is of no file: Go's heap, the caches of chats, what Python has
+// anonymous returns the memory of a process and its children that is of no file: Go's heap, the caches of chats, what Python has
 // read. Weights that are mapped are not among it.
-func memoryOf(process int) (sum int64, err error) {
+func anonymous(process int) (sum int64, err error) {
 	all, err := processes(process)
 	for _, id := range all {
-		text, err := os.ReadFile("/proc/" + id + "/status")
+		memory, err := memoryOf(id)
 		if err != nil {
 			return 0, err
 		}
-		for line := range strings.Lines(string(text)) {
-			var kB int64
-			if n, _ := fmt.Sscanf(line, "RssAnon: %d kB", &kB); n == 1 {
-				sum += kB << 10
-			}
-		}
+		sum += memory["RssAnon"]
 	}
 	return sum, err
+}
+
+// memoryOf returns the memory of a process by the names of /proc/PID/status, in bytes.
+func memoryOf(process string) (map[string]int64, error) {
+	text, err := os.ReadFile("/proc/" + process + "/status")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]int64{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		var kB int64
+		if n, _ := fmt.Sscanf(value, "%d kB", &kB); n == 1 {
+			all[name] = kB << 10
+		}
+	}
+	return all, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -120,10 +121,10 @@ func (t *tracee) detach() {
 	ptrace(syscall.PTRACE_DETACH, t.tid, 0, 0)
 }
 
-// idle is how long walk waits for the next stop before it lets the other threads go on.
+// idle is how often watch looks.
 const idle = 500 * time.Millisecond
 
-// watch sends a signal to the thread, which stops it, when no thread has stopped for so long.
+// watch sends a signal to the thread, which stops it, when no thread has stopped since the last look, and the thread sleeps.
 func (t *tracee) watch(done <-chan struct{}) {
 	for last := int64(-1); ; {
 		select {
@@ -131,12 +132,19 @@ func (t *tracee) watch(done <-chan struct{}) {
 			return
 		case <-time.After(idle):
 		}
-		if n := t.stops.Load(); n == last {
+		if n := t.stops.Load(); n == last && t.sleeps() {
 			syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(t.pid), uintptr(t.tid), uintptr(syscall.SIGWINCH))
 		} else {
 			last = n
 		}
 	}
+}
+
+// sleeps reports whether the thread waits in the system, rather than for a processor or for the tracer.
+func (t *tracee) sleeps() bool {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", t.pid, t.tid))
+	_, state, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(state, "S")
 }
 
 // walk makes a thread, and those that it starts, go on by the request after each stop, up to the breakpoint of the first.
