@@ -69,6 +69,19 @@ func (c *copiers) take(g *guard) (one copier, err error) {
 	return one, nil
 }
 
+// behind returns a copier that waits for the work of a stream. The caller gives it back.
+func (c *copiers) behind(g *guard, t *gate, h uintptr) (copier, error) {
+	one, err := c.take(g)
+	if err != nil {
+		return one, err
+	}
+	if err := one.follow(g, t, h); err != nil {
+		c.give(one)
+		return one, err
+	}
+	return one, nil
+}
+
 // follow lets a copier wait for the work of a stream.
 func (c copier) follow(g *guard, t *gate, h uintptr) error {
 	if err := t.queue(g, h, driver.EventRecord, c.event, h); err != nil {

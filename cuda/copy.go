@@ -103,14 +103,11 @@ func (s *state) copyNow(g *guard, f driver.Func, address uintptr, host unsafe.Po
 			return err
 		}
 	}
-	c, err := s.copiers.take(g)
+	c, err := s.copiers.behind(g, &s.gate, 0)
 	if err != nil {
 		return err
 	}
 	defer s.copiers.give(c)
-	if err := c.follow(g, &s.gate, 0); err != nil {
-		return err
-	}
 	if env > driver.StreamLegacy {
 		if err := c.follow(g, &s.gate, env); err != nil {
 			return err

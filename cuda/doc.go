@@ -99,7 +99,7 @@
 //
 // # Files
 //
-// Package internal/driver has what the driver is told: its functions, numbers and structs. The
+// Package internal/driver declares the functions, numbers and structs of the driver. The
 // files here stand on it in the order of this table: words, an operation on a device, what must
 // stay alive until which work is done, and then what a program holds. A file names only what a
 // file before it declares, which a test checks.

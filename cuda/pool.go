@@ -39,7 +39,7 @@ const (
 	PoolUsedHigh         PoolAttribute = 8 // the most that were
 )
 
-// poolProperties is what the driver is told about a new pool.
+// poolProperties describes a new pool to the driver.
 type poolProperties struct{ driver.PoolProperties }
 
 // PoolOption changes a new pool.

@@ -185,14 +185,11 @@ func (s *state) askDefault(f driver.Func) (err error) {
 		if f == driver.StreamQuery {
 			return s.gate.queue(g, 0, f, 0)
 		}
-		c, err := s.copiers.take(g)
+		c, err := s.copiers.behind(g, &s.gate, 0)
 		if err != nil {
 			return err
 		}
 		defer s.copiers.give(c)
-		if err := c.follow(g, &s.gate, 0); err != nil {
-			return err
-		}
 		return g.call(f, c.stream)
 	})
 }
