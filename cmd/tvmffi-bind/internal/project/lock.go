@@ -186,9 +186,15 @@ func (l *Lock) sameLibrary(now *lockedLibrary) *lockedLibrary {
 
 // rename gives a library another name, in the same folder of its package.
 func (l *lockedLibrary) rename(file string) {
-	if l.File = file; l.PathInPackage != "" {
-		l.PathInPackage = path.Join(path.Dir(l.PathInPackage), file)
+	l.File, l.PathInPackage = file, renamed(l.PathInPackage, file)
+}
+
+// renamed returns the path of a file with another name in the same folder, "" for "".
+func renamed(at, file string) string {
+	if at == "" {
+		return ""
 	}
+	return path.Join(path.Dir(at), file)
 }
 
 // elsewhere returns the hash of the file that the bindings were generated from, "" if that is the file of this platform.
@@ -210,10 +216,7 @@ func (l *Lock) Named(s schema.Schema) schema.Schema {
 	for i := range s.Libraries {
 		lib, locked := &s.Libraries[i], &l.Libraries[i]
 		names[lib.File] = locked.File
-		lib.File = locked.File
-		if lib.PathInPackage != "" {
-			lib.PathInPackage = path.Join(path.Dir(lib.PathInPackage), locked.File)
-		}
+		lib.File, lib.PathInPackage = locked.File, renamed(lib.PathInPackage, locked.File)
 		if lib.Package != "" {
 			lib.SHA256 = cmp.Or(locked.elsewhere(), lib.SHA256)
 		}
