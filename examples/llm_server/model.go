@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -192,24 +191,11 @@ func same(a, b []int32) (n int) {
 
 // processor compares what the model was compiled for with this machine, before the first instruction that it may lack.
 func (m *model) processor() error {
-	f, err := m.machine.Function(vm.Metadata)
-	if err != nil {
-		return err
-	}
-	v, err := f.Call()
-	if err != nil {
-		return err
-	}
-	defer v.Release()
-	text, err := tvmffi.As[string](v)
 	var about struct {
 		CPU   string
 		Needs []string
 	}
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &about)
-	}
-	if err != nil {
+	if err := m.machine.ReadMetadata(&about); err != nil {
 		return err
 	}
 	info, err := os.ReadFile("/proc/cpuinfo")

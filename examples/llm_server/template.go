@@ -11,8 +11,8 @@ import (
 
 const system = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
-// withTools is the text of the system with the tools, of which the template of SmolLM2 knows nothing: in text, as other models of its
-// size are told, with the syntax that the server forces.
+// withTools adds the tools to the text of the system, because the template of SmolLM2 has no place for them. It describes them in JSON,
+// and shows the syntax that the server forces.
 func withTools(text string, tools []xgrammar.Tool) string {
 	if len(tools) == 0 {
 		return text

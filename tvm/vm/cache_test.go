@@ -57,6 +57,14 @@ func TestWeights(t *testing.T) {
 	if err != nil || len(params) != 2 || params[1].Name != "param_1" {
 		t.Fatalf("the parameters are %v, %v", params, err)
 	}
+	var about map[string]any
+	if err := m.ReadMetadata(&about); err != nil || about["params"] == nil {
+		t.Errorf("the model says %v, %v", about, err)
+	}
+	var wrong struct{ Params int }
+	if err := m.ReadMetadata(&wrong); err == nil || !strings.Contains(err.Error(), vm.Metadata) {
+		t.Errorf("a list read as an int: %v", err)
+	}
 	if _, err := w.Tuple(params); err == nil || !strings.Contains(err.Error(), `the model has no parameter "param_3"`) {
 		t.Errorf("weights of another model: %v", err)
 	}
