@@ -11,6 +11,7 @@ var opNames = [...]string{"count", "element", "skip none", "type", "element int"
 
 var fieldNames = [...]string{"", "", ".len", "[%d]", ".address", ".device.index", ".device.type", ".ndim", ".shape[%d]", ".strides[%d]", ".data", ".byte_offset"}
 
+// kindNames are for the bits of Accept, which are not kinds that cross: a Tensor has two bits, and all objects without one share the last.
 var kindNames = [...]string{"None", "int", "bool", "float", "pointer", "DLTensor*", "ffi.Tensor", "ffi.Shape", "ffi.Array", "ffi.Object"}
 
 // String lists the kinds that a has.

@@ -35,7 +35,7 @@ var rooms = []room{
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/crossing"}, other: []string{purego}},
 	{dir: "internal/failure", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/crossing", "internal/objects"}, other: []string{purego}},
 	{dir: "internal/values", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects"}, other: []string{purego}},
-	{dir: "internal/callbacks", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/values"}, other: []string{purego}},
+	{dir: "internal/callbacks", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/crossing", "internal/failure", "internal/objects", "internal/values"}, other: []string{purego}},
 	{dir: "internal/environment", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/dynlib", "internal/failure"}, other: []string{purego}},
 	{dir: "internal/registry", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/failure", "internal/objects", "internal/values", "schema"}},
 	{dir: "internal/libraries", own: []string{"internal/abi", "internal/callbacks", "internal/capi", "internal/ccall", "internal/dynlib", "internal/elfheader", "internal/failure", "internal/find", "internal/nearest", "internal/objects", "internal/registry"}, other: []string{purego}},

@@ -1,9 +1,11 @@
 package callbacks
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 )
 
@@ -144,10 +146,7 @@ func Plain(message string) string {
 	if rest[:at] == "int" && got == "ffi.BigInt" {
 		return "expected an int from -2**63 to 2**63-1, got one outside this range"
 	}
-	if name, ok := gotNames[got]; ok {
-		got = name
-	}
-	return "expected " + plainType(rest[:at]) + ", got " + strings.TrimPrefix(got, "ffi.") + instead(rest[:at], rest[at+len(", got "):])
+	return "expected " + plainType(rest[:at]) + ", got " + plainValue(got) + instead(rest[:at], got)
 }
 
 // instead says what to pass in place of a value that looks like a sequence or a map to its owner, such as
@@ -180,26 +179,36 @@ func instead(want, got string) string {
 // record begins the name of what a struct with tags is read from.
 const record = "ffi.Map, ffi.Dict or an object for "
 
-// gotNames are the names of values that differ from the names of their types.
-var gotNames = map[string]string{
-	"ffi.SmallStr": "string", "ffi.String": "string", "const char*": "string",
-	"ffi.SmallBytes": "bytes", "ffi.Bytes": "bytes", "TVMFFIByteArray*": "bytes",
-	"DLTensor*": "Tensor", "void*": "pointer",
-	"ffi.BigInt": "an int outside the range of int64", "ffi.OpaquePyObject": "an object that only Python knows",
-}
-
-// wantNames are the names of types that are not their names with an article.
-var wantNames = map[string]string{
-	"ffi.String": "a string", "ffi.Bytes": "bytes", "void*": "a pointer", "Any": "any value", "ffi.Array": "a sequence", "ffi.BigInt": "an int",
+// plainValue describes a value by the name of its type.
+func plainValue(name string) string {
+	switch kind, _ := crossing.Named(name); kind {
+	case crossing.KindBigInt:
+		return "an int outside the range of int64"
+	case crossing.KindOpaque:
+		return "an object that only Python knows"
+	default:
+		return cmp.Or(crossing.Rows[kind].Plain, strings.TrimPrefix(name, "ffi."))
+	}
 }
 
 // short shortens the names of types inside others.
-var short = strings.NewReplacer("ffi.String", "string", "ffi.Bytes", "bytes", "ffi.", "")
+var short = strings.NewReplacer(
+	crossing.Rows[crossing.KindString].Key, crossing.Rows[crossing.KindString].Plain,
+	crossing.Rows[crossing.KindBytes].Key, crossing.Rows[crossing.KindBytes].Plain, "ffi.", "")
 
 // plainType describes the type that a codec expects.
 func plainType(name string) string {
-	if text, ok := wantNames[name]; ok {
-		return text
+	switch kind, _ := crossing.Named(name); kind {
+	case crossing.KindAny:
+		return "any value"
+	case crossing.KindArray:
+		return "a sequence"
+	case crossing.KindBigInt:
+		return "an int"
+	case crossing.KindBytes:
+		return crossing.Rows[kind].Plain
+	case crossing.KindPointer:
+		name = crossing.Rows[kind].Plain
 	}
 	if inner, ok := strings.CutPrefix(name, "Optional<"); ok {
 		return plainType(strings.TrimSuffix(inner, ">")) + " or None"

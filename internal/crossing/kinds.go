@@ -127,6 +127,8 @@ type Row struct {
 	Same []string
 	// Cpp is the name in messages of C++, if it differs from Key.
 	Cpp string
+	// Plain is the word for a value in errors for callers in any language, if it is not Key without "ffi.".
+	Plain string
 	// Words are names that hints may use in place of Key.
 	Words []string
 	// Value, Pointer and Given are types of Go: those that are used as they are, by their pointer, and those that Go passes
@@ -153,13 +155,13 @@ var Rows = [Kinds]Row{
 	KindBool:  {Name: "Bool", Key: "bool", Class: Scalar, Index: abi.TypeBool, Param: "flag"},
 	KindInt:   {Name: "Int", Key: "int", Class: Scalar, Index: abi.TypeInt, Words: []string{"int64"}, Param: "n"},
 	KindFloat: {Name: "Float", Key: "float", Class: Scalar, Index: abi.TypeFloat, Param: "f"},
-	KindString: {Name: "String", Key: "ffi.String", Class: Text, Index: abi.TypeStr, Same: []string{"std::string", "str"}, Words: []string{"String", "str"}, Param: "s",
+	KindString: {Name: "String", Key: "ffi.String", Class: Text, Index: abi.TypeStr, Same: []string{"std::string", "str"}, Plain: "string", Words: []string{"String", "str"}, Param: "s",
 		More: []Value{{"ffi.SmallStr", Text, abi.TypeSmallStr}, {"const char*", Text, abi.TypeRawStr}}},
-	KindBytes: {Name: "Bytes", Key: "ffi.Bytes", Class: Text, Index: abi.TypeBytes, Cpp: "bytes", Words: []string{"Bytes", "bytes"}, Param: "data",
+	KindBytes: {Name: "Bytes", Key: "ffi.Bytes", Class: Text, Index: abi.TypeBytes, Cpp: "bytes", Plain: "bytes", Words: []string{"Bytes", "bytes"}, Param: "data",
 		More: []Value{{"ffi.SmallBytes", Text, abi.TypeSmallBytes}, {"TVMFFIByteArray*", Text, abi.TypeByteArrayPtr}}},
 	KindDataType: {Name: "DataType", Key: "DataType", Class: Scalar, Index: abi.TypeDataType, Words: []string{"dtype"}, Value: []string{"DataType"}, Param: "dtype"},
 	KindDevice:   {Name: "Device", Key: "Device", Class: Scalar, Index: abi.TypeDevice, Value: []string{"Device"}, Param: "device"},
-	KindPointer:  {Name: "Pointer", Key: "void*", Class: Scalar, Index: abi.TypeOpaquePtr, Value: []string{"Pointer"}, Param: "ptr"},
+	KindPointer:  {Name: "Pointer", Key: "void*", Class: Scalar, Index: abi.TypeOpaquePtr, Plain: "pointer", Value: []string{"Pointer"}, Param: "ptr"},
 	KindBigInt:   {Name: "BigInt", Key: "ffi.BigInt", Class: Leaf, Index: abi.TypeBigInt, Cpp: "BigInt", Pointer: []string{"math/big.Int"}, Param: "n"},
 	KindArray: {Name: "Array", Key: "ffi.Array", Class: Sequence, Index: abi.TypeArray, Args: [2]int{0, 1}, Same: []string{"std::vector", "std::array"}, Cpp: "Array",
 		Words: []string{"Array"}, Pointer: []string{"Array"}, Given: []string{"ArrayArg", "ArrayLike", "Values"}, Param: "items"},
@@ -170,7 +172,7 @@ var Rows = [Kinds]Row{
 	KindDict: {Name: "Dict", Key: "ffi.Dict", Class: Mapping, Index: abi.TypeDict, Mutable: true, Args: [2]int{0, 2}, Cpp: "Dict",
 		Words: []string{"Dict"}, Pointer: []string{"Dict"}, Param: "dict"},
 	KindShape: {Name: "Shape", Key: "ffi.Shape", Class: Leaf, Index: abi.TypeShape, Words: []string{"Shape"}, Pointer: []string{"Shape"}, Param: "shape"},
-	KindTensor: {Name: "Tensor", Key: "ffi.Tensor", Class: Leaf, Index: abi.TypeTensor, Words: []string{"Tensor"}, Pointer: []string{"Tensor"}, Param: "tensor",
+	KindTensor: {Name: "Tensor", Key: "ffi.Tensor", Class: Leaf, Index: abi.TypeTensor, Plain: "Tensor", Words: []string{"Tensor"}, Pointer: []string{"Tensor"}, Param: "tensor",
 		More: []Value{{"DLTensor*", Scalar, abi.TypeDLTensorPtr}}},
 	KindModule: {Name: "Module", Key: "ffi.Module", Class: Leaf, Index: abi.TypeModule, Words: []string{"Module"}, Pointer: []string{"Module"}, Param: "module"},
 	KindFunction: {Name: "Function", Key: "ffi.Function", Class: Leaf, Index: abi.TypeFunction, Args: [2]int{0, -1}, Same: []string{"std::function"},

@@ -96,7 +96,7 @@ func Duration(text string) (time.Duration, error) {
 }
 
 // SetDefault reads the text of a default into target. It reports false if values of that
-// type have no text.
+// type have no text. Its cases are what [strconv] reads at a width of Go, and not the kinds that cross: most of those have no text.
 func SetDefault(text string, target reflect.Value) (ok bool, err error) {
 	kind := target.Kind()
 	switch {

@@ -181,80 +181,75 @@ func (d *definition) readField(tag fieldtag.Tag, f reflect.StructField) (*record
 }
 
 // bit is the bit of a scalar type in defined.Accept.
-func bit(indices ...abi.TypeIndex) (mask uint64) {
-	for _, i := range indices {
-		mask |= 1 << i
-	}
-	return mask
+func bit(i abi.TypeIndex) uint64 { return 1 << i }
+
+// scalars holds the form in memory of each kind that has one of its own.
+var scalars = map[crossing.Kind]defined.FieldKind{
+	crossing.KindBool: defined.KindBool, crossing.KindInt: defined.KindInt64, crossing.KindFloat: defined.KindFloat64,
+	crossing.KindDataType: defined.KindDataType, crossing.KindDevice: defined.KindDevice, crossing.KindPointer: defined.KindOpaquePtr,
 }
 
-var scalarKinds = map[reflect.Kind]defined.FieldKind{
+// widths holds the form of a number by its Go type. It is about memory: all ints cross as one kind, and all floats as one.
+var widths = map[reflect.Kind]defined.FieldKind{
 	reflect.Bool: defined.KindBool, reflect.Float64: defined.KindFloat64, reflect.Float32: defined.KindFloat32,
 	reflect.Int: defined.KindInt64, reflect.Int64: defined.KindInt64, reflect.Int32: defined.KindInt32, reflect.Int16: defined.KindInt16, reflect.Int8: defined.KindInt8,
 	reflect.Uint: defined.KindUint64, reflect.Uint64: defined.KindUint64, reflect.Uint32: defined.KindUint32, reflect.Uint16: defined.KindUint16, reflect.Uint8: defined.KindUint8,
 	reflect.Uintptr: defined.KindUint64,
 }
 
-// cppNames are the names that errors of C++ have for types.
+// cppNames puts text in the words that errors of C++ have for it; in the texts of a field all other types have their keys.
 var cppNames = strings.NewReplacer("ffi.String", "str", "ffi.Bytes", "bytes")
 
 // store chooses the form in memory of a field of a type.
 func (r *recordField) store(e schema.TypeSchema) error {
 	a := &r.Accept
-	*a = defined.Accept{Expected: cppNames.Replace(e.String())}
+	*a = defined.Accept{Expected: cppNames.Replace(e.String()), Kind: defined.KindAnyValue}
 	nullable := e.Name == "Optional"
 	if nullable {
 		e = e.Args[0]
 		a.Scalars |= bit(abi.TypeNone)
 	}
-	inAny := func(indices ...abi.TypeIndex) error {
-		a.Kind = defined.KindAnyValue
-		a.Scalars |= bit(indices...)
-		return nil
-	}
-	scalar := func(kind defined.FieldKind, index abi.TypeIndex) error {
-		if nullable {
-			return inAny(index)
-		}
-		a.Kind = kind
-		a.Scalars |= bit(index)
-		return nil
-	}
-	switch e.Name {
-	case "Any":
+	kind, known := crossing.Named(e.Name)
+	row := &crossing.Rows[kind]
+	switch {
+	case !known || row.Class >= crossing.Leaf || kind == crossing.KindTuple:
+		return r.storeObject()
+	case kind == crossing.KindAny:
 		if r.goType != reflect.TypeFor[any]() && r.goType != reflect.TypeFor[tvmffi.Any]() {
 			return failure.Errorf(failure.KindType, "the Go type %s has no counterpart in TVM-FFI", r.goType)
 		}
 		a.Scalars, a.Class = ^uint64(0), codec.ClassOf(reflect.TypeFor[*tvmffi.Object]())
-		a.Kind = defined.KindAnyValue
 		return nil
-	case "bool", "int", "float":
-		index := map[string]abi.TypeIndex{"bool": abi.TypeBool, "int": abi.TypeInt, "float": abi.TypeFloat}[e.Name]
-		kind, ok := scalarKinds[r.goType.Kind()]
-		if !ok && !nullable {
-			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
-		}
-		if unsigned := scalarKinds[r.valueType.Kind()] == defined.KindUint64; nullable && unsigned && capi.API.BigIntFromByteArray != 0 {
-			a.Class = &typeBigInt
-		}
-		return scalar(kind, index)
-	case "DataType":
-		return scalar(defined.KindDataType, abi.TypeDataType)
-	case "Device":
-		return scalar(defined.KindDevice, abi.TypeDevice)
-	case "void*":
-		a.Scalars |= bit(abi.TypeNone)
-		return scalar(defined.KindOpaquePtr, abi.TypeOpaquePtr)
-	case "ffi.String":
-		a.Class = &typeString
-		return inAny(abi.TypeSmallStr)
-	case "ffi.Bytes":
-		a.Class = &typeBytes
-		return inAny(abi.TypeSmallBytes)
-	case "Variant", "Optional", "None":
-		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
+	case row.Class == crossing.Text:
+		a.Class = &fields.Type{Key: row.Key}
+		a.Scalars |= bit(row.More[0].Index) // the form of short ones
+		return nil
 	}
-	return r.storeObject()
+	form, ok := scalars[kind]
+	if kind == crossing.KindBool || kind == crossing.KindInt || kind == crossing.KindFloat {
+		if form, ok = widths[r.goType.Kind()]; nullable {
+			ok = true // in an Any
+		}
+	}
+	if !ok {
+		return r.noForm()
+	}
+	if unsigned := widths[r.valueType.Kind()] == defined.KindUint64; nullable && unsigned && capi.API.BigIntFromByteArray != 0 {
+		a.Class = &typeBigInt
+	}
+	a.Scalars |= bit(row.Index)
+	if kind == crossing.KindPointer {
+		a.Scalars |= bit(abi.TypeNone)
+	}
+	if !nullable {
+		a.Kind = form
+	}
+	return nil
+}
+
+// noForm is the error of a field whose values lie nowhere.
+func (r *recordField) noForm() error {
+	return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", r.goType)
 }
 
 // storeObject chooses the form of a field that holds an object of a certain type.
@@ -263,13 +258,11 @@ func (r *recordField) storeObject() error {
 		if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Func {
 			return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take %s, whose nil is None", t, t.Elem())
 		}
-		return failure.Errorf(failure.KindType, "the Go type %s has no form in memory: take tvmffi.Any", t)
+		return r.noForm()
 	}
 	r.Accept.Kind, r.Accept.Class = defined.KindObjectRef, r.class
 	return nil
 }
-
-var typeString, typeBytes, typeBigInt = fields.Type{Key: "ffi.String"}, fields.Type{Key: "ffi.Bytes"}, fields.Type{Key: "ffi.BigInt"}
 
 // isObject finds the class of a field that holds an object.
 func (r *recordField) isObject() bool {
@@ -299,7 +292,7 @@ func (r *recordField) isObject() bool {
 	return true
 }
 
-var typeErrorObject = fields.Type{Key: "ffi.Error"}
+var typeBigInt, typeErrorObject = fields.Type{Key: crossing.Rows[crossing.KindBigInt].Key}, fields.Type{Key: crossing.Rows[crossing.KindError].Key}
 
 // find returns the field of a name, nil if there is none.
 func (p *layout) find(name string) *recordField {
@@ -393,28 +386,23 @@ func foreignField(f *abi.FieldInfo) (defined.FieldKind, error) {
 		return 0, failure.Errorf(failure.KindType, "has an unknown type")
 	}
 	e := m.Type.Normalized()
-	optional := e.Name == "Optional" && len(e.Args) == 1
-	if optional {
+	if e.Name == "Optional" && len(e.Args) == 1 {
 		e = e.Args[0]
 	}
-	switch e.Name {
-	case "int", "float", "bool", "DataType", "Device", "void*", "DLTensor*":
+	kind, _ := crossing.Named(e.Name)
+	_, scalar := scalars[kind]
+	switch class := crossing.Rows[kind].Class; {
+	case scalar || e.Name == crossing.NameOf(abi.TypeDLTensorPtr):
 		return defined.KindInt64, nil
-	case "Any", "ffi.String", "ffi.Bytes":
+	case kind == crossing.KindAny || kind == crossing.KindVariant || class == crossing.Text:
 		if f.Size == 16 {
 			return defined.KindAnyValue, nil
 		}
-	case "Variant":
-		if f.Size == 16 {
-			return defined.KindAnyValue, nil
-		}
-		if f.Size == 8 {
+		if f.Size == 8 && kind == crossing.KindVariant {
 			return defined.KindObjectRef, nil
 		}
-	default:
-		if f.Size == 8 && f.StaticTypeIndex.IsObject() {
-			return defined.KindObjectRef, nil
-		}
+	case f.Size == 8 && f.StaticTypeIndex.IsObject():
+		return defined.KindObjectRef, nil
 	}
 	return 0, failure.Errorf(failure.KindType, "is a %s of %d bytes, which Go cannot manage", e.String(), f.Size)
 }

@@ -2,6 +2,7 @@ package types
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/plan"
 	"github.com/tvmffi-go/tvmffi/internal/crossing"
@@ -21,20 +22,40 @@ func (d direction) flip() direction { return 1 - d }
 
 func predeclared(name string) plan.GoType { return plan.GoType{Name: name} }
 
-// plainTypes holds the Go types that are the same in both forms.
-var plainTypes = map[crossing.Kind]plan.GoType{
+// predeclaredTypes are the Go types of the kinds that Go has itself.
+var predeclaredTypes = map[crossing.Kind]plan.GoType{
 	crossing.KindBool: predeclared("bool"), crossing.KindInt: predeclared("int64"), crossing.KindFloat: predeclared("float64"),
 	crossing.KindString: predeclared("string"), crossing.KindBytes: {Slice: &plan.GoType{Name: "byte"}},
-	crossing.KindDataType: plan.RuntimeType("DataType"), crossing.KindDevice: plan.RuntimeType("Device"), crossing.KindPointer: plan.RuntimeType("Pointer"),
-	crossing.KindBigInt: plan.Pointer(plan.GoType{Path: plan.Big, Name: "Int"}), crossing.KindError: plan.Pointer(plan.RuntimeType("Error")),
-	crossing.KindTensor: plan.Pointer(plan.RuntimeType("Tensor")), crossing.KindModule: plan.Pointer(plan.RuntimeType("Module")),
-	crossing.KindFunction: plan.Pointer(plan.RuntimeType("Function")),
 }
 
-// byValue holds the kinds whose Go type has no nil, so that Optional needs a pointer.
-var byValue = map[crossing.Kind]bool{
-	crossing.KindBool: true, crossing.KindInt: true, crossing.KindFloat: true, crossing.KindString: true, crossing.KindDataType: true, crossing.KindDevice: true,
-	crossing.KindPointer: true, crossing.KindVariant: true,
+// plainType returns the Go type of a kind that has one, which is the same in both forms.
+func plainType(k crossing.Kind) (t plan.GoType, ok bool) {
+	if t, ok := predeclaredTypes[k]; ok {
+		return t, true
+	}
+	row := &crossing.Rows[k]
+	switch {
+	case k == crossing.KindShape: // Go passes any ints
+		return t, false
+	case row.Class == crossing.Scalar && len(row.Value) > 0:
+		return named(row.Value[0]), true
+	case row.Class == crossing.Leaf && len(row.Pointer) > 0:
+		return plan.Pointer(named(row.Pointer[0])), true
+	}
+	return t, false
+}
+
+// named returns the type of a name in a row.
+func named(name string) plan.GoType {
+	if at := strings.LastIndexByte(name, '.'); at >= 0 {
+		return plan.GoType{Path: name[:at], Name: name[at+1:]}
+	}
+	return plan.RuntimeType(name)
+}
+
+// byValue reports whether the Go type of a kind has no nil, so that Optional needs a pointer.
+func byValue(k crossing.Kind) bool {
+	return crossing.Rows[k].Class == crossing.Scalar || k == crossing.KindString || k == crossing.KindVariant
 }
 
 // goType returns the Go type of a node in a package.
@@ -42,7 +63,7 @@ func (p *Types) goType(pkg *plan.Package, n *node, form direction) plan.GoType {
 	if n.width != "" {
 		return predeclared(n.width)
 	}
-	if t, ok := plainTypes[n.kind]; ok {
+	if t, ok := plainType(n.kind); ok {
 		return t
 	}
 	switch n.kind {
@@ -63,7 +84,7 @@ func (p *Types) goType(pkg *plan.Package, n *node, form direction) plan.GoType {
 		return plan.GoType{Variant: p.variantType(pkg, n)}
 	case crossing.KindOptional:
 		t := p.goType(pkg, n.parts[0], form)
-		if byValue[n.parts[0].kind] || n.parts[0].kind == crossing.KindTuple && t.Elem == nil {
+		if byValue(n.parts[0].kind) || n.parts[0].kind == crossing.KindTuple && t.Elem == nil {
 			return plan.Pointer(t)
 		}
 		return t

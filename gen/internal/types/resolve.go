@@ -125,7 +125,7 @@ func (n *node) comparable() bool {
 	case crossing.KindBytes, crossing.KindCallable:
 		return false
 	case crossing.KindOptional:
-		return byValue[n.parts[0].kind] || n.parts[0].comparable()
+		return byValue(n.parts[0].kind) || n.parts[0].comparable()
 	case crossing.KindTuple:
 		return !slices.ContainsFunc(n.parts, func(part *node) bool { return !part.comparable() })
 	}
