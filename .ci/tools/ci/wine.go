@@ -33,12 +33,13 @@ func wine(j *job) {
 	}()
 	// The server of the prefix stays, and what wineboot starts: a test that started them would wait for them at its end.
 	j.sh("setsid", "--wait", "sh", "-c", "(wineserver --persistent && wineboot --init) </dev/null >/dev/null 2>&1")
+	system := filepath.Join(prefix, "drive_c/windows/system32")
 	for _, name := range []string{"bcryptprimitives", "dbghelp"} {
 		text, err := parts.ReadFile("wine/" + name + ".c")
 		j.must(err)
 		source := filepath.Join(j.scratch, name+".c")
 		j.must(os.WriteFile(source, text, 0o600))
-		j.sh("x86_64-w64-mingw32-gcc-posix", "-shared", "-s", "-o", filepath.Join(prefix, "drive_c/windows/system32", name+".dll"), source, "-ladvapi32")
+		j.sh("x86_64-w64-mingw32-gcc-posix", "-shared", "-s", "-o", filepath.Join(system, name+".dll"), source, "-ladvapi32", filepath.Join(system, "vcruntime140_1.dll"))
 	}
 	compiler := filepath.Join(j.scratch, "g++.exe")
 	j.sh("env", "GOOS=windows", "CGO_ENABLED=0", "go", "-C", ".ci/tools", "build", "-o", compiler, "./hostcommand")
