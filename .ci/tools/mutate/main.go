@@ -1,12 +1,13 @@
 // Command mutate makes small mistakes in the code of packages, one at a time, and looks whether
 // a test of the package or of one that imports it fails.
 //
-//	mutate -work DIR [-n 30] [-seed 1] [-tags LIST] [-results FILE [-again]] [-equivalent FILE] PACKAGE...
+//	mutate -work DIR [-n 30] [-seed 1] [-tags LIST] [-results FILE [-again]] [-equivalent FILE] [-by LIST] [-run REGEXP] PACKAGE...
 //
 // A PACKAGE is a pattern of go list. The source stays as it is: the compiler reads the changed
 // file through an overlay. A change that does not compile does not count. FILE of -results takes
 // the outcome of each change, and another run goes on from there. The changes in FILE of
-// -equivalent make no difference that a test could see, for the reason given there.
+// -equivalent make no difference that a test could see, for the reason given there. With -by and
+// -run a few tests judge alone: a change of these tests is good if they catch as much as before.
 package main
 
 import (
@@ -35,6 +36,8 @@ var (
 	tags       = flag.String("tags", "", "build tags besides those that the package needs, such as e2e")
 	results    = flag.String("results", os.DevNull, "the file of what is known")
 	again      = flag.Bool("again", false, "judge only those that survived, by the file of -results")
+	judges     = flag.String("by", "", "the packages whose tests judge, such as ./runtime,./reflection, in place of the package and those that import it")
+	only       = flag.String("run", "", "the tests that judge, as in go test")
 	equivalent = flag.String("equivalent", os.DevNull, "the file of changes that make no difference")
 )
 
@@ -148,6 +151,10 @@ func (p *pkg) mutants() (all []*mutant) {
 // findTesters finds the packages with tests for p: p itself, then those that import it, the small
 // ones first. If none of them has tests, those count that import it indirectly.
 func (p *pkg) findTesters(ctx context.Context) {
+	if *judges != "" {
+		p.testers = list(ctx, p.tags(), strings.Split(*judges, ",")...)
+		return
+	}
 	var direct, indirect []*pkg
 	for _, q := range list(ctx, p.tags(), "./...") {
 		switch {
@@ -201,7 +208,7 @@ func (p *pkg) try(ctx context.Context, m *mutant) (outcome, by string) {
 func (p *pkg) test(ctx context.Context, tags, overlay string, limit time.Duration) ([]byte, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end after %s", limit.Round(time.Second)))
 	defer cancel()
-	out, err := run(timed, p.Dir, overlay, "test", "-count=1", "-failfast", "-vet=off", "-timeout=0", "-ldflags=-s -w", "-tags", tags, ".")
+	out, err := run(timed, p.Dir, overlay, "test", "-count=1", "-failfast", "-vet=off", "-timeout=0", "-ldflags=-s -w", "-tags", tags, "-run", *only, ".")
 	must(0, ctx.Err())
 	if timed.Err() != nil {
 		err = context.Cause(timed)

@@ -123,6 +123,13 @@ func TestTry(t *testing.T) {
 	if len(got) != len(want) || !strings.HasPrefix(got[4], want[4]) || !slices.Equal(slices.Delete(got, 4, 5), slices.Delete(want, 4, 5)) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	t.Cleanup(func() { *judges, *only = "", "" })
+	for _, c := range []struct{ judges, only, want string }{{"./q", "", survived}, {"./q,./p", "TestOne", survived}, {"./q,./p", "TestAbs", caught}} {
+		*judges, *only, p.testers = c.judges, c.only, nil
+		if outcome, by := p.try(t.Context(), p.mutants()[0]); outcome != c.want {
+			t.Errorf("by %q, test %q: %s [%s]", c.judges, c.only, outcome, by)
+		}
+	}
 }
 
 // Tests that fail without a change do not judge.
