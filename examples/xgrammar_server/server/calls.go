@@ -7,12 +7,23 @@ import (
 	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
-// calls splits the text of an answer that may have calls of tools, as it comes, into parts of messages.
+// part is what a piece of an answer adds to its message.
+type part struct {
+	message
+	// The content goes on a text that begins at a byte of the answer, and it ends at one. Behind a cut, the text does not go on.
+	from, end int
+	cut       bool
+	// tokens are those of the content, if the request wants their probabilities.
+	tokens []tokenLogProb
+}
+
+// calls splits the text of an answer that may have calls of tools, as it comes, into parts.
 type calls struct {
-	syntax xgrammar.ToolSyntax
-	text   string // that may be the beginning of something
-	in     place
-	number int // of calls
+	syntax   xgrammar.ToolSyntax
+	text     string // that may be the beginning of something
+	at, from int    // the byte of the answer at which it begins, and at which its content began
+	in       place
+	number   int // of calls
 
 	depth           int // of the arguments
 	quoted, escaped bool
@@ -28,47 +39,59 @@ const (
 	ending          // behind the arguments
 )
 
+// take takes bytes from the beginning of the text.
+func (c *calls) take(n int) (text string) {
+	text, c.text = c.text[:n], c.text[n:]
+	c.at += n
+	return text
+}
+
+// say is content at the beginning of the text.
+func (c *calls) say(n int, cut bool) part {
+	text := c.take(n)
+	return part{message: message{Content: new(content(text))}, from: c.from, end: c.at, cut: cut}
+}
+
 // add returns what the text adds to the message.
-func (c *calls) add(text string) (all []message) {
-	c.text += text
-	say := func(text string) {
-		if text != "" {
-			all = append(all, message{Content: new(content(text))})
-		}
-	}
-	for c.text != "" {
+func (c *calls) add(text string) (all []part) {
+	call := func(one toolCall) { all = append(all, part{message: message{ToolCalls: []toolCall{one}}}) }
+	for c.text += text; ; {
 		switch c.in {
 		case outside:
-			before, call, found := strings.Cut(c.text, c.syntax.Begin)
-			if !found {
-				n := held(c.text, c.syntax.Begin)
-				say(c.text[:len(c.text)-n])
-				c.text = c.text[len(c.text)-n:]
-				return all
+			i := strings.Index(c.text, c.syntax.Begin)
+			if i < 0 {
+				return append(all, c.say(len(c.text)-held(c.text, c.syntax.Begin), false))
 			}
-			say(before)
-			c.text, c.in = call, name
+			all = append(all, c.say(i, true))
+			c.take(len(c.syntax.Begin))
+			c.in = name
 		case name:
-			function, rest, found := strings.Cut(c.text, c.syntax.Middle)
-			if !found {
+			i := strings.Index(c.text, c.syntax.Middle)
+			if i < 0 {
 				return all
 			}
-			all = append(all, message{ToolCalls: []toolCall{{c.number, "call_" + rand.Text(), "function", functionCall{Name: function}}}})
-			c.text, c.in = rest, arguments
+			call(toolCall{c.number, "call_" + rand.Text(), "function", functionCall{Name: c.take(i)}})
+			c.take(len(c.syntax.Middle))
+			c.in = arguments
 		case arguments:
 			n := c.object()
-			all = append(all, message{ToolCalls: []toolCall{{Index: c.number, Function: functionCall{Arguments: c.text[:n]}}}})
-			if c.text = c.text[n:]; c.depth == 0 {
-				c.number, c.in = c.number+1, ending
+			if n > 0 {
+				call(toolCall{Index: c.number, Function: functionCall{Arguments: c.take(n)}})
 			}
+			if n == 0 || c.depth > 0 {
+				return all
+			}
+			c.number, c.in = c.number+1, ending
 		case ending:
 			if len(c.text) < len(c.syntax.End) && strings.HasPrefix(c.syntax.End, c.text) {
 				return all
 			}
-			c.text, c.in = strings.TrimPrefix(c.text, c.syntax.End), outside
+			if strings.HasPrefix(c.text, c.syntax.End) {
+				c.take(len(c.syntax.End))
+			}
+			c.in, c.from = outside, c.at
 		}
 	}
-	return all
 }
 
 // object returns the length of the text that belongs to the arguments.
@@ -93,14 +116,15 @@ func (c *calls) object() int {
 }
 
 // end returns what is left of a text that was cut off. Arguments may be cut off too, as those of OpenAI.
-func (c *calls) end() string {
+func (c *calls) end() part {
 	switch c.in {
 	case outside:
-		return c.text
-	case name:
-		return c.syntax.Begin + c.text
+	case name: // the beginning of a call is content
+		c.text, c.at = c.syntax.Begin+c.text, c.at-len(c.syntax.Begin)
+	default:
+		c.take(len(c.text))
 	}
-	return ""
+	return c.say(len(c.text), true)
 }
 
 // held returns how many bytes at the end of a text may be the beginning of another one.
@@ -113,48 +137,89 @@ func held(text, of string) int {
 	return 0
 }
 
-// join adds a part to a message.
-func (m *message) join(part message) {
-	if part.Content != nil {
+// add adds a part to the message of a choice.
+func (c *choice) add(p part, q *request) {
+	m := c.Message
+	if p.Content != nil {
 		if m.Content == nil {
-			m.Content = new(content(""))
+			m.Content, c.LogProbs = new(content("")), q.logProbs(nil)
 		}
-		*m.Content += *part.Content
+		if *m.Content += *p.Content; c.LogProbs != nil {
+			c.LogProbs.Content = append(c.LogProbs.Content, p.tokens...)
+		}
 	}
-	for _, c := range part.ToolCalls {
-		if c.Index == len(m.ToolCalls) {
-			m.ToolCalls = append(m.ToolCalls, c)
+	for _, call := range p.ToolCalls {
+		if call.Index == len(m.ToolCalls) {
+			m.ToolCalls = append(m.ToolCalls, call)
 		} else {
-			m.ToolCalls[c.Index].Function.Arguments += c.Function.Arguments
+			m.ToolCalls[call.Index].Function.Arguments += call.Function.Arguments
 		}
 	}
 }
 
-// splitter turns the parts of a choice into parts of its message.
-type splitter func(text, finish string) (parts []message, why string)
+// end ends a choice. One without calls has content, which may be empty.
+func (c *choice) end(finish string, q *request) {
+	if c.Finish = &finish; len(c.Message.ToolCalls) == 0 {
+		c.add(part{message: message{Content: new(content(""))}}, q)
+	}
+}
 
-// splitter returns a new one. An answer that ends with calls ends because of them.
-func (r *request) splitter() splitter {
-	if len(r.Tools) == 0 {
-		return func(text, finish string) ([]message, string) {
-			if text == "" {
-				return nil, finish
-			}
-			return []message{{Content: new(content(text))}}, finish
+// splitter splits the text of a choice, as it comes, into parts of its message. The stops of a request are looked for in its content: they
+// are no texts of the syntax of calls, and arguments are always whole.
+type splitter struct {
+	tail
+	tools bool
+	calls
+	called  bool // a call has begun
+	stopped bool
+}
+
+// splitter returns a new one.
+func (r *request) splitter() *splitter {
+	return &splitter{tail: tail{stops: r.Stop}, tools: len(r.Tools) > 0, calls: calls{syntax: xgrammar.Qwen}}
+}
+
+// add returns the parts that a text adds, and reports whether a stop is there, which ends the message. Content may be empty.
+func (s *splitter) add(text string) (all []part, stopped bool) {
+	if !s.tools {
+		s.calls.text += text
+		return s.stop([]part{s.say(len(s.calls.text), false)})
+	}
+	return s.stop(s.calls.add(text))
+}
+
+// rest returns the last part, and why the message ends. An answer that ends with calls ends because of them.
+func (s *splitter) rest(finish string) (all []part, why string) {
+	complete := s.number > 0
+	if s.stopped {
+		complete = s.called // before the stop
+	} else {
+		all, _ = s.stop([]part{s.end()})
+	}
+	if finish == "stop" && complete {
+		finish = "tool_calls"
+	}
+	return all, finish
+}
+
+// stop holds back content that may be the beginning of a stop.
+func (s *splitter) stop(all []part) ([]part, bool) {
+	for i := range all {
+		p := &all[i]
+		if p.Content == nil {
+			s.called = true
+			continue
+		}
+		text, stopped := s.tail.add(string(*p.Content))
+		if p.end -= len(s.tail.text); stopped {
+			p.end, p.cut = p.end+len(text), true
+		} else if p.cut {
+			text, p.end, s.tail.text = text+s.tail.text, p.end+len(s.tail.text), ""
+		}
+		if *p.Content = content(text); stopped {
+			s.stopped = true
+			return all[:i+1], true
 		}
 	}
-	c := calls{syntax: xgrammar.Qwen}
-	return func(text, finish string) ([]message, string) {
-		parts := c.add(text)
-		if finish == "" {
-			return parts, ""
-		}
-		if rest := c.end(); rest != "" {
-			parts = append(parts, message{Content: new(content(rest))})
-		}
-		if finish == "stop" && c.number > 0 {
-			finish = "tool_calls"
-		}
-		return parts, finish
-	}
+	return all, false
 }

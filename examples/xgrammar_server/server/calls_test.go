@@ -32,34 +32,85 @@ func TestCalls(t *testing.T) {
 			"bye", "tool_calls", []call{{"f", `{"a": [{"}": "\"]}\\"}], "é": "\\"}`}, {"g", `{"b": {}}`}}},
 	} {
 		for size := 1; size <= len(text)+1; size++ {
-			q := &request{}
-			if err := json.Unmarshal([]byte(`{`+tools+`}`), q); err != nil {
-				t.Fatal(err)
-			}
-			split, got, rest := q.splitter(), message{}, []rune(text)
-			for len(rest) > 0 {
-				n := min(size, len(rest))
-				parts, _ := split(string(rest[:n]), "")
-				for _, part := range parts {
-					got.join(part)
-				}
-				rest = rest[n:]
-			}
-			parts, finish := split("", "stop")
-			for _, part := range parts {
-				got.join(part)
-			}
+			got := splitBy(t, size, text, `"stop": null`)
 			said := ""
-			if got.Content != nil {
-				said = string(*got.Content)
+			if got.Message.Content != nil {
+				said = string(*got.Message.Content)
 			}
-			if said != want.content || finish != want.finish || len(got.ToolCalls) != len(want.calls) {
-				t.Fatalf("%q by %d: %q %s %+v", text, size, said, finish, got.ToolCalls)
+			if said != want.content || *got.Finish != want.finish || len(got.Message.ToolCalls) != len(want.calls) {
+				t.Fatalf("%q by %d: %q %s %+v", text, size, said, *got.Finish, got.Message.ToolCalls)
 			}
-			for i, c := range got.ToolCalls {
+			for i, c := range got.Message.ToolCalls {
 				if f := c.Function; c.Index != i || !strings.HasPrefix(c.ID, "call_") || c.Type != "function" || f.Name != want.calls[i].name || f.Arguments != want.calls[i].arguments {
 					t.Errorf("%q by %d: %+v, want %+v", text, size, c, want.calls[i])
 				}
+			}
+		}
+	}
+}
+
+// splitBy splits a text that comes in tokens of so many characters, by a request with tools, and returns the choice. It stops where the
+// splitter says so.
+func splitBy(t *testing.T, size int, text, members string) choice {
+	t.Helper()
+	q := &request{}
+	if err := json.Unmarshal([]byte(`{`+tools+`, "logprobs": true, `+members+`}`), q); err != nil {
+		t.Fatal(err)
+	}
+	split, w, c, rest, stopped := q.splitter(), &worth{}, choice{Message: &message{}}, []rune(text), false
+	add := func(parts []part) {
+		for _, p := range w.of(parts) {
+			c.add(p, q)
+		}
+	}
+	for len(rest) > 0 && !stopped {
+		token := string(rest[:min(size, len(rest))])
+		rest = rest[min(size, len(rest)):]
+		var parts []part
+		parts, stopped = split.add(token)
+		w.waiting = append(w.waiting, tokenLogProb{logProb: logProb{Token: token}, begin: w.text, end: w.text + len(token)})
+		w.text += len(token)
+		add(parts)
+	}
+	parts, finish := split.rest("stop")
+	add(parts)
+	c.end(finish, q)
+	return c
+}
+
+// TestCalls_content: stops are looked for in the content, and its tokens have their probabilities, wherever the text is cut into tokens.
+// Those of calls are in none.
+func TestCalls_content(t *testing.T) {
+	call := func(arguments string) string {
+		return "<tool_call>\n{\"name\": \"weather\", \"arguments\": " + arguments + "}\n</tool_call>"
+	}
+	for _, x := range []struct {
+		text, stops, content, finish string
+		calls                        int
+	}{
+		{"one two" + call("{}") + "three", `["zz"]`, "one twothree", "tool_calls", 1},
+		{"one two" + call("{}") + "three", `["two"]`, "one ", "stop", 0},
+		{"one two" + call("{}") + "three", `["hr"]`, "one twot", "tool_calls", 1},
+		{"one two" + call(`{"a": "two\n"}`), `["\n", "}", "name"]`, "one two", "tool_calls", 1}, // texts of the syntax, and of arguments
+		{"one two" + call("{}") + "three", `["othr", "o<", "twot"]`, "one twothree", "tool_calls", 1},
+		{"one two" + call("{}") + call("{}") + "t", `["three"]`, "one twot", "tool_calls", 2},
+		{"one tw", `["two"]`, "one tw", "stop", 0},
+		{call("{}"), `["x"]`, "", "tool_calls", 1},
+	} {
+		for size := 1; size <= len(x.text)+1; size++ {
+			got, said, tokens := splitBy(t, size, x.text, `"stop": `+x.stops), "", ""
+			if got.Message.Content != nil {
+				said = string(*got.Message.Content)
+				for _, token := range got.LogProbs.Content {
+					tokens += token.Token
+				}
+			}
+			if said != x.content || *got.Finish != x.finish || len(got.Message.ToolCalls) != x.calls {
+				t.Errorf("%q stops at %s, by %d: %q %s %+v", x.text, x.stops, size, said, *got.Finish, got.Message.ToolCalls)
+			}
+			// A token may have more text than the content, where that is cut, and none but its own.
+			if size == 1 && tokens != said || said == "" && got.LogProbs != nil {
+				t.Errorf("%q stops at %s, by %d: the tokens of %q are %q", x.text, x.stops, size, said, tokens)
 			}
 		}
 	}

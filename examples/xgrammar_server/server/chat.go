@@ -226,10 +226,6 @@ func (r *request) check(name string, most, vocabulary int) error {
 		return invalid("n", "it is %d, want 1 to %d", *r.N, mostChoices)
 	case slices.Contains(r.Stop, ""):
 		return invalid("stop", "a text is empty")
-	case len(r.Stop) > 0 && len(r.Tools) > 0:
-		return invalid("stop", "this server does not support it together with tools")
-	case r.LogProbs && len(r.Tools) > 0:
-		return invalid("logprobs", "this server does not support it together with tools")
 	case r.TopLogProbs != 0 && !r.LogProbs:
 		return invalid("top_logprobs", "it needs logprobs")
 	case r.TopLogProbs < 0 || r.TopLogProbs > 20:

@@ -9,8 +9,8 @@ import (
 	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
-// emitter gets the parts of a choice, of which each may be empty, with the tokens that end in it, and at last why the choice ends.
-type emitter func(choice int, text string, tokens []tokenLogProb, finish string) error
+// emitter gets the parts of a choice, and at last why the choice ends.
+type emitter func(choice int, parts []part, finish string) error
 
 // matchers returns a matcher for each choice of a request, nil for any text.
 func (s *server) matchers(ctx context.Context, q *request) (all []*xgrammar.Matcher, err error) {
@@ -49,14 +49,14 @@ func (s *server) writeAll(ctx context.Context, q *request, first Session, matche
 	)
 	write := func(i int, session Session) {
 		defer session.Close()
-		part := func(text string, tokens []tokenLogProb, finish string) error {
+		one := func(parts []part, finish string) error {
 			mu.Lock()
 			defer mu.Unlock()
-			return emit(i, text, tokens, finish)
+			return emit(i, parts, finish)
 		}
-		finish, used, err := s.write(ctx, q, i, session, matchers[i], func(text string, tokens []tokenLogProb) error { return part(text, tokens, "") })
+		finish, used, err := s.write(ctx, q, i, session, matchers[i], func(parts []part) error { return one(parts, "") })
 		if err == nil {
-			err = part("", nil, finish)
+			err = one(nil, finish)
 		}
 		each[i], errs[i] = used, err
 	}

@@ -194,8 +194,14 @@ func TestWorth(t *testing.T) {
 		w.add(token, bytes)
 	}
 	all := math.Log(math.Exp(1) + 2*math.Exp(2))
-	got := func(part string, last bool) (text string) {
-		for _, t := range w.of(part, last) {
+	sent := 0
+	got := func(text string, last bool) string {
+		parts := w.of([]part{{message: message{Content: new(content(text))}, end: sent + len(text), cut: last}})
+		if sent += len(text); len(parts) == 0 {
+			return ""
+		}
+		text = ""
+		for _, t := range parts[0].tokens {
 			text += fmt.Sprintf("%s %.3f %v:", t.Token, t.LogProb, t.Bytes)
 			for _, top := range t.Top {
 				text += fmt.Sprintf(" %s %.3f", top.Token, top.LogProb)

@@ -39,7 +39,7 @@ type worth struct {
 	top        int
 	scores     []float32
 	waiting    []tokenLogProb // whose text was not emitted yet
-	text, sent int            // bytes
+	text       int            // bytes
 }
 
 func newWorth(q *request, v *xgrammar.Vocabulary) *worth {
@@ -96,17 +96,23 @@ func (w *worth) add(token int32, bytes int) {
 	w.waiting = append(w.waiting, t)
 }
 
-// of returns the tokens whose text ends with this part of the answer. With last, the text is cut off behind it.
-func (w *worth) of(part string, last bool) []tokenLogProb {
-	if w == nil {
-		return nil
+// of gives the parts of a message their tokens: those whose text ends in the content, and those that begin in it where it is cut. Tokens of
+// calls are in none, as OpenAI's are. Content without a text and without tokens is left out.
+func (w *worth) of(parts []part) []part {
+	for i := range parts {
+		p := &parts[i]
+		if w == nil || p.Content == nil {
+			continue
+		}
+		calls := 0
+		for ; calls < len(w.waiting) && w.waiting[calls].begin < p.from; calls++ {
+		}
+		n := calls
+		for ; n < len(w.waiting) && (w.waiting[n].end <= p.end || p.cut && w.waiting[n].begin < p.end); n++ {
+		}
+		p.tokens, w.waiting = w.waiting[calls:n:n], w.waiting[n:]
 	}
-	n := 0
-	for w.sent += len(part); n < len(w.waiting) && (w.waiting[n].end <= w.sent || last && w.waiting[n].begin < w.sent); n++ {
-	}
-	ready := w.waiting[:n:n]
-	w.waiting = w.waiting[n:]
-	return ready
+	return slices.DeleteFunc(parts, func(p part) bool { return p.Content != nil && *p.Content == "" && len(p.tokens) == 0 })
 }
 
 // logProbs returns the member of a choice, or of a part of one, if the request wants it.

@@ -177,21 +177,16 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.Choices = make([]choice, *q.N)
-	tokens, split := make([][]tokenLogProb, *q.N), make([]splitter, *q.N)
 	for i := range *q.N {
-		split[i], a.Choices[i] = q.splitter(), choice{Index: i, Message: &message{Role: "assistant"}}
+		a.Choices[i] = choice{Index: i, Message: &message{Role: "assistant"}}
 	}
-	used, err := s.writeAll(ctx, &q, session, matchers, func(i int, text string, of []tokenLogProb, finish string) error {
+	used, err := s.writeAll(ctx, &q, session, matchers, func(i int, parts []part, finish string) error {
 		c := &a.Choices[i]
-		parts, finish := split[i](text, finish)
-		for _, part := range parts {
-			c.Message.join(part)
+		for _, p := range parts {
+			c.add(p, &q)
 		}
-		if tokens[i] = append(tokens[i], of...); finish != "" {
-			c.Finish, c.LogProbs = &finish, q.logProbs(tokens[i])
-			if c.Message.Content == nil && c.Message.ToolCalls == nil {
-				c.Message.Content = new(content(""))
-			}
+		if finish != "" {
+			c.end(finish, &q)
 		}
 		return nil
 	})
@@ -274,28 +269,23 @@ func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, 
 		return nil
 	}
 	a.Object = "chat.completion.chunk"
-	delta := func(i int, m message, tokens []tokenLogProb, finish *string) error {
-		a.Choices = []choice{{Index: i, Delta: &m, Finish: finish}}
-		if finish == nil && m.Role == "" {
-			a.Choices[0].LogProbs = q.logProbs(tokens)
-		}
+	delta := func(c choice) error {
+		a.Choices = []choice{c}
 		return send(a)
 	}
-	split := make([]splitter, *q.N)
 	for i := range *q.N {
-		split[i] = q.splitter()
-		_ = delta(i, message{Role: "assistant", Content: new(content(""))}, nil, nil)
+		_ = delta(choice{Index: i, Delta: &message{Role: "assistant", Content: new(content(""))}})
 	}
-	used, err := s.writeAll(ctx, q, session, matchers, func(i int, text string, tokens []tokenLogProb, finish string) (err error) {
-		parts, finish := split[i](text, finish)
-		if len(parts) == 0 && len(tokens) > 0 {
-			parts = []message{{Content: new(content(""))}}
-		}
-		for _, part := range parts {
-			err = errors.Join(err, delta(i, part, tokens, nil))
+	used, err := s.writeAll(ctx, q, session, matchers, func(i int, parts []part, finish string) (err error) {
+		for _, p := range parts {
+			c := choice{Index: i, Delta: &p.message}
+			if p.Content != nil {
+				c.LogProbs = q.logProbs(p.tokens)
+			}
+			err = errors.Join(err, delta(c))
 		}
 		if err == nil && finish != "" {
-			err = delta(i, message{}, nil, &finish)
+			err = delta(choice{Index: i, Delta: &message{}, Finish: &finish})
 		}
 		return err
 	})

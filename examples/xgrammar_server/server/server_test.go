@@ -213,10 +213,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{`"n": 17`, 400, `"message":"n: it is 17, want 1 to 16","type":"invalid_request_error","param":"n"`},
 		{`"n": 0`, 400, `n: it is 0, want 1 to 16`},
-		{tools + `, "stop": "a"`, 400, `"message":"stop: this server does not support it together with tools","type":"invalid_request_error","param":"stop"`},
 		{`"stop": ["a", ""]`, 400, `stop: a text is empty`},
 		{`"stop": ["a", "b", "c", "d", "e"]`, 400, `stop: it is [\"a\", \"b\", \"c\", \"d\", \"e\"], want a text or at most four`},
-		{tools + `, "logprobs": true`, 400, `"logprobs: this server does not support it together with tools","type":"invalid_request_error","param":"logprobs"`},
 		{`"top_logprobs": 2`, 400, `top_logprobs: it needs logprobs`},
 		{`"logprobs": true, "top_logprobs": 21`, 400, `top_logprobs: it is 21, want 0 to 20`},
 		{`"top_p": 1.1`, 400, `top_p: it is 1.1, want 0 to 1`},

@@ -14,15 +14,20 @@ import (
 )
 
 // write writes a choice of an answer in a session and calls emit with whole characters. finish is "stop" if the text follows the whole
-// format or one of the stops of the request came, or "length" if it is the beginning of a text that follows the format.
-func (s *server) write(ctx context.Context, q *request, choice int, session Session, matcher *xgrammar.Matcher, emit func(text string, tokens []tokenLogProb) error) (finish string, used usage, err error) {
+// format or one of the stops of the request came, "tool_calls" if it also has calls, or "length" if it is the beginning of a text that
+// follows the format.
+func (s *server) write(ctx context.Context, q *request, choice int, session Session, matcher *xgrammar.Matcher, emit func([]part) error) (finish string, used usage, err error) {
 	mask, err := s.vocabulary.NewMask()
 	if err != nil {
 		return "", used, err
 	}
 	defer mask.Release()
 	stops := s.vocabulary.StopTokens()
-	chance, next, worth := q.sampler(choice), tail{stops: q.Stop}, newWorth(q, s.vocabulary)
+	chance, split, worth := q.sampler(choice), q.splitter(), newWorth(q, s.vocabulary)
+	end := func(finish string) (string, usage, error) {
+		parts, finish := split.rest(finish)
+		return finish, used, emit(worth.of(parts))
+	}
 	var text []int32 // the answer
 	used.Prompt = session.Len()
 	limit := min(*q.MaxTokens, s.model.Context()-used.Prompt)
@@ -65,7 +70,7 @@ func (s *server) write(ctx context.Context, q *request, choice int, session Sess
 		}
 		if slices.Contains(stops, token) {
 			turn.leave()
-			return "stop", used, emit(next.text, worth.of(next.text, true))
+			return end("stop")
 		}
 		text = append(text, token)
 		used.Completion++
@@ -75,18 +80,21 @@ func (s *server) write(ctx context.Context, q *request, choice int, session Sess
 			r, n := utf8.DecodeRune(pending)
 			whole, pending = append(whole, r), pending[n:]
 		}
-		part, stopped := next.add(string(whole))
+		parts, stopped := split.add(string(whole))
 		if !stopped && used.Completion < limit {
 			turn.next(token)
 		} else {
 			turn.leave()
 		}
 		worth.add(token, len(string(whole))) // while the model takes the next step
-		if err := emit(part, worth.of(part, stopped)); err != nil || stopped {
-			return "stop", used, err
+		if err := emit(worth.of(parts)); err != nil {
+			return "", used, err
+		}
+		if stopped {
+			return end("stop")
 		}
 	}
-	return "length", used, emit(next.text, worth.of(next.text, true))
+	return end("length")
 }
 
 // tail is the end of a text, which may be the beginning of a stop.
