@@ -2,7 +2,7 @@ package server
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 )
@@ -13,7 +13,7 @@ type Batcher interface {
 	Model
 	// Batch returns how many sessions a step has at most.
 	Batch() int
-	// StepAll takes a step of each session. A session that fails has its error in its Step, and the others go on. It should take
+	// StepAll takes a step of each session. A session that fails has its error in its Step, and the others go on; a panic fails all. It should take
 	// as long for many sessions as for one: what needs more, such as a long chat, takes several steps.
 	StepAll(all []*Step)
 }
@@ -35,6 +35,7 @@ type Step struct {
 // began a step together stay together. A session whose client reads slowly is not waited for.
 type line struct {
 	model Batcher
+	log   *slog.Logger
 	seen  func(sessions int) // is called for each step
 
 	mu       sync.Mutex
@@ -179,15 +180,12 @@ func (l *line) run() {
 	l.running = false
 }
 
-// stepAll takes a step. A panic of the model is the error of all sessions in it, as one of a handler is that of a request.
+// stepAll takes a step. A panic of the model is the error of all sessions in it.
 func (l *line) stepAll(all []*Step) {
-	defer func() {
-		if r := recover(); r != nil {
-			for _, s := range all {
-				s.Scores, s.Err = nil, fmt.Errorf("a step of the model panicked: %v", r)
-			}
-		}
-	}()
 	l.seen(len(all))
-	l.model.StepAll(all)
+	if err := apart(l.log, "a step of the model", func() error { l.model.StepAll(all); return nil }); err != nil {
+		for _, s := range all {
+			s.Scores, s.Err = nil, err
+		}
+	}
 }

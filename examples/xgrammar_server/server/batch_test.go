@@ -1,9 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"slices"
@@ -95,6 +96,7 @@ type game struct {
 	end   chan struct{}
 	fate  map[string]func(*Step) // of sessions in the next step
 	all   map[Session]*player
+	log   bytes.Buffer
 }
 
 func (g *game) StepAll(all []*Step) {
@@ -123,7 +125,7 @@ func (gameModel) Batch() int { return 4 }
 
 func newGame() *game {
 	g := &game{end: make(chan struct{}), fate: map[string]func(*Step){}, all: map[Session]*player{}}
-	g.line = &line{model: gameModel{nil, g}, seen: func(int) {}}
+	g.line = &line{model: gameModel{nil, g}, log: slog.New(slog.NewTextHandler(&g.log, nil)), seen: func(int) {}}
 	return g
 }
 
@@ -317,27 +319,6 @@ func TestLine_others(t *testing.T) {
 		synctest.Wait()
 		g.step()
 		b.leave()
-	})
-}
-
-// TestLine_panic: a step that panics is the error of its sessions, and the line goes on.
-func TestLine_panic(t *testing.T) {
-	play(t, "a, a", func(t *testing.T, g *game, a, b, c *player) {
-		g.fate["a"] = func(*Step) { panic("oh") }
-		a.next()
-		a.wait(context.Background())
-		g.step()
-		if fmt.Sprint(a.got) != "a step of the model panicked: oh" {
-			t.Errorf("the error is %v", a.got)
-		}
-		delete(g.fate, "a")
-		a.next()
-		a.wait(context.Background())
-		g.step()
-		if a.got != nil {
-			t.Errorf("then it is %v", a.got)
-		}
-		a.leave()
 	})
 }
 

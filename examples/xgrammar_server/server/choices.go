@@ -42,12 +42,12 @@ func release(all []*xgrammar.Matcher) {
 func (s *server) writeAll(ctx context.Context, q *request, first Session, matchers []*xgrammar.Matcher, emit emitter) (used usage, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var (
-		mu     sync.Mutex // one part at a time
-		others sync.WaitGroup
-		each   = make([]usage, *q.N)
-		errs   = make([]error, *q.N)
+		mu   sync.Mutex // one part at a time
+		all  sync.WaitGroup
+		each = make([]usage, *q.N)
+		errs = make([]error, *q.N)
 	)
-	write := func(i int, session Session) {
+	write := func(i int, session Session) error {
 		defer session.Close()
 		one := func(parts []part, finish string) error {
 			mu.Lock()
@@ -55,35 +55,32 @@ func (s *server) writeAll(ctx context.Context, q *request, first Session, matche
 			return emit(i, parts, finish)
 		}
 		finish, used, err := s.write(ctx, q, i, session, matchers[i], func(parts []part) error { return one(parts, "") })
-		if err == nil {
+		if each[i] = used; err == nil {
 			err = one(nil, finish)
 		}
-		each[i], errs[i] = used, err
+		return err
 	}
-	defer func() {
-		cancel(nil)
-		others.Wait() // the matchers are released afterwards
-	}()
-	for i := 1; i < *q.N; i++ {
-		others.Go(func() {
+	defer cancel(nil)
+	for i := range *q.N {
+		all.Go(func() {
 			defer func() {
-				if r := recover(); r != nil { // as in the goroutine of the request
-					errs[i] = fmt.Errorf("choice %d panicked: %v", i, r)
-				}
 				if errs[i] != nil {
 					cancel(errs[i])
 				}
 			}()
-			session, err := s.model.Open(ctx, q.chat())
-			if errs[i] = err; err == nil {
-				write(i, session)
-			}
+			protect(s.log, fmt.Sprintf("choice %d", i), &errs[i], func() (err error) {
+				session := first
+				if i > 0 {
+					session, err = s.model.Open(ctx, q.chat())
+				}
+				if err == nil {
+					err = write(i, session)
+				}
+				return err
+			})
 		})
 	}
-	if write(0, first); errs[0] != nil {
-		cancel(errs[0])
-	}
-	others.Wait()
+	all.Wait() // the matchers are released afterwards
 	for _, u := range each {
 		used.Prompt = max(used.Prompt, u.Prompt) // the same for all
 		used.Completion += u.Completion

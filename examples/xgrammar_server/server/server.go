@@ -64,7 +64,7 @@ func newServer(m Model, set settings, log *slog.Logger) (*server, error) {
 	}
 	if b, ok := m.(Batcher); ok {
 		sessions := f.NewHistogram(prometheus.HistogramOpts{Name: "sessions", Help: "Sessions of a step of the model.", Buckets: prometheus.ExponentialBuckets(1, 2, 7)})
-		s.line = &line{model: b, seen: func(n int) { sessions.Observe(float64(n)) }}
+		s.line = &line{model: b, log: log, seen: func(n int) { sessions.Observe(float64(n)) }}
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "busy", Help: "Requests that are being answered."}, func() float64 { return float64(len(s.busy)) })
 	s.plain = make([]int32, (v.Size()+31)/32)
@@ -128,6 +128,21 @@ func noModel(name, has string) error {
 	return &problem{http.StatusNotFound, fmt.Sprintf("the model %q does not exist: this server has %s", name, has), "invalid_request_error", new("model"), "model_not_found"}
 }
 
+// open opens the session of the first choice.
+func (s *server) open(ctx context.Context, q *request) (session Session, err error) {
+	return session, apart(s.log, "the model", func() error {
+		if session, err = s.model.Open(ctx, q.chat()); err != nil {
+			return err
+		}
+		n, most := session.Len(), s.model.Context()
+		if n < most {
+			return nil
+		}
+		session.Close()
+		return TooLong(n, most)
+	})
+}
+
 // chat answers a chat completion.
 func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	select {
@@ -158,13 +173,7 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release(matchers)
-	session, err := s.model.Open(ctx, q.chat())
-	if err == nil {
-		if n, most := session.Len(), s.model.Context(); n >= most {
-			session.Close()
-			err = TooLong(n, most)
-		}
-	}
+	session, err := s.open(ctx, &q)
 	if err != nil {
 		s.fail(w, err)
 		return
