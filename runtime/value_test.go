@@ -1,7 +1,6 @@
 package tvmffi_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -13,90 +12,32 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+	"github.com/tvmffi-go/tvmffi/runtime/jsongraph"
 )
 
-// Every kind of value goes out and comes back, through a packed function, a typed
-// one, and a callback.
+// Every value goes out and comes back, through a packed function, a typed one, and a callback.
 func TestRoundTrip(t *testing.T) {
 	runtimetest.Balanced(t)
 	f := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func(x tvmffi.Any) tvmffi.Any { return x }))
 	defer f.Release()
-	type name string
-	type level int16
-	three := int64(3)
-	for _, c := range []struct {
-		in   any
-		want any
-		key  string
-	}{
-		{nil, nil, "None"},
-		{true, true, "bool"},
-		{false, false, "bool"},
-		{1, int64(1), "int"},
-		{int8(-128), int64(-128), "int"},
-		{int16(-1), int64(-1), "int"},
-		{int32(math.MinInt32), int64(math.MinInt32), "int"},
-		{int64(math.MinInt64), int64(math.MinInt64), "int"},
-		{int64(math.MaxInt64), int64(math.MaxInt64), "int"},
-		{uint(5), int64(5), "int"},
-		{uint8(255), int64(255), "int"},
-		{uint16(65535), int64(65535), "int"},
-		{uint32(math.MaxUint32), int64(math.MaxUint32), "int"},
-		{uint64(math.MaxInt64), int64(math.MaxInt64), "int"},
-		{uintptr(7), int64(7), "int"},
-		{level(-3), int64(-3), "int"},
-		{0.0, 0.0, "float"},
-		{math.Inf(1), math.Inf(1), "float"},
-		{math.SmallestNonzeroFloat64, math.SmallestNonzeroFloat64, "float"},
-		{float32(0.1), float64(float32(0.1)), "float"},
-		{"", "", "ffi.String"},
-		{"exactly", "exactly", "ffi.String"},
-		{"exactly8", "exactly8", "ffi.String"},
-		{"with\x00NUL and more", "with\x00NUL and more", "ffi.String"},
-		{"\x00", "\x00", "ffi.String"},
-		{"no UTF-8: \xff\xfe", "no UTF-8: \xff\xfe", "ffi.String"},
-		{strings.Repeat("long ", 10_000), strings.Repeat("long ", 10_000), "ffi.String"},
-		{name("named"), "named", "ffi.String"},
-		{[]byte{}, []byte{}, "ffi.Bytes"},
-		{[]byte(nil), []byte{}, "ffi.Bytes"},
-		{[]byte{0, 255}, []byte{0, 255}, "ffi.Bytes"},
-		{bytes.Repeat([]byte{0, 1}, 1000), bytes.Repeat([]byte{0, 1}, 1000), "ffi.Bytes"},
-		{tvmffi.Float32, tvmffi.Float32, "DataType"},
-		{tvmffi.CUDA(3), tvmffi.CUDA(3), "Device"},
-		{tvmffi.Pointer{Address: 0xdeadbeef}, tvmffi.Pointer{Address: 0xdeadbeef}, "void*"},
-		{&three, int64(3), "int"},
-		{(*int64)(nil), nil, "None"},
-		{(*string)(nil), nil, "None"},
-		{big.NewInt(-5), int64(-5), "int"},
-		{(*big.Int)(nil), nil, "None"},
-		{(func())(nil), nil, "None"},
-	} {
-		for _, through := range []func() (tvmffi.Any, error){
-			func() (tvmffi.Any, error) { return runtimetest.Call("calls.echo", c.in) },
-			func() (tvmffi.Any, error) { return runtimetest.Call("calls.echo_any", c.in) },
-			func() (tvmffi.Any, error) { return runtimetest.Call("testing.echo", c.in) },
-			func() (tvmffi.Any, error) { return runtimetest.Call("calls.apply", f, c.in) },
-			func() (tvmffi.Any, error) { return tvmffi.AnyOf(c.in) },
+	runtimetest.Values(t, func(r values.Row, x any) {
+		for how, through := range map[string]func() (tvmffi.Any, error){
+			"calls.echo":     func() (tvmffi.Any, error) { return runtimetest.Call("calls.echo", x) },
+			"calls.echo_any": func() (tvmffi.Any, error) { return runtimetest.Call("calls.echo_any", x) },
+			"testing.echo":   func() (tvmffi.Any, error) { return runtimetest.Call("testing.echo", x) },
+			"a callback":     func() (tvmffi.Any, error) { return runtimetest.Call("calls.apply", f, x) },
+			"AnyOf":          func() (tvmffi.Any, error) { return tvmffi.AnyOf(x) },
 		} {
 			v, err := through()
-			if err != nil || !reflect.DeepEqual(v.Value(), c.want) {
-				t.Errorf("%T(%.40v) came back as %#v, %v, want %#v", c.in, c.in, v.Value(), err, c.want)
-			}
-			key := v.TypeKey()
-			if key == "ffi.SmallStr" || key == "ffi.SmallBytes" || key != c.key {
-				t.Errorf("%T(%.40v) came back as %s, want %s", c.in, c.in, key, c.key)
+			runtimetest.WantBack(t, how, r, x, v, err)
+			if graph, err := jsongraph.Marshal(v, nil); r.Graph != "" && (err != nil || string(graph) != r.GraphText()) {
+				t.Errorf("%s: %s came back as %s, %v", how, r.Name, graph, err)
 			}
 			v.Release()
 		}
-	}
-	nan := runtimetest.MustCall(t, "calls.echo", math.NaN())
-	if x, ok := nan.Value().(float64); !ok || !math.IsNaN(x) {
-		t.Error("NaN")
-	}
-	if x := runtimetest.MustCall(t, "calls.echo", math.Copysign(0, -1)).Value().(float64); !math.Signbit(x) {
-		t.Errorf("-0.0 came back as %v", x)
-	}
+	})
 }
 
 // Each typed echo takes and gives its kind, by the generic route of bindings.

@@ -56,8 +56,9 @@ var rooms = []room{
 	{dir: "internal/testkit/disktest", other: []string{"golang.org/x/sys/unix"}},
 	{dir: "internal/testkit/nativetest", own: []string{"internal/compiler", "internal/wheel", "internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/testkit/machinetest", own: []string{"internal/failure", "internal/objects", "internal/testkit/nativetest"}},
-	{dir: "internal/testkit/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
-	{dir: "internal/testkit/crosstest", own: []string{"internal/testkit/nativetest", "runtime", "runtime/jsongraph"}},
+	{dir: "internal/testkit/runtimetest", own: []string{"internal/capi", "internal/ccall", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/values", "internal/objects", "runtime", "runtime/bindrt", "runtime/define", "runtime/env", "runtime/structural"}},
+	{dir: "internal/testkit/values"},
+	{dir: "internal/testkit/crosstest", own: []string{"internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/values", "runtime", "runtime/jsongraph"}},
 	{dir: "internal/testkit/consumer", own: []string{"internal/testkit/nativetest", "internal/wheel", "internal/find"}, other: []string{"github.com/gofrs/flock", "golang.org/x/mod/modfile"}},
 	{dir: "internal/testkit/scripttest", own: []string{"internal/find", "internal/testkit/consumer", "internal/testkit/nativetest"}, other: []string{"github.com/rogpeppe/go-internal/testscript"}},
 	{dir: "internal/english"},
@@ -159,7 +160,7 @@ const (
 
 // testsMay is what test files may import in addition, in every room: as far as it is on their
 // floor or below, see TestTestsStayOnTheirFloor.
-var testsMay = machine("xgrammar/tokenizer", "internal/ccall", "internal/crossing", "cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/crosstest", "internal/testkit/disktest", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
+var testsMay = machine("xgrammar/tokenizer", "internal/ccall", "internal/crossing", "cmd/tvmffi-bind/internal/...", "schema", "schema/hints", "internal/english", "internal/dynlib", "internal/testkit/consumer", "internal/testkit/crosstest", "internal/testkit/disktest", "internal/testkit/machinetest", "internal/testkit/nativetest", "internal/testkit/runtimetest", "internal/testkit/scripttest", "internal/testkit/values", "internal/wheel", "internal/find", "reflection", "runtime/...", "generated/...")
 
 // testsUse are the modules that exist for tests.
 var testsUse = []string{

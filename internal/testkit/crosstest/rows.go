@@ -2,11 +2,12 @@ package crosstest
 
 import (
 	"math"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -23,110 +24,15 @@ type Row struct {
 	Value any // the value itself, or what makes it
 }
 
-// none is the value nil.
-type none struct{}
-
-// loop is a List that holds 1 and itself.
-type loop struct{}
-
-// made makes a value.
-type made func() (tvmffi.ObjectRef, error)
-
 // everyone has what takes a value of any type and gives it back.
 var everyone = []string{"Go", "C++", "Python", "Python package", "Rust", "RPC", "Disco", "JSON graph", "ffi.json", "encoding/json"}
 
 // Groups are the tables in the order of the page.
 var Groups = []Group{
-	{"Text and bytes", everyone, []Row{
-		{"empty text", ""},
-		{"7 bytes", "1234567"},
-		{"8 bytes", "12345678"},
-		{"long text", strings.Repeat("long ", 200)},
-		{"not ASCII", "é€𝄞"},
-		{"a zero byte", "a\x00b"},
-		{"a zero byte in long text", "a long text \x00 with a zero byte"},
-		{"a zero byte at the end", "a\x00"},
-		{"not UTF-8", "a\xffb"},
-		{"not UTF-8, long", "a long text \xff that is not UTF-8"},
-		{"half a surrogate pair", "\xed\xa0\x80"},
-		{"control characters", "\x01\t\n\r\x7f"},
-		{"quotes and a backslash", "\"'\\/"},
-		{"empty bytes", []byte{}},
-		{"bytes", []byte("a\x00\xff")},
-		{"long bytes", slices.Repeat([]byte("\x00\xff"), 50)},
-	}},
-	{"Numbers", everyone, []Row{
-		{"nil", none{}},
-		{"true", true},
-		{"true, 1 and 1.0", []any{true, 1, 1.0}},
-		{"2^53+1", int64(1<<53 + 1)},
-		{"2^63-1", int64(math.MaxInt64)},
-		{"-2^63", int64(math.MinInt64)},
-		{"2^63", uint64(1 << 63)},
-		{"2^64-1", uint64(math.MaxUint64)},
-		{"2^64", new(big.Int).Lsh(big.NewInt(1), 64)},
-		{"-2^100", new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 100))},
-		{"0.0", 0.0},
-		{"-0.0", math.Copysign(0, -1)},
-		{"NaN", math.NaN()},
-		{"infinity", math.Inf(1)},
-		{"-infinity", math.Inf(-1)},
-		{"0.1", 0.1},
-		{"float32 0.1", float32(0.1)},
-		{"1e15", 1e15},
-		{"1e16", 1e16},
-		{"2^53 as a float", float64(1 << 53)},
-		{"1e300", 1e300},
-		{"least float", math.SmallestNonzeroFloat64},
-	}},
-	{"Lists and maps", everyone, []Row{
-		{"empty list", []any{}},
-		{"empty map", map[string]any{}},
-		{"nil slice", []any(nil)},
-		{"nil map", map[string]any(nil)},
-		{"list of nil", []any{nil}},
-		{"list of a list of nothing", []any{[]any{}, map[string]any{}}},
-		{"List", made(func() (tvmffi.ObjectRef, error) { return tvmffi.NewList[any](1, "two") })},
-		{"Dict", made(func() (tvmffi.ObjectRef, error) {
-			return tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[string, int64]{Key: "k", Value: 1}))
-		})},
-		{"Shape", made(func() (tvmffi.ObjectRef, error) { return tvmffi.NewShape(2, 3) })},
-		{"order of keys", pairs("b", 1, "a", 2)},
-		{"empty key", pairs("", 1)},
-		{"keys 1 and 2", pairs(1, "a", 2, "b")},
-		{`keys 1 and "1"`, pairs(1, "a", "1", "b")},
-		{"keys 1 and true", pairs(1, "a", true, "b")},
-		{"keys 1 and 1.0", pairs(1, "a", 1.0, "b")},
-		{`keys nil and "null"`, pairs(none{}, "a", "null", "b")},
-		{"key that is bytes", pairs([]byte("k"), 1)},
-		{"key that is not UTF-8", pairs("a\xff", 1)},
-		{"two keys that are not UTF-8", pairs("a\xff", 1, "a\xfe", 2)},
-		{"key with a zero byte", pairs("a\x00b", 1)},
-		{"key NaN", pairs(math.NaN(), 1)},
-		{"list within itself", loop{}},
-	}},
-	{"Data types and devices", everyone, []Row{
-		{"float32", tvmffi.Float32},
-		{"bool", tvmffi.Bool},
-		{"bfloat16", tvmffi.BFloat16},
-		{"float8_e4m3fn", tvmffi.Float8E4M3FN},
-		{"float8_e8m0fnu", tvmffi.Float8E8M0FNU},
-		{"float4_e2m1fn", tvmffi.Float4E2M1FN},
-		{"int32x4", tvmffi.Int32.WithLanes(4)},
-		{"int32x65535", tvmffi.Int32.WithLanes(65535)},
-		{"int1", tvmffi.DataType{Code: 0, Bits: 1, Lanes: 1}},
-		{"int0", tvmffi.DataType{Code: 0, Bits: 0, Lanes: 1}},
-		{"complex64", tvmffi.Complex64},
-		{"complex128", tvmffi.Complex128},
-		{"handle", tvmffi.OpaqueHandle},
-		{"void", tvmffi.DataType{Code: 3}},
-		{"unknown code 77", tvmffi.DataType{Code: 77, Bits: 8, Lanes: 1}},
-		{"no lanes", tvmffi.DataType{Code: 2, Bits: 32}},
-		{"cpu:0", tvmffi.CPU},
-		{"cuda:1", tvmffi.CUDA(1)},
-		{"cuda:-1", tvmffi.CUDA(-1)},
-		{"device of type 99", tvmffi.Device{Type: 99}},
-	}},
+	{values.Texts, everyone, rowsOfTable(values.Texts)},
+	{values.Numbers, everyone, rowsOfTable(values.Numbers)},
+	{values.Containers, everyone, rowsOfTable(values.Containers)},
+	{values.Types, everyone, rowsOfTable(values.Types)},
 	{"Parameters with a type", []string{"Go", "C++", "CuTe"}, []Row{
 		{"2^31-1 for int32", Typed{1<<31 - 1, "int32"}},
 		{"2^31 for int32", Typed{1 << 31, "int32"}},
@@ -165,7 +71,7 @@ var Groups = []Group{
 		{"text for a device", Typed{"cuda:1", "device"}},
 	}},
 	{"Results of other processes", []string{"RPC", "Disco"}, []Row{
-		{"result: nil", Result{none{}}},
+		{"result: nil", Result{values.None{}}},
 		{"result: long text", Result{strings.Repeat("long ", 200)}},
 		{"result: a zero byte", Result{"a\x00b"}},
 		{"result: a zero byte in long text", Result{"a long text \x00 with a zero byte"}},
@@ -177,7 +83,7 @@ var Groups = []Group{
 		{"result: 2^63", Result{uint64(1 << 63)}},
 		{"result: true, 1 and 1.0", Result{[]any{true, 1, 1.0}}},
 		{"result: empty list", Result{[]any{}}},
-		{`result: keys 1 and "1"`, Result{pairs(1, "a", "1", "b")}},
+		{`result: keys 1 and "1"`, Result{values.Map{{Key: 1, Value: "a"}, {Key: "1", Value: "b"}}}},
 		{"result: text that is not UTF-8 in a list", Result{[]any{"a\xffb"}}},
 		{"result: int32x65535", Result{tvmffi.Int32.WithLanes(65535)}},
 		{"result: float32 in a list", Result{[]any{tvmffi.Float32}}},
@@ -214,19 +120,14 @@ type Result struct{ Value any }
 // Raised is an error that a function ends with.
 type Raised struct{ Kind, Message string }
 
-// pairs makes a Map of keys and values, in this order.
-func pairs(all ...any) made {
-	return func() (tvmffi.ObjectRef, error) {
-		var items []tvmffi.Pair[any, any]
-		for i := 0; i < len(all); i += 2 {
-			key := all[i]
-			if key == any(none{}) {
-				key = nil
-			}
-			items = append(items, tvmffi.Pair[any, any]{Key: key, Value: all[i+1]})
+// rowsOfTable returns the rows of package values for a table.
+func rowsOfTable(title string) (rows []Row) {
+	for _, r := range values.Rows {
+		if r.Group == title {
+			rows = append(rows, Row{r.Name, r.Value})
 		}
-		return tvmffi.NewMap(tvmffi.PairsOf(items...))
 	}
+	return rows
 }
 
 func (g Group) has(row, peer string) bool {
@@ -234,30 +135,7 @@ func (g Group) has(row, peer string) bool {
 }
 
 // Make returns the value of the row and what releases it.
-func (r Row) Make() (x any, release func(), err error) {
-	nothing := func() {}
-	switch x := r.Value.(type) {
-	case none:
-		return nil, nothing, nil
-	case loop:
-		l, err := tvmffi.NewList[any](1)
-		if err == nil {
-			err = l.Append(l)
-		}
-		return l, func() {
-			if err := l.Clear(); err == nil {
-				l.Release()
-			}
-		}, err
-	case made:
-		o, err := x()
-		if err != nil {
-			return nil, nothing, err
-		}
-		return o, func() { o.(interface{ Release() }).Release() }, nil
-	}
-	return r.Value, nothing, nil
-}
+func (r Row) Make() (x any, release func(), err error) { return runtimetest.Value(r.Value) }
 
 // make is Make for tests.
 func (r Row) make(t testing.TB) (any, func()) {
