@@ -119,7 +119,7 @@ type pkg struct {
 
 // list runs go list.
 func list(ctx context.Context, tags string, patterns ...string) (found []*pkg) {
-	out, err := run(ctx, ".", "", append([]string{"list", "-json", "-tags", tags}, patterns...)...)
+	out, err := run(ctx, ".", "", "go", append([]string{"list", "-json", "-tags", tags}, patterns...)...)
 	if err != nil {
 		log.Fatalf("mutate: %s: %s", err, out)
 	}
@@ -183,9 +183,8 @@ func (p *pkg) try(ctx context.Context, m *mutant) (outcome, by string) {
 	must(0, os.WriteFile(overlay, must(json.Marshal(map[string]map[string]string{"Replace": {file: changed}})), 0o600))
 	for _, q := range p.testers {
 		if q.took == 0 {
-			start := time.Now()
-			out, err := q.test(ctx, p.tags(), "", 10*time.Minute)
-			if q.took = time.Since(start); err != nil {
+			out, took, err := q.test(ctx, p.tags(), "", 10*time.Minute)
+			if q.took = took; err != nil {
 				q.took = -1
 				fmt.Printf("without %s, whose tests fail without a change: %s\n", q.ImportPath, failure(out, err))
 			}
@@ -193,9 +192,9 @@ func (p *pkg) try(ctx context.Context, m *mutant) (outcome, by string) {
 		if q.took < 0 {
 			continue
 		}
-		out, err := q.test(ctx, p.tags(), overlay, 20*time.Second+8*q.took)
+		out, took, err := q.test(ctx, p.tags(), overlay, 20*time.Second+8*q.took)
 		switch {
-		case bytes.Contains(out, []byte("[build failed]")):
+		case err != nil && took == 0:
 			return broken, failure(out, err)
 		case err != nil:
 			return caught, strings.TrimPrefix(q.ImportPath, module) + " " + failure(out, err)
@@ -204,22 +203,32 @@ func (p *pkg) try(ctx context.Context, m *mutant) (outcome, by string) {
 	return survived, ""
 }
 
-// test runs the tests of a package, and ends them after the limit.
-func (p *pkg) test(ctx context.Context, tags, overlay string, limit time.Duration) ([]byte, error) {
+// test runs the tests of a package, and ends them after the limit. What the compiler takes does not count: a busy machine
+// would catch every change by it. If the tests do not compile, they took no time.
+func (p *pkg) test(ctx context.Context, tags, overlay string, limit time.Duration) (out []byte, took time.Duration, err error) {
+	binary := filepath.Join(*work, "tests.exe")
+	os.Remove(binary) //nolint:errcheck // the compiler makes none if there is no test
+	out, err = run(ctx, p.Dir, overlay, "go", "test", "-c", "-o", binary, "-vet=off", "-ldflags=-s -w", "-tags", tags, ".")
+	must(0, ctx.Err())
+	if _, missing := os.Stat(binary); err != nil || missing != nil {
+		return out, 0, err
+	}
 	timed, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end after %s", limit.Round(time.Second)))
 	defer cancel()
-	out, err := run(timed, p.Dir, overlay, "test", "-count=1", "-failfast", "-vet=off", "-timeout=0", "-ldflags=-s -w", "-tags", tags, "-run", *only, ".")
+	start := time.Now()
+	out, err = run(timed, p.Dir, overlay, binary, "-test.failfast", "-test.run="+*only, "-test.paniconexit0")
 	must(0, ctx.Err())
 	if timed.Err() != nil {
 		err = context.Cause(timed)
 	}
-	return out, err
+	return out, time.Since(start), err
 }
 
-// run runs the go command in a folder, with an overlay for it and for those that tests start.
+// run runs a command in a folder, with an overlay for the go command and for those that tests start.
 // Everything that it has started ends with it.
-func run(ctx context.Context, dir, overlay string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, must(exec.LookPath("go")), append([]string{"-C", dir}, args...)...)
+func run(ctx context.Context, dir, overlay, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, must(exec.LookPath(name)), args...)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOCACHE="+filepath.Join(*work, "cache"), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = 5 * time.Second // for a pipe that a child has kept

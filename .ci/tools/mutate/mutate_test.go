@@ -147,7 +147,7 @@ func TestHang(t *testing.T) {
 		"\tos.WriteFile(\"pid\", []byte(strconv.Itoa(cmd.Process.Pid)), 0o600)\n\tcmd.Wait()\n}\n", "package q\n")
 	var pid []byte
 	for limit := 4 * time.Second; len(pid) == 0; limit *= 2 { // a busy machine may need longer to start the test
-		if _, err := p.test(t.Context(), "", "", limit); err == nil || err.Error() != "no end after "+limit.String() {
+		if _, _, err := p.test(t.Context(), "", "", limit); err == nil || err.Error() != "no end after "+limit.String() {
 			t.Fatalf("got %v", err)
 		}
 		pid, _ = os.ReadFile("p/pid")
@@ -180,5 +180,18 @@ func TestReadList(t *testing.T) {
 		if want == "" && (err != nil || len(got) != 2 || got["a.go f: call: g() => nothing"] != "and will be.") {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
+	}
+}
+
+// A slow compiler takes nothing of the time that tests have.
+func TestTry_slowCompiler(t *testing.T) {
+	p := write(t, "package p\n", "package p\n\nimport \"testing\"\n\nfunc TestNothing(*testing.T) {}\n", "package q\n")
+	slow := filepath.Join(t.TempDir(), "slow")
+	must(0, os.WriteFile(slow, []byte("#!/bin/sh\nsleep 1\nexec \"$@\"\n"), 0o700))
+	t.Setenv("GOFLAGS", "-toolexec="+slow)
+	start := time.Now()
+	_, took, err := p.test(t.Context(), "", "", 10*time.Minute)
+	if all := time.Since(start); err != nil || all-took < time.Second {
+		t.Errorf("the tests took %s of %s, %v", took, all, err)
 	}
 }
