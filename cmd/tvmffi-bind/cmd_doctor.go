@@ -213,7 +213,7 @@ func checkSidecars(ctx context.Context, p *probe.Prober) (all []finding) {
 	}
 	files := probe.Sidecars(libs)
 	libs = slices.DeleteFunc(libs, func(l probe.Library) bool { // the compiler is large, and not needed
-		return l.Path != libs[0].Path && !strings.HasSuffix(l.Path, "_runtime.so")
+		return l.Path != libs[0].Path && !probe.TakesSidecars(l)
 	})
 	for _, file := range files {
 		f := finding{Check: filepath.Base(file), Verdict: verdictOK, Found: "TVM's devices of this kind can be used"}

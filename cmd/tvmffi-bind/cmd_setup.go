@@ -89,7 +89,11 @@ copied.`,
 				})
 			}
 			if to != "" {
-				return ship(con, to, []probe.Library{lib})
+				shipped, err := whatShips([]probe.Library{lib}, nil)
+				if err != nil {
+					return err
+				}
+				return ship(con, to, shipped)
 			}
 			con.Notef("libtvm_ffi%s (C API %s); Go programs find it here:\n", ofPackage(lib), abi)
 			con.Printf("%s\n", lib.Path)
@@ -149,6 +153,21 @@ func selected(libs []probe.Library, only []string) ([]probe.Library, error) {
 	}), nil
 }
 
+// whatShips returns the selected ones of the libraries of a package and of those beside them, and what they bring.
+func whatShips(libs []probe.Library, only []string) ([]probe.Library, error) {
+	for _, file := range probe.Sidecars(libs) {
+		identity := libs[len(libs)-1].Identity
+		identity.PathInPackage = path.Join(path.Dir(identity.PathInPackage), filepath.Base(file))
+		libs = append(libs, probe.Library{Path: file, Identity: identity})
+	}
+	shipped, err := selected(libs, only)
+	if err != nil {
+		return nil, err
+	}
+	brought, err := probe.Brought(shipped)
+	return append(shipped, brought...), err
+}
+
 // with returns the text between two others, "" if there is none.
 func with(before, text, after string) string {
 	if text == "" {
@@ -198,12 +217,7 @@ func setupPackages(ctx context.Context, con *console.Console, p *probe.Prober, p
 		}
 		switch {
 		case to != "":
-			for _, file := range probe.Sidecars(libs) {
-				identity := libs[len(libs)-1].Identity
-				identity.PathInPackage = path.Join(path.Dir(identity.PathInPackage), filepath.Base(file))
-				libs = append(libs, probe.Library{Path: file, Identity: identity})
-			}
-			shipped, err := selected(libs, only)
+			shipped, err := whatShips(libs, only)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

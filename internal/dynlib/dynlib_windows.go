@@ -19,7 +19,7 @@ func open(path string, _ bool) (Handle, error) {
 	var folders []string
 	flags := uintptr(windows.LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)
 	if filepath.IsAbs(path) {
-		folders = wheelFolders(path)
+		folders = WheelFolders(path)
 		flags |= windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR
 	}
 	for _, dir := range folders {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// wheelFolders returns the folders with the libraries that a wheel for Windows brings for the library at path: NAME.libs,
+// WheelFolders returns the folders with the libraries that a wheel for Windows brings for the library at path: NAME.libs,
 // beside the packages of the wheel, where delvewheel puts them. Python's packages tell Windows about that folder when they are
 // imported. A folder with many packages has many of these folders: the one counts whose RECORD lists the library. The search ends
 // at the nearest folder of packages above the library, and never looks into the root of a drive, where anyone may make folders.
-func wheelFolders(path string) (folders []string) {
+func WheelFolders(path string) (folders []string) {
 	const most = 8 // folders between the library and the packages
 	root := filepath.Dir(path)
 	for range most {

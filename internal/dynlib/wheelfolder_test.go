@@ -29,7 +29,7 @@ func TestWheelFolders(t *testing.T) {
 	write("sample_kit-1.0.dist-info/RECORD", "sample/lib/sample.dll,sha256=x,1\nsample_kit.libs/runtime.dll,,\n")
 	write("other-1.0.dist-info/RECORD", "x,,\nother/other.dll,,\n")
 	for path, want := range map[string][]string{library: {want}, other: {wantOther}, none: nil, filepath.Join(root, "missing", "x.dll"): nil} {
-		if got := wheelFolders(path); !slices.Equal(got, want) {
+		if got := WheelFolders(path); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
 	}
