@@ -104,14 +104,18 @@ func safeEntries(head []byte) (all []entry, err error) {
 			return nil, fmt.Errorf("%.200q is there twice", name)
 		}
 		seen[name] = true
-		if name == "__metadata__" {
-			if err := d.Decode(new(map[string]string)); err != nil {
+		var text json.RawMessage
+		if err := d.Decode(&text); err != nil {
+			return nil, err
+		}
+		if name == "__metadata__" { // whose keys may be those of a tensor, in two cases too
+			if err := jsonlines.Unmarshal(text, new(map[string]string)); err != nil {
 				return nil, fmt.Errorf("__metadata__: %w", err)
 			}
 			continue
 		}
 		var v safeTensor
-		err = d.Decode(&v)
+		err = jsonlines.Unmarshal(text, &v)
 		dtype, known := safetypes[v.Type]
 		switch {
 		case err != nil:
@@ -133,5 +137,5 @@ func safeEntries(head []byte) (all []entry, err error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("there is text after the object")
 	}
-	return all, jsonlines.Check(head, new(map[string]safeTensor)) // in a tensor, too, no key is twice
+	return all, jsonlines.Check(head, nil) // the characters of names
 }

@@ -53,7 +53,7 @@ func floats(t *testing.T, x *tvmffi.Tensor) []float32 {
 
 // small is a file with tensors of some types. The data of "a" lies at a multiple of 64 bytes, that of the others does not.
 func small() []byte {
-	const head = `{"__metadata__":{"format":"pt"},"c":{"dtype":"BF16","shape":[1,2],"data_offsets":[16,20]},` +
+	const head = `{"__metadata__":{"format":"pt","shape":"a","Shape":"b"},"c":{"dtype":"BF16","shape":[1,2],"data_offsets":[16,20]},` +
 		`"b":{"dtype":"F16","shape":[4],"data_offsets":[8,16]},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},` +
 		`"d":{"dtype":"F8_E5M2","shape":[],"data_offsets":[20,21]},"e":{"dtype":"F8_E4M3","shape":[2,0],"data_offsets":[21,21]},"f":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[21,24]}}`
 	data := []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0x3c, 0, 0xbc, 0, 0, 0, 0x40, 0x80, 0x3f, 0, 0xc0, 0x3c, 0x38, 0x40, 0xb8}
@@ -117,10 +117,13 @@ func TestSafetensors_hostile(t *testing.T) {
 		"array":              {safefile(`[]`, nil), "does not begin with {"},
 		"more text":          {safefile(`{} {}`, nil), "text after the object"},
 		"a key twice":        {safefile(`{"a":{"dtype":"U8","shape":[],"shape":[1],"data_offsets":[0,1]}}`, []byte{1}), `the key "shape" occurs twice`},
-		"a key in two cases": {safefile(`{"a":{"dtype":"U8","shape":[],"Shape":[1],"data_offsets":[0,1]}}`, []byte{1}), `the keys "shape" and "Shape" in a are one key`},
-		"null":               {safefile(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[null,1]}}`, []byte{1}), `found null in a.data_offsets.0`},
+		"a key in two cases": {safefile(`{"a":{"dtype":"U8","shape":[],"Shape":[1],"data_offsets":[0,1]}}`, []byte{1}), `tensor "a": line 1, column 26: the keys "shape" and "Shape" are one key`},
+		"null":               {safefile(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[null,1]}}`, []byte{1}), `tensor "a": line 1, column 43: found null in data_offsets.0`},
 		"twice":              {safefile(`{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, []byte{1}), `"a" is there twice`},
 		"metadata":           {safefile(`{"__metadata__":{"a":1}}`, nil), "__metadata__"},
+		"half a name":        {safefile(`{"a\ud800":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}`, []byte{1}), "half of a surrogate pair"},
+		"null in metadata":   {safefile(`{"__metadata__":{"a":null}}`, nil), "__metadata__: line 1, column 6: found null in a"},
+		"metadata twice":     {safefile(`{"__metadata__":{"a":"b","a":"c"}}`, nil), `__metadata__: line 1, column 10: the key "a" occurs twice`},
 		"type":               {safefile(one(`"F128"`, "[1]", "[0,16]"), make([]byte, 16)), `tensor "a": its data type "F128" is unknown`},
 		"type of the type":   {safefile(one(`1`, "[1]", "[0,16]"), make([]byte, 16)), `tensor "a": `},
 		"no shape":           {safefile(one(`"U8"`, "null", "[0,1]"), make([]byte, 1)), "it has no shape"},
