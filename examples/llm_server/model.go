@@ -59,6 +59,11 @@ func open(folder string, chats int, verify bool) (_ *model, err error) {
 		return nil, fmt.Errorf("-chats is %d, want 1 to %d", chats, rows)
 	}
 	m := &model{free: make(chan struct{}, chats)}
+	// The memory of the chats comes first. Go clears new memory only where it had used it before, so here the system still gives a
+	// page when it is first written.
+	if m.cache, err = tvmffi.NewTensor(tvmffi.Float16, append([]int64{int64(chats)}, cache...)...); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			m.Close()
@@ -221,12 +226,8 @@ func lacking(needs []string, cpuinfo string) (lacks []string) {
 	return lacks
 }
 
-// memory makes what the passes read and write: once, so a step makes nothing. The system gives the memory of a chat when it is
-// first written.
+// memory makes what the passes read and write: once, so a step makes nothing.
 func (m *model) memory(chats int) (err error) {
-	if m.cache, err = tvmffi.NewTensor(tvmffi.Float16, append([]int64{int64(chats)}, cache...)...); err != nil {
-		return err
-	}
 	if m.logits, err = tvmffi.NewTensor(tvmffi.Float32, int64(chats), words); err == nil {
 		m.scores, err = tvmffi.Slice[float32](m.logits)
 	}

