@@ -126,6 +126,16 @@ func stages(s schema.Schema, c Config) (*place.Places, error) {
 // of an earlier run that are not among files count as removed. Verify writes nothing.
 // The error lists all problems. It is [ErrLoad] if the go command is missing or fails.
 func Verify(dir string, files []File) error {
+	_, err := Verified(dir, files)
+	return err
+}
+
+// Sources are the folders of the packages that generated files import, and of everything that those import.
+type Sources = load.Sources
+
+// Verified is Verify. It also returns where the packages are on which the result depends, apart from those of
+// the files themselves. It returns nil if it does not know, as for code that does not compile.
+func Verified(dir string, files []File) (*Sources, error) {
 	overlay := make(map[string][]byte, len(files))
 	for _, f := range files {
 		overlay[f.Path] = f.Content
@@ -180,3 +190,6 @@ func Imported(dir string, external map[string]string) (map[string]string, error)
 func UserNames(dir string) (map[string][]string, error) {
 	return verify.UserNames(dir, IsGenerated)
 }
+
+// IgnoresFolder reports whether [UserNames] does not look into a folder below the one that it is asked about.
+func IgnoresFolder(dir string) bool { return verify.Ignores(dir) }

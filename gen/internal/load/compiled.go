@@ -42,19 +42,30 @@ type Compiled struct {
 	// Needed holds the import paths of all packages that those need directly or indirectly.
 	Needed map[string]bool
 
+	// Sources says which files the compiled packages were made of.
+	Sources Sources
+
 	exports map[string]string // the files with export data, by import path
+}
+
+// Sources are the folders of packages, and of everything that they import.
+type Sources struct {
+	// Toolchain is the folder of the Go release, in which the standard library is.
+	Toolchain string
+	// Folders holds the folders of the other packages by import path.
+	Folders map[string]string
 }
 
 // Compile asks the go command for the export data of packages that m imports. The go command
 // compiles what its cache does not hold. A package that cannot be compiled or imported is not
 // among the result.
 func Compile(m Module, paths []string) (*Compiled, error) {
-	const fields = 13
+	const fields = 17
 	format := fmt.Sprintf("{{with module %q}}{{.Main}}\t{{.Dir}}\t{{.GoVersion}}{{end}}\t", m.Path) +
 		"{{with context}}{{.GOOS}}\t{{.GOARCH}}\t{{.CgoEnabled}}\t" +
-		"{{join .BuildTags ` `}}\t{{join .ToolTags ` `}}\t{{join .ReleaseTags ` `}}{{end}}\t" +
-		"{{.ImportPath}}\t{{.Name}}\t{{.Export}}\t{{join .Deps ` `}}"
-	args := []string{"list", "-e", "-export", "-f", format, "--", "unsafe"} // no path at all would mean m.Dir
+		"{{join .BuildTags ` `}}\t{{join .ToolTags ` `}}\t{{join .ReleaseTags ` `}}\t{{.GOROOT}}{{end}}\t" +
+		"{{.ImportPath}}\t{{.Name}}\t{{.Export}}\t{{.Dir}}\t{{.Standard}}\t{{.DepOnly}}\t{{if not .DepOnly}}{{join .Deps ` `}}{{end}}"
+	args := []string{"list", "-e", "-export", "-deps", "-f", format, "--", "unsafe"} // no path at all would mean m.Dir
 	list := exec.Command("go", append(args, paths...)...)
 	list.Dir = m.Dir
 	if os.Getenv("GOGC") == "" {
@@ -64,7 +75,7 @@ func Compile(m Module, paths []string) (*Compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the imports: %w", err)
 	}
-	c := &Compiled{Module: m, Context: build.Default, Needed: map[string]bool{}, exports: map[string]string{}}
+	c := &Compiled{Module: m, Context: build.Default, Needed: map[string]bool{}, Sources: Sources{Folders: map[string]string{}}, exports: map[string]string{}}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if len(f) != fields || f[0] != "true" || f[1] != m.Dir {
@@ -73,11 +84,16 @@ func Compile(m Module, paths []string) (*Compiled, error) {
 		c.Module.GoVersion = f[2]
 		c.Context.GOOS, c.Context.GOARCH, c.Context.CgoEnabled = f[3], f[4], f[5] == "true"
 		c.Context.BuildTags, c.Context.ToolTags, c.Context.ReleaseTags = strings.Fields(f[6]), strings.Fields(f[7]), strings.Fields(f[8])
-		for _, path := range strings.Fields(f[12]) {
+		c.Sources.Toolchain = f[9]
+		path, name, export, folder, standard, named := f[10], f[11], f[12], f[13], f[14] == "true", f[15] == "false"
+		if !standard {
+			c.Sources.Folders[path] = folder
+		}
+		for _, path := range strings.Fields(f[16]) {
 			c.Needed[path] = true
 		}
-		if f[10] != "main" && f[11] != "" {
-			c.exports[f[9]] = f[11]
+		if named && name != "main" && export != "" {
+			c.exports[path] = export
 		}
 	}
 	return c, nil

@@ -27,35 +27,35 @@ import (
 // times faster than reading those packages. An error only says that there is no quick answer:
 // an import cannot be compiled, or it imports the generated code, or the code has errors. The
 // slow check then finds out.
-func quick(dir string, generated func([]byte) bool, overlay map[string][]byte) error {
+func quick(dir string, generated func([]byte) bool, overlay map[string][]byte) (*load.Sources, error) {
 	module, err := load.ModuleAround(load.Existing(dir))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q := &quickCheck{units: map[string]*unit{}, overlay: overlay, fset: token.NewFileSet()}
 	if err := q.gather(module, generated); err != nil {
-		return err
+		return nil, err
 	}
 	imports, err := q.imports()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q.compiled, err = load.Compile(module, imports)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for path := range q.units {
 		if q.compiled.Needed[path] {
-			return fmt.Errorf("an import needs %s, which is being generated", path)
+			return nil, fmt.Errorf("an import needs %s, which is being generated", path)
 		}
 	}
 	q.exported = importer.ForCompiler(q.fset, "gc", q.compiled.Open)
 	for _, path := range slices.Sorted(maps.Keys(q.units)) {
 		if err := q.check(path); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return &q.compiled.Sources, nil
 }
 
 // quickCheck is a run of quick.

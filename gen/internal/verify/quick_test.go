@@ -96,9 +96,21 @@ func TestQuick(t *testing.T) {
 					write(t, dir, onDisk, text)
 				}
 			}
-			err = quick(dir, isGenerated, overlay)
+			sources, err := quick(dir, isGenerated, overlay)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if err == nil {
+				if _, missing := os.Stat(filepath.Join(sources.Toolchain, "VERSION")); missing != nil {
+					t.Error(missing)
+				}
+				for path, folder := range sources.Folders {
+					if want := filepath.Join(dir, strings.TrimPrefix(path, "example.com/app")); folder != want {
+						t.Errorf("%s is in %s, want %s", path, folder, want)
+					}
+				}
+			} else if sources != nil {
+				t.Errorf("with an error, sources are %v", sources)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func UserNames(dir string, generated func([]byte) bool) (map[string][]string, er
 		}
 		base := d.Name()
 		if d.IsDir() {
-			if file != dir && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || hasModule(file)) {
+			if file != dir && Ignores(file) {
 				return fs.SkipDir
 			}
 			return nil
@@ -52,6 +52,12 @@ func UserNames(dir string, generated func([]byte) bool) (map[string][]string, er
 		names[rel] = slices.Compact(names[rel])
 	}
 	return names, nil
+}
+
+// Ignores reports whether UserNames does not look into a folder below the one that it is asked about.
+func Ignores(dir string) bool {
+	base := filepath.Base(dir)
+	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || hasModule(dir)
 }
 
 func hasModule(dir string) bool {

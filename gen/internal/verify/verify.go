@@ -50,19 +50,20 @@ func (ownError) Is(target error) bool { return target == ErrOwn }
 
 // Check type-checks files, by their paths below dir, as if they were there. Other files
 // there for which generated returns true are from an earlier run and count as removed.
-func Check(dir string, generated func([]byte) bool, files map[string][]byte) error {
+// The result says what the files import, nil if it is not known.
+func Check(dir string, generated func([]byte) bool, files map[string][]byte) (*load.Sources, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return fmt.Errorf("verify: %w", err)
+		return nil, fmt.Errorf("verify: %w", err)
 	}
 	overlay := map[string][]byte{}
 	for name, content := range files {
 		overlay[filepath.Join(dir, filepath.FromSlash(name))] = content
 	}
-	if quick(dir, generated, overlay) == nil {
-		return nil
+	if sources, err := quick(dir, generated, overlay); err == nil {
+		return sources, nil
 	}
-	return slow(dir, generated, overlay)
+	return nil, slow(dir, generated, overlay)
 }
 
 // slow checks the files of overlay with everything that they import, from source.

@@ -19,7 +19,7 @@ func TestModuleWithoutRuntime(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{"garden/garden.go": []byte("package garden\n\nimport (\n\t_ \"" + runtimePath + "\"\n\t_ \"" + runtimePath + "/bindrt\"\n)\n")}
-	err := Check(dir, func([]byte) bool { return false }, files)
+	_, err := Check(dir, func([]byte) bool { return false }, files)
 	want := "the module example.com/app in " + dir + " cannot import " + runtimePath + ", which generated code needs: run there go get -tool "
 	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want one line with %q", err, want)
@@ -65,7 +65,7 @@ func TestModuleWithVendor(t *testing.T) {
 				}
 			}
 			files := map[string][]byte{"garden/garden.go": []byte("package garden\n\nimport (\n\t_ \"" + runtimePath + "\"\n\t_ \"" + runtimePath + "/bindrt\"\n)\n")}
-			err = Check(at, isGenerated, files)
+			_, err = Check(at, isGenerated, files)
 			want := strings.Replace(c.want, "DIR", dir, 1)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want one line with %q", err, want)
