@@ -51,6 +51,9 @@ type childReply struct {
 	// StandIns are the libraries that stand-ins replaced, and Lacks one that is missing.
 	StandIns []string `json:"stand_ins,omitempty"`
 	Lacks    string   `json:"lacks,omitempty"`
+	// Images are the files that the process had loaded when it had read the libraries. It says none if it
+	// provided a library that the loader had not found.
+	Images []string `json:"images,omitempty"`
 
 	schema []byte
 }
@@ -74,6 +77,9 @@ type Prober struct {
 	// StandIns are the libraries that this machine lacks and that stand-ins replaced when
 	// libraries were read last.
 	StandIns []string
+
+	// opened are the libraries that were read last, images the files of the process that did it; see childReply.
+	opened, images []string
 
 	// Wheels has the wheels that libraries were found in and that are not pinned, by NAME==VERSION.
 	Wheels map[string]project.WheelFile
@@ -110,6 +116,10 @@ func (p *Prober) ReadLibraries(ctx context.Context, libs []Library) (schema.Sche
 	}
 	if p.StandIns = reply.StandIns; len(p.StandIns) > 0 && !p.Examines {
 		p.Console.Notef("%s\n", p.Replaced())
+	}
+	p.opened, p.images = nil, reply.Images
+	for _, l := range libs {
+		p.opened = append(p.opened, l.Path)
 	}
 	p.lastKey, p.last = key, reply.schema
 	return schema.Decode(reply.schema)

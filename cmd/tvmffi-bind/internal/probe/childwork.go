@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/dynlib"
 	"github.com/tvmffi-go/tvmffi/internal/libraries"
 	"github.com/tvmffi-go/tvmffi/reflection"
 	"github.com/tvmffi-go/tvmffi/schema"
@@ -73,5 +74,9 @@ func answer(ctx context.Context, request childRequest, announce func(doing strin
 		return childReply{Error: err.Error(), Lacks: found.lacks}, nil
 	}
 	data, err := schema.Encode(s)
-	return childReply{Read: len(data), schema: data, StandIns: found.standIns}, err
+	reply := childReply{Read: len(data), schema: data, StandIns: found.standIns}
+	if !found.asked {
+		reply.Images = dynlib.Images()
+	}
+	return reply, err
 }

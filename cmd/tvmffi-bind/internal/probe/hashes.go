@@ -2,11 +2,14 @@ package probe
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/find"
@@ -27,7 +30,7 @@ const (
 // of this; setup and doctor always read the file.
 func hashFile(path string, size int64, age time.Duration) (string, error) {
 	state := stateOf(path, size, age)
-	note := noteOf(path)
+	note := Note("hashes", path)
 	if state == "" || note == "" {
 		return find.HashFile(path)
 	}
@@ -38,7 +41,7 @@ func hashFile(path string, size int64, age time.Duration) (string, error) {
 	}
 	hash, err := find.HashFile(path)
 	if err == nil && stateOf(path, size, age) == state {
-		keep(note, hash+" "+state)
+		Keep(note, hash+" "+state)
 	}
 	return hash, err
 }
@@ -50,35 +53,76 @@ func stateOf(path string, size int64, age time.Duration) string {
 	if err != nil || info.Size() < size {
 		return ""
 	}
+	state, changed := state(info)
+	if changed.IsZero() || time.Since(changed) < age {
+		return ""
+	}
+	return state + " " + path
+}
+
+// state describes a file or folder by what a change of it changes: the inode, the size and the times. It also returns when
+// it changed, the zero time if the system does not say.
+func state(info os.FileInfo) (string, time.Time) {
 	sys := reflect.Indirect(reflect.ValueOf(info.Sys()))
 	if sys.Kind() != reflect.Struct {
-		return ""
+		return "", time.Time{}
 	}
 	changed := sys.FieldByName("Ctim")
 	if !changed.IsValid() {
 		changed = sys.FieldByName("Ctimespec") // of macOS
 	}
-	if !changed.IsValid() || time.Since(time.Unix(changed.Field(0).Int(), 0)) < age {
-		return ""
+	if !changed.IsValid() {
+		return "", time.Time{}
 	}
-	return fmt.Sprint(sys.FieldByName("Dev"), sys.FieldByName("Ino"), changed, info.Size(), info.ModTime().UnixNano(), " ", path)
+	return fmt.Sprint(sys.FieldByName("Dev"), sys.FieldByName("Ino"), changed, info.Size(), info.ModTime().UnixNano()),
+		time.Unix(changed.Field(0).Int(), changed.Field(1).Int())
 }
 
-// noteOf returns the file of the cache with the hash of a library, "" if the cache is not the user's alone.
-func noteOf(path string) string {
+// Absent is the State of a path without a file.
+const Absent = "absent"
+
+// State describes what is at a path, which may be a folder, without reading it: every later change gives it another
+// description, unless the clock of the file system has not moved since the last one. It follows links. It also returns when that
+// change was.
+func State(path string) (string, time.Time, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return Absent, time.Time{}, nil
+	}
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	text, changed := state(info)
+	if changed.IsZero() {
+		return "", time.Time{}, fmt.Errorf("the system does not say when %s changed", path)
+	}
+	return text, changed, nil
+}
+
+// HashTool returns the hash of the file of this program.
+func HashTool() (string, error) {
+	file, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return hashFile(file, 0, keptAge)
+}
+
+// Note returns a file of the cache, in that folder, for what is known about a path, "" if the cache is not the user's alone.
+func Note(folder, path string) string {
 	dir, err := find.CacheDir()
 	if err != nil {
 		return ""
 	}
-	note := filepath.Join(dir, "hashes", fmt.Sprintf("%x", sha256.Sum256([]byte(path)))[:16])
+	note := filepath.Join(dir, folder, fmt.Sprintf("%x", sha256.Sum256([]byte(path)))[:16])
 	if find.Private(note) != nil {
 		return ""
 	}
 	return note
 }
 
-// keep writes a note, if it can: another process finds all of it or none.
-func keep(note, text string) {
+// Keep writes a note, if it can: another process finds all of it or none.
+func Keep(note, text string) {
 	if os.MkdirAll(filepath.Dir(note), 0o700) != nil {
 		return
 	}

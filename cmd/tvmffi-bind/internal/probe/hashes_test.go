@@ -36,7 +36,7 @@ func TestHashFile(t *testing.T) {
 	}
 	write()
 	check("first", 6, 0, false)
-	note := noteOf(file)
+	note := Note("hashes", file)
 	data, err := os.ReadFile(note)
 	if err != nil {
 		t.Fatal(err)

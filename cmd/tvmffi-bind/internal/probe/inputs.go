@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -196,15 +197,34 @@ func (p *Prober) Read(ctx context.Context, c *project.Config) (schema.Schema, er
 		}
 		return readSchema(path)
 	}
-	libs, err := p.Locate(ctx, c)
+	libs, err := p.toRead(ctx, c)
 	if err != nil {
 		return schema.Schema{}, err
 	}
+	return p.ReadLibraries(ctx, libs)
+}
+
+// toRead is Locate for a command that reads the libraries.
+func (p *Prober) toRead(ctx context.Context, c *project.Config) ([]Library, error) {
+	libs, err := p.Locate(ctx, c)
 	if len(libs) == 1 {
 		libs[0].Identity.Role = schema.RoleBound // read libtvm_ffi itself
 	}
-	return p.ReadLibraries(ctx, libs)
+	return libs, err
 }
+
+// Found says which libraries Read would read now, with their hashes. [Prober.LastRead] says the same of those that were read last.
+func (p *Prober) Found(ctx context.Context, c *project.Config) (string, error) {
+	libs, err := p.toRead(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	key, err := json.Marshal(libs)
+	return string(key), err
+}
+
+// LastRead says which libraries were read last, "" if none.
+func (p *Prober) LastRead() string { return string(p.lastKey) }
 
 // maxSchemaLen bounds the file that readSchema reads into memory. Package schema has a lower
 // limit, and the error for a schema above that one.

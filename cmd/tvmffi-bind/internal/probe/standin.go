@@ -28,11 +28,13 @@ type substitutes struct {
 	folder   string   // for the files of stand-ins
 	standIns []string // the libraries that stand-ins replace
 	lacks    string   // the last library that could not be provided
+	asked    bool     // whether the loader has lacked a library
 }
 
 // provide is a [libraries.Provider]: it finds a library where the wheels of NVIDIA put it, or
 // writes a stand-in.
 func (s *substitutes) provide(needed string) (file string, hollow bool) {
+	s.asked = true
 	name := filepath.Base(needed)
 	if file := find.OfNVIDIA(name); file != "" {
 		return file, false

@@ -69,6 +69,20 @@ func (c *Config) Add(name string, data []byte) {
 // File returns the file of the configuration, "" if it comes from flags.
 func (c *Config) File() string { return c.file }
 
+// Identity returns a text that is another one for every other configuration, and for the same one in another place. It
+// returns "" for a configuration of which a part is still to be written.
+func (c *Config) Identity() (string, error) {
+	dir, err := c.Rooted(".")
+	data := c.data
+	if err == nil && data == nil {
+		data, err = c.Encode()
+	}
+	if err != nil || c.beside != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%q %q %q", c.file, dir, data), nil
+}
+
 // Where returns "file:line:column" of a YAML path such as $.libraries[0], or of the
 // nearest node above it.
 func (c *Config) Where(path string) string { return locate(c.file, c.data, path) }
