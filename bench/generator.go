@@ -129,8 +129,8 @@ func (t *tree) generate(ctx context.Context, set bound, tool, module string, run
 			return nil, err
 		}
 		out := filepath.Join(folder, "out")
-		gen := append([]string{tool, "gen", "--timing", "--package", "out", "--out", out}, flags...)
-		printed, ours, err := used(ctx, module, core, gen...)
+		gen := append([]string{tool, "gen", "--package", "out", "--out", out}, flags...)
+		printed, ours, err := used(ctx, module, core, append(gen, "--timing")...)
 		if err != nil {
 			return nil, err
 		}

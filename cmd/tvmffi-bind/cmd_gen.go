@@ -123,11 +123,28 @@ func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOp
 	if err != nil {
 		return err
 	}
+	memory := bindings.Remember(c)
+	remembers := !o.diff && !o.dryRun && !o.timing && o.report == ""
+	if remembers {
+		if summary, written, yes := memory.Unchanged(ctx, p, c); yes {
+			if o.check {
+				upToDate(con, memory.Root(), written)
+			} else {
+				con.Notef("%s", summary)
+			}
+			return nil
+		}
+	}
 	b, err := bindings.Generate(ctx, p, c)
 	if err != nil {
 		return err
 	}
 	verdict := finish(con, b, o)
+	if verdict == nil && !o.diff && !o.dryRun {
+		var summary strings.Builder
+		report.Summarize(&console.Console{Err: &summary}, b, false)
+		memory.Keep(p, c, b, summary.String())
+	}
 	if o.report != "" {
 		return errors.Join(verdict, report.WriteJSON(con, o.report, b))
 	}
@@ -166,7 +183,7 @@ func finish(con *console.Console, b *bindings.Result, o *genOptions) error {
 // that writes them.
 func checkFiles(con *console.Console, dir string, o *files.Output, reasons []string) error {
 	if o.UpToDate() {
-		con.Notef("%s: up to date (%d files)\n", console.Shown(dir), o.Same)
+		upToDate(con, dir, o.Same)
 		return nil
 	}
 	con.Printf("%s", o.Stale())
@@ -175,4 +192,8 @@ func checkFiles(con *console.Console, dir string, o *files.Output, reasons []str
 	}
 	con.Printf("run: %s\n", console.WritingCommand(os.Args[1:]))
 	return console.RefuseQuietly("files are stale")
+}
+
+func upToDate(con *console.Console, dir string, n int) {
+	con.Notef("%s: up to date (%d files)\n", console.Shown(dir), n)
 }

@@ -17,7 +17,7 @@ var budget = []struct {
 	most          int
 }{
 	{"libraries in C++", `nativetest\.(Build|BuildText|FakeCUDA|NoopCUDA)\(`, 67},
-	{"modules of their own", `(consumer\.New|newConsumer)\(t`, 7},
+	{"modules of their own", `(consumer\.New|newConsumer)\(t`, 8},
 	{"shared libraries in Go", `consumer\.Shared\(`, 0},
 	{"runs of tvmffi-bind", `consumer\.Tool\(|\bm\.Bind\(`, 3},
 	{"wheels of other packages", `nativetest\.(NVRTC|Pinned)\(`, 9},

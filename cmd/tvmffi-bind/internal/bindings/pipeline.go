@@ -34,6 +34,7 @@ type Result struct {
 	Timings    []Timing
 	Notes      []string // what the run did with names files of another version
 
+	sources   *gen.Sources // what the type check has read
 	generated []gen.File
 	names     []hints.File
 	fresh     map[string]hints.File // the names files that were read again, by their names in the configuration
@@ -160,7 +161,8 @@ func (b *Result) list() {
 
 // verify type-checks the files together with the user's files.
 func (b *Result) verify() error {
-	err := gen.Verify(b.Root, b.generated)
+	var err error
+	b.sources, err = gen.Verified(b.Root, b.generated)
 	if errors.Is(err, gen.ErrLoad) {
 		return fmt.Errorf("nothing was written, because nothing shows that the bindings compile: %s\nrun \"go version\" and \"go build ./...\" here to see what the go command lacks", console.FirstLines(err.Error()))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -79,4 +80,24 @@ func (l locks) leftovers(dir string) []string {
 		}
 	}
 	return old
+}
+
+// Unfinished reports whether a run has left temporary files beside one of these files, or is writing there.
+func Unfinished(paths []string) bool {
+	dirs := map[string]bool{}
+	for _, path := range paths {
+		dirs[filepath.Dir(path)] = true
+	}
+	for dir := range dirs {
+		left, err := filepath.Glob(filepath.Join(escaped(dir), temporaryPattern))
+		if err != nil || len(left) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// escaped returns the pattern for a path alone.
+func escaped(path string) string {
+	return strings.NewReplacer("\\", "\\\\", "*", "\\*", "?", "\\?", "[", "\\[").Replace(path)
 }
