@@ -148,13 +148,14 @@ func (a Any) String() string {
 // As returns the value of a as a T if it is one. Unlike [Convert], it does not convert
 // an int to a float or a string to a data type. An object is a T if its type is T or
 // derives from T; the result shares the reference of a. A container is a T if its elements are
-// what T says, which As looks at all of. The error is of kind ErrType for a
+// what T says, which As looks at all of, also inside slices, maps and structs. A float is an element or a key of
+// the type float32 if it is one bit for bit; Convert makes a container of the nearest ones. The error is of kind ErrType for a
 // value of another type, and ErrOverflow for a number that does not fit T.
 func As[T any](a Any) (T, error) {
 	if x, ok := held[T](a); ok {
 		return x, nil
 	}
-	return read[T](a, objects.ReadOwned())
+	return read[T](a, objects.ReadOwned().Checking())
 }
 
 // held returns the value of a as a T if that is one of the frequent types which a holds itself.

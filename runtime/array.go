@@ -160,14 +160,15 @@ func (a *Array[T]) Slice() ([]T, error) { return codec.SliceOf[T](codec.Ref(a), 
 func (a *Array[T]) CopyTo(dst []T) (int, error) { return codec.CopyTo(codec.Ref(a), "Array", dst) }
 
 // Contains reports whether an element equals x in type and value: 1, true and 1.0
-// differ. Objects other than strings and bytes are equal only to themselves.
+// differ. Objects other than strings, bytes and ints beyond int64 are equal only to themselves, so an x
+// that becomes a new object, such as a slice, is an error.
 func (a *Array[T]) Contains(x T) (bool, error) { return contains(&arrayContains, codec.Ref(a), x) }
 
 func contains[T any](f *calls.Func, o *objects.Object, x T) (bool, error) {
 	var c calls.Call8
 	c.Begin(f, 2)
 	c.Self(0, o)
-	codec.PackArgument(&c.Call, 1, x)
+	codec.PackSought(&c.Call, 1, x)
 	if err := c.Do(); err != nil {
 		return false, err
 	}

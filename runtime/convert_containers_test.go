@@ -32,6 +32,12 @@ func scoped(t *testing.T, s *tvmffi.Scope, x any) tvmffi.Any {
 	return a
 }
 
+// kept returns x, which the scope releases.
+func kept[T tvmffi.ObjectRef](s *tvmffi.Scope, x T) T {
+	s.Add(x)
+	return x
+}
+
 func shownAs(x any) string {
 	switch x := x.(type) {
 	case *tvmffi.Array[float64]:
@@ -206,5 +212,106 @@ func TestKeysThatBecomeEqual(t *testing.T) {
 		_, err := m.MarshalJSON()
 		runtimetest.WantError(t, err, tvmffi.ErrValue, "two keys have the name", fmt.Sprintf("%q", fmt.Sprint(key)))
 		m.Release()
+	}
+}
+
+// What a container with a type yields is what it holds: otherwise the container is another one, or an error when it is made.
+func TestFloat32Containers(t *testing.T) {
+	runtimetest.Balanced(t)
+	var s tvmffi.Scope
+	defer s.Release()
+	numbers := scoped(t, &s, []float64{0.5, 0.1})
+	_, err := tvmffi.As[*tvmffi.Array[float32]](numbers)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 1: 0.1 (0x3fb999999999999a) is not a float32, which would be 0.10000000149011612 (0x3fb99999a0000000): take a container of float64, or Convert a copy")
+	type narrow float32
+	_, err = tvmffi.As[*tvmffi.Array[*narrow]](numbers)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 1: 0.1")
+	_, err = tvmffi.As[*tvmffi.Array[float32]](scoped(t, &s, []float64{math.Float64frombits(0x7ff8000000000001)}))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: NaN (0x7ff8000000000001) is not a float32, which would be NaN (0x7ff8000000000000)")
+	a := kept(&s, runtimetest.Must[*tvmffi.Array[float32]](t)(tvmffi.Convert[*tvmffi.Array[float32]](numbers)))
+	if ok, err := a.Contains(a.At(1)); !ok || err != nil {
+		t.Errorf("%v does not have its element: %v", a, err)
+	}
+	keys := scoped(t, &s, map[float64]float64{0.1: 0.1})
+	_, err = tvmffi.As[*tvmffi.Map[float32, float64]](keys)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "a key: 0.1")
+	_, err = tvmffi.As[*tvmffi.Map[float64, float32]](keys)
+	runtimetest.WantError(t, err, tvmffi.ErrType, `value of key "0.1": 0.1`)
+	m := kept(&s, runtimetest.Must[*tvmffi.Map[float32, float32]](t)(tvmffi.Convert[*tvmffi.Map[float32, float32]](keys)))
+	for k := range m.Keys() {
+		if x, ok := m.Get(k); !ok || x != 0.1 {
+			t.Errorf("the key %v has %v, %v", k, x, ok)
+		}
+	}
+	d := runtimetest.Must[*tvmffi.Dict[float64, float64]](t)(tvmffi.NewDict(tvmffi.PairsOf(tvmffi.Pair[float64, float64]{Key: 0.1, Value: 0.1})))
+	_, err = tvmffi.Convert[*tvmffi.Dict[float32, float64]](scoped(t, &s, d))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "a key: 0.1") // a Dict may change, so it is not copied
+	d.Release()
+	if x, err := tvmffi.As[*tvmffi.Array[float32]](scoped(t, &s, []float64{0.5, math.Inf(1), math.Copysign(0, -1)})); err != nil || x.At(2) != 0 {
+		t.Errorf("float32s are %v, %v", x, err)
+	}
+	_, err = tvmffi.Convert[*tvmffi.Map[float32, int64]](scoped(t, &s, map[float64]int64{0.1: 1, 0.10000000000000002: 2}))
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "two keys of the ffi.Map are the same float")
+}
+
+// As looks at the elements of all containers, wherever they are, so that no later read of one panics.
+func TestAsLooksInside(t *testing.T) {
+	runtimetest.Balanced(t)
+	var s tvmffi.Scope
+	defer s.Release()
+	rows := scoped(t, &s, []any{[]int64{1}, []any{"x"}})
+	const want = "element 0: expected int, got ffi.SmallStr"
+	_, err := tvmffi.As[[]*tvmffi.Array[int64]](rows)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 1: "+want)
+	_, err = tvmffi.As[*tvmffi.Array[*tvmffi.Array[int64]]](rows)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 1: "+want)
+	_, err = tvmffi.As[*tvmffi.Array[[]*tvmffi.Array[int64]]](scoped(t, &s, []any{[]any{[]any{"x"}}}))
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: element 0: "+want)
+	record := scoped(t, &s, map[string]any{"k": []any{"x"}})
+	_, err = tvmffi.As[map[string]*tvmffi.Array[int64]](record)
+	runtimetest.WantError(t, err, tvmffi.ErrType, `value of key "k": `+want)
+	_, err = tvmffi.As[struct {
+		K *tvmffi.Array[int64] `ffi:"k"`
+	}](record)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "field k: "+want)
+	_, err = tvmffi.As[[]*tvmffi.Map[string, int64]](rows)
+	runtimetest.WantError(t, err, tvmffi.ErrType, "element 0: expected ffi.Map, got ffi.Array")
+	if all, err := tvmffi.As[[]*tvmffi.Array[tvmffi.Any]](rows); err != nil || all[0].Len() != 1 {
+		t.Errorf("%v, %v", all, err)
+	} else {
+		all[0].Release()
+		all[1].Release()
+	}
+}
+
+// A question that can only be answered by no is an error.
+func TestSoughtByAddress(t *testing.T) {
+	runtimetest.Balanced(t)
+	var s tvmffi.Scope
+	defer s.Release()
+	m := kept(&s, runtimetest.Must[*tvmffi.Map[[2]int64, string]](t)(tvmffi.NewMap(tvmffi.PairsOf(tvmffi.Pair[[2]int64, string]{Key: [2]int64{1, 2}, Value: "x"}))))
+	const want = "a [2]int64 becomes a new ffi.Array, and the library finds one by its address alone: range over the container, and compare"
+	runtimetest.WantPanic(t, tvmffi.ErrType, want, func() { m.Get([2]int64{1, 2}) })
+	runtimetest.WantPanic(t, tvmffi.ErrType, want, func() { m.Has([2]int64{1, 2}) })
+	d := kept(&s, runtimetest.Must[*tvmffi.Dict[any, string]](t)(tvmffi.NewDict(tvmffi.PairsOf[any, string]())))
+	_, err := d.Delete([2]int64{1, 2})
+	runtimetest.WantError(t, err, tvmffi.ErrType, want)
+	rows := kept(&s, runtimetest.Must[*tvmffi.Array[[]int64]](t)(tvmffi.NewArray([]int64{1})))
+	_, err = rows.Contains([]int64{1})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "a []int64 becomes a new ffi.Array")
+	row := kept(&s, runtimetest.Must[*tvmffi.Array[int64]](t)(tvmffi.NewArray[int64](1)))
+	found := []any{row, []byte("long bytes are an object"), "a long text is an object", 2 + 0.5, nil}
+	if capi.API.BigIntFromByteArray != 0 {
+		found = append(found, uint64(1<<63))
+	}
+	all := kept(&s, runtimetest.Must[*tvmffi.Array[any]](t)(tvmffi.NewArray(found...)))
+	for i := range all.Len() {
+		x := all.At(i)
+		if ok, err := all.Contains(x); !ok || err != nil {
+			t.Errorf("%v is not in %v: %v", x, all, err)
+		}
+		if o, ok := x.(*tvmffi.Array[tvmffi.Any]); ok {
+			o.Release()
+		}
 	}
 }

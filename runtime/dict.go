@@ -36,7 +36,7 @@ func NewDict[K comparable, V any](pairs Pairs[K, V]) (*Dict[K, V], error) {
 func (d *Dict[K, V]) Len() int { return codec.Dicts.Len(codec.Ref(d)) }
 
 // Get returns the value of a key and reports whether the key exists. An object has a
-// reference of its own. Get panics with an *Error if the value is not a V.
+// reference of its own. Get and Has panic, and Delete fails, where those of [Map] panic.
 func (d *Dict[K, V]) Get(key K) (V, bool) { return lookup[K, V](&codec.Dicts, codec.Ref(d), key) }
 
 // MustGet is like Get, but panics with an *Error of kind ErrKey if the key does not exist.
@@ -77,7 +77,7 @@ func (d *Dict[K, V]) Delete(key K) (was bool, err error) {
 	var c calls.Call8
 	c.Begin(&dictErase, 2)
 	c.Self(0, codec.Ref(d))
-	codec.PackArgument(&c.Call, 1, key)
+	codec.PackSought(&c.Call, 1, key)
 	if err := c.Do(); err != nil {
 		return false, err
 	}

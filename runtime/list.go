@@ -78,7 +78,8 @@ func (l *List[T]) Slice() ([]T, error) { return codec.SliceOf[T](codec.Ref(l), "
 func (l *List[T]) CopyTo(dst []T) (int, error) { return codec.CopyTo(codec.Ref(l), "List", dst) }
 
 // Contains reports whether an element equals x in type and value: 1, true and 1.0
-// differ. Objects other than strings and bytes are equal only to themselves.
+// differ. Objects other than strings, bytes and ints beyond int64 are equal only to themselves, so an x
+// that becomes a new object, such as a slice, is an error.
 func (l *List[T]) Contains(x T) (bool, error) { return contains(&listContains, codec.Ref(l), x) }
 
 // Append adds items at the end.

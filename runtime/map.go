@@ -173,7 +173,7 @@ func hasKey[K any](k *codec.MapKind, o *objects.Object, key K) bool {
 	var c calls.Call8
 	c.Begin(&k.Count, 2)
 	c.Self(0, o)
-	codec.PackArgument(&c.Call, 1, key)
+	codec.PackSought(&c.Call, 1, key)
 	if err := c.Do(); err != nil {
 		panic(err)
 	}
@@ -233,7 +233,8 @@ func goMap[K comparable, V any](k *codec.MapKind, o *objects.Object) (m map[K]V,
 func (m *Map[K, V]) Len() int { return codec.Maps.Len(codec.Ref(m)) }
 
 // Get returns the value of a key and reports whether the key exists. An object has a
-// reference of its own. Get panics with an *Error if the value is not a V.
+// reference of its own. Get panics with an *Error if the value is not a V, and, as Has does, if the key is a Go value that
+// becomes a new object, such as an array: the library finds objects by their address.
 func (m *Map[K, V]) Get(key K) (V, bool) { return lookup[K, V](&codec.Maps, codec.Ref(m), key) }
 
 // MustGet is like Get, but panics with an *Error of kind ErrKey if the key does not exist.

@@ -7,6 +7,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/callbacks"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
+	"github.com/tvmffi-go/tvmffi/internal/capi"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/values"
@@ -58,6 +59,26 @@ func PackArgument[T any](c *calls.Call, i int, x T) {
 	default:
 		putArgument(c, i, x)
 	}
+}
+
+// PackSought is PackArgument for what a container is asked for. The library finds a text, bytes and a number by what they are,
+// and every other object by its address. So a Go value that becomes a new object, such as an array, is an error: it would never
+// be found.
+func PackSought[T any](c *calls.Call, i int, x T) {
+	switch any(&x).(type) {
+	case *int64, *float64, *bool, *string:
+		PackArgument(c, i, x)
+		return
+	}
+	t, err := Encode(x)
+	if err == nil {
+		err = t.CheckEscape()
+	}
+	if index := t.Value.TypeIndex; err == nil && t.Owned && HasParts(t.Value) && index != abi.TypeBigInt {
+		ReleaseTemp(t)
+		t, err = values.AnyView{}, failure.Errorf(failure.KindType, "a %T becomes a new %s, and the library finds one by its address alone: range over the container, and compare", x, capi.KeyOf(index))
+	}
+	c.Put(i, t, err)
 }
 
 func putArgument[T any](c *calls.Call, i int, x T) {

@@ -31,7 +31,8 @@ func ContainerCodec(class *fields.Type, create *calls.Func, parts []reflect.Type
 		shape = crossing.Mapping
 	}
 	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
-		if !from.Loose && !from.Numbers || crossing.ClassOf(v.TypeIndex) != shape || v.Bits == 0 {
+		converts := from.Loose || from.Numbers
+		if !converts && !from.Strict || crossing.ClassOf(v.TypeIndex) != shape || v.Bits == 0 {
 			return share(v, from, p)
 		}
 		ok, err := class.Accepts(v.TypeIndex)
@@ -41,7 +42,10 @@ func ContainerCodec(class *fields.Type, create *calls.Func, parts []reflect.Type
 		if ok && allFit(v, parts, tests()) {
 			return share(v, from, p)
 		}
-		if ok && crossing.Mutable(v.TypeIndex) { // a copy would not see what others write
+		if !ok && !converts {
+			return share(v, from, p) // which says so
+		}
+		if ok && (!converts || crossing.Mutable(v.TypeIndex)) { // a copy would not see what others write
 			if err := firstMisfit(v, c, tests()); err != nil {
 				return err
 			}
@@ -100,7 +104,13 @@ func firstMisfit(v abi.Any, c *Codec, tests []func(abi.Any) bool) (err error) {
 		if tests[i](x) {
 			return true
 		}
-		if err = readPart(x, c.Parts[i]); err == nil {
+		switch err = readPart(x, c.Parts[i]); {
+		case err != nil:
+		case x.TypeIndex == abi.TypeFloat: // which only a float32 rounds
+			f := math.Float64frombits(x.Bits)
+			err = failure.Errorf(failure.KindType, "%v (%#x) is not a float32, which would be %v (%#x): take a container of float64, or Convert a copy",
+				f, x.Bits, float64(float32(f)), math.Float64bits(float64(float32(f))))
+		default:
 			err = WrongType(Of(c.Parts[i]).Name, x)
 		}
 		err = failure.Annotate(place(), err)
@@ -113,8 +123,7 @@ func firstMisfit(v abi.Any, c *Codec, tests []func(abi.Any) bool) (err error) {
 func readPart(v abi.Any, t reflect.Type) error {
 	var loan objects.BorrowScope
 	defer loan.End()
-	x := reflect.New(t)
-	return Of(t).Decode(v, objects.ReadBorrowed(&loan), x.UnsafePointer())
+	return Of(t).Decode(v, objects.ReadBorrowed(&loan).Checking(), reflect.New(t).UnsafePointer())
 }
 
 // convertParts makes a container of the type c of the parts of another one. Parts that fit stay the

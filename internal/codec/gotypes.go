@@ -156,7 +156,7 @@ func goMapCodec(t reflect.Type) *Codec {
 			if kind == nil {
 				return WrongType(name, v)
 			}
-			plain := objects.Reading{Loose: from.Loose, Numbers: from.Numbers}
+			plain := objects.Reading{Loose: from.Loose, Numbers: from.Numbers, Strict: from.Strict}
 			from = from.Collected() // a Go map owns its objects
 			if nests() {
 				if from, err = Descend(from); err != nil {

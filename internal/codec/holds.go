@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"math"
 	"reflect"
 	"runtime"
 	"unsafe"
@@ -41,6 +42,8 @@ func testOf(t reflect.Type) func(v abi.Any) bool {
 		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeFunction }
 	case t == reflect.TypeFor[string]():
 		return func(v abi.Any) bool { return v.TypeIndex == abi.TypeStr || v.TypeIndex == abi.TypeSmallStr }
+	case behind(t).Kind() == reflect.Float32:
+		return func(v abi.Any) bool { return fitsFloat32(v) || v.TypeIndex != abi.TypeFloat && decodes(c, v, t) }
 	case class == nil:
 		return func(v abi.Any) bool { return decodes(c, v, t) }
 	}
@@ -57,11 +60,25 @@ func testOf(t reflect.Type) func(v abi.Any) bool {
 	}
 }
 
+// behind returns what optional values of a type point to.
+func behind(t reflect.Type) reflect.Type {
+	for depth := 0; t.Kind() == reflect.Pointer && depth < 8; depth++ {
+		t = t.Elem()
+	}
+	return t
+}
+
+// fitsFloat32 reports whether a borrowed value is a float that a float32 is, bit for bit. A container of float32 has no other
+// floats: a number that is rounded when it is read would not be found, and would be another one for the next reader.
+func fitsFloat32(v abi.Any) bool {
+	return v.TypeIndex == abi.TypeFloat && math.Float64bits(float64(float32(math.Float64frombits(v.Bits)))) == v.Bits
+}
+
 // decodes reports whether a borrowed value can be read as a t, for a t that is not an object type.
 func decodes(c *Codec, v abi.Any, t reflect.Type) bool {
 	var loan objects.BorrowScope
 	defer loan.End()
-	return c.Decode(v, objects.ReadBorrowed(&loan), unsafe.Pointer(reflect.New(t).Pointer())) == nil
+	return c.Decode(v, objects.ReadBorrowed(&loan).Checking(), unsafe.Pointer(reflect.New(t).Pointer())) == nil
 }
 
 // insideOf returns what tells whether a container has parts of the types that its codec names.

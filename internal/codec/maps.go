@@ -317,7 +317,7 @@ func Ask[K any](k *MapKind, o *objects.Object, key K) (abi.Any, bool) {
 	var c calls.Call8
 	c.Begin(&k.find, 2)
 	c.Self(0, o)
-	PackArgument(&c.Call, 1, key)
+	PackSought(&c.Call, 1, key)
 	if err := c.Do(); err != nil {
 		panic(err)
 	}

@@ -43,6 +43,8 @@ type Reading struct {
 	Loose bool
 	// Numbers turns on the one conversion of JSON, which has one kind of number: int to float.
 	Numbers bool
+	// Strict says that a container with types is looked at as a whole, so that no later read of it fails.
+	Strict bool
 	// Plain says that an Array or a Map becomes a Go slice or map where any value is wanted.
 	Plain bool
 }
@@ -68,6 +70,12 @@ func (r Reading) Lends() bool {
 // Converting returns r with Loose set.
 func (r Reading) Converting() Reading {
 	r.Loose = true
+	return r
+}
+
+// Checking returns r with Strict set.
+func (r Reading) Checking() Reading {
+	r.Strict = true
 	return r
 }
 
