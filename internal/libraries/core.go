@@ -127,7 +127,13 @@ var loads atomic.Int64
 // text that says little, and to load a named pipe waits for somebody who writes to it.
 func loadable(path string) error {
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().IsRegular() {
+	if err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	if device := find.Device(path); device != nil {
+		return failure.Errorf(failure.KindLibrary, "%w", device)
+	}
+	if err != nil {
 		return nil
 	}
 	what := "is not a regular file"

@@ -414,6 +414,11 @@ func NoLibrary(path string) error {
 // identify completes the identity of the library at path.
 func (p *Prober) identify(path string, l schema.Library) (Library, error) {
 	info, err := os.Stat(path) // to open a pipe would wait forever
+	if err != nil || !info.Mode().IsRegular() {
+		if device := find.Device(path); device != nil {
+			return Library{}, device
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return Library{}, NoLibrary(path)
 	}
