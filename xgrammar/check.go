@@ -166,8 +166,11 @@ type checker struct {
 	found []Difference
 }
 
-// most is how many steps and characters of pointers a check takes.
-const most = 1 << 20
+// most is how many steps and characters of pointers a check takes. A validator takes as long as some steps.
+const (
+	most        = 1 << 20
+	costOfJudge = 128
+)
 
 // spend reports whether n more steps are allowed.
 func (c *checker) spend(n int) bool {
@@ -221,8 +224,11 @@ func (c *checker) schema(at string, v any) {
 		if !says(s, name) {
 			continue
 		}
-		if about, ok := never[name]; ok && (about == "" || types == nil || slices.Contains(types, about)) {
-			c.add(below(at, name), Looser, "XGrammar does not look at %s", name)
+		if _, ok := never[name]; ok {
+			speaks := types == nil || slices.ContainsFunc(types, func(t string) bool { return about(name, t) })
+			if speaks && !(name == "not" && types != nil && c.misses(map[string]any{"type": s["type"]}, s[name], 0)) {
+				c.add(below(at, name), Looser, "XGrammar does not look at %s", name)
+			}
 		} else if types == nil && asserts(name) {
 			c.add(below(at, name), Looser, "XGrammar does not look at %s in a schema without a type: any JSON is allowed", name)
 		}
@@ -277,7 +283,7 @@ func says(s map[string]any, name string) bool {
 	case "contains":
 		return s["minContains"] != json.Number("0") || s["maxContains"] != nil
 	case "uniqueItems":
-		return v == true && s["maxItems"] != json.Number("1") && s["maxItems"] != json.Number("0")
+		return v == true && (s["type"] == nil || s["maxItems"] != json.Number("1") && s["maxItems"] != json.Number("0"))
 	case "minLength", "minItems", "minProperties":
 		return v != json.Number("0")
 	case "format":
@@ -308,30 +314,66 @@ func (c *checker) beside(at, lead string, s map[string]any) {
 	} else if lead == "enum" {
 		values, known = s["enum"].([]any)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
+	others := maps.Clone(s)
+	delete(others, lead)
+	if len(others) == 0 || known && c.all(others, values) {
+		return
+	}
+	types := c.types(s, 0, true)
+	for _, name := range slices.Sorted(maps.Keys(others)) {
 		_, unread := never[name]
-		if name == lead || !asserts(name) && !slices.Contains(leading, name) && !unread || !slices.Contains(leading, name) && !says(s, name) {
+		if !asserts(name) && !slices.Contains(leading, name) && !unread || !slices.Contains(leading, name) && !says(s, name) {
 			continue
 		}
-		if known && c.all(s, name, values) || !known && (name == "type" && c.sameType(s, lead) || name == "required" && c.allRequire(s, lead)) {
-			continue
+		switch {
+		case known && c.all(alone(s, name), values):
+		case !known && name == "type" && c.sameType(s, lead), !known && name == "required" && c.allRequire(s, lead):
+		case types != nil && !slices.ContainsFunc(types, func(t string) bool { return about(name, t) }):
+		case name == "not" && c.misses(map[string]any{lead: s[lead]}, s[name], 0):
+		default:
+			c.add(below(at, name), Looser, "XGrammar does not look at %s beside %s", name, lead)
 		}
-		c.add(below(at, name), Looser, "XGrammar does not look at %s beside %s", name, lead)
 	}
 }
 
-// flat are keywords without schemas in them, which a validator may try on constants.
-var flat = []string{
-	"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
-	"minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required",
+// alone returns a keyword with those that say more about it.
+func alone(s map[string]any, name string) map[string]any {
+	one := map[string]any{name: s[name]}
+	for _, more := range map[string][]string{"if": {"then", "else"}, "contains": {"minContains", "maxContains"}}[name] {
+		if v, ok := s[more]; ok {
+			one[more] = v
+		}
+	}
+	return one
 }
 
-// all reports whether each value follows one keyword of a schema, if that is cheap to say.
-func (c *checker) all(s map[string]any, name string, values []any) bool {
-	if !slices.Contains(flat, name) || rounded(s[name]) || rounded(values) || !c.spend(len(values)) {
+// about reports whether a keyword can say something about values of a type.
+func about(name, kind string) bool {
+	if of, ok := never[name]; ok {
+		return of == "" || of == kind
+	}
+	return slices.Contains(ofType[kind], name) || name == "type" || slices.Contains(leading, name)
+}
+
+// Keywords that a validator may not try on constants: references, which may go in circles, and formats, which it does not know.
+var untried = []string{"$ref", "$dynamicRef", "$recursiveRef", "format"}
+
+// all reports whether each value follows a schema, if that is cheap to say.
+func (c *checker) all(s map[string]any, values []any) bool { return c.judge(s, values, true) }
+
+// none reports whether no value follows a schema, if that is cheap to say.
+func (c *checker) none(s map[string]any, values []any) bool { return c.judge(s, values, false) }
+
+// judge reports whether a validator says the same of all values.
+func (c *checker) judge(s map[string]any, values []any, follows bool) bool {
+	unknown := func(v any) bool {
+		s, _ := v.(map[string]any)
+		return !c.spend(1) || slices.ContainsFunc(untried, func(name string) bool { return s[name] != nil && says(s, name) })
+	}
+	if !c.spend(costOfJudge+len(values)) || within(s, unknown) || rounded(s) || rounded(values) {
 		return false
 	}
-	text, err := json.Marshal(map[string]any{name: s[name]})
+	text, err := json.Marshal(s)
 	var schema jsonschema.Schema
 	if err != nil || len(text) > 1000 || json.Unmarshal(text, &schema) != nil {
 		return false
@@ -341,7 +383,7 @@ func (c *checker) all(s map[string]any, name string, values []any) bool {
 		return false
 	}
 	for _, v := range values {
-		if resolved.Validate(plain(v)) != nil {
+		if follows != (resolved.Validate(plain(v)) == nil) {
 			return false
 		}
 	}
@@ -492,14 +534,18 @@ func (c *checker) object(at string, s map[string]any) {
 	for _, name := range []string{"additionalProperties", "unevaluatedProperties"} {
 		c.schema(below(at, name), s[name])
 	}
+	if _, ok := s["additionalProperties"]; !ok && c.loose && s["unevaluatedProperties"] == false && (len(patterns) == 0 || len(properties) > 0) && !propertyNames {
+		c.add(below(at, "unevaluatedProperties"), Looser, "with Loose, XGrammar looks at additionalProperties alone: write that")
+	}
 }
 
 // others reports whether an object may have properties that the schema does not name.
 func (c *checker) others(s map[string]any) bool {
-	for _, name := range []string{"additionalProperties", "unevaluatedProperties"} {
-		if v, ok := s[name]; ok {
-			return v != false
-		}
+	if v, ok := s["additionalProperties"]; ok {
+		return v != false
+	}
+	if v, ok := s["unevaluatedProperties"]; ok && v != false {
+		return true
 	}
 	return c.loose
 }

@@ -156,23 +156,44 @@ func (c *checker) misses(a, b any, depth int) bool {
 	}) {
 		return true
 	}
-	if xs, ok := constants(x); ok {
-		if ys, ok := constants(y); ok {
-			return c.noneOf(xs, ys)
+	for _, name := range []string{"anyOf", "oneOf"} {
+		if all, ok := x[name].([]any); ok && len(all) > 0 && x["const"] == nil && x["enum"] == nil {
+			return !slices.ContainsFunc(all, func(v any) bool { return !c.misses(v, y, depth+1) })
+		}
+		if all, ok := y[name].([]any); ok && len(all) > 0 && !slices.ContainsFunc(all, func(v any) bool { return !c.misses(x, v, depth+1) }) {
+			return true
 		}
 	}
-	if !slices.Equal(written, []string{"object"}) {
-		return false
+	xs, fixed := constants(x)
+	if ys, ok := constants(y); ok {
+		if fixed {
+			return c.noneOf(xs, ys)
+		}
+		return written != nil && c.none(x, ys) // what breaks x is not written for it, or x itself has a difference
 	}
+	if fixed {
+		return c.none(y, xs)
+	}
+	return slices.Equal(written, []string{"object"}) && c.lacks(x, y, depth)
+}
+
+// lacks reports whether an object that XGrammar writes for x never has what y requires, or always has what y forbids.
+func (c *checker) lacks(x, y map[string]any, depth int) bool {
 	xs, _ := x["properties"].(map[string]any)
 	ys, _ := y["properties"].(map[string]any)
 	patterns, _ := y["patternProperties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(xs)) {
-		if _, known := ys[name]; required(x, name) && (known && c.misses(xs[name], ys[name], depth+1) || !known && len(patterns) == 0 && y["additionalProperties"] == false) {
+		if _, known := ys[name]; required(x, name) && !c.anyOrder && (known && c.misses(xs[name], ys[name], depth+1) || !known && len(patterns) == 0 && y["additionalProperties"] == false) {
 			return true
 		}
 	}
-	return false
+	names, _ := y["required"].([]any)
+	own, _ := x["patternProperties"].(map[string]any)
+	return !c.others(x) && len(own) == 0 && x["propertyNames"] == nil && slices.ContainsFunc(names, func(name any) bool {
+		text, ok := name.(string)
+		_, has := xs[text]
+		return ok && !has && c.spend(1)
+	})
 }
 
 // noneOf reports whether two lists have no value in common. Numbers are compared as float64.
