@@ -164,8 +164,8 @@ func (c *choice) end(finish string, q *request) {
 	}
 }
 
-// splitter splits the text of a choice, as it comes, into parts of its message. The stops of a request are looked for in its content: they
-// are no texts of the syntax of calls, and arguments are always whole.
+// splitter splits the text of a choice, as it comes, into parts of its message. The stops of a request are looked for in its content,
+// not in the syntax of calls, and arguments are always whole.
 type splitter struct {
 	tail
 	tools bool

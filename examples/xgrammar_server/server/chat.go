@@ -21,8 +21,10 @@ type request struct {
 	ResponseFormat struct {
 		Type       string `json:"type"`
 		JSONSchema struct {
-			Schema json.RawMessage `json:"schema"`
-			Strict *bool           `json:"strict"`
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Schema      json.RawMessage `json:"schema"`
+			Strict      *bool           `json:"strict"`
 		} `json:"json_schema"`
 	} `json:"response_format"`
 	Tools               []xgrammar.Tool     `json:"tools"`
@@ -31,30 +33,31 @@ type request struct {
 	MaxTokens           *int                `json:"max_tokens"`
 	MaxCompletionTokens *int                `json:"max_completion_tokens"`
 	sampling
+	without
 	N             *int  `json:"n"`
 	Stop          stops `json:"stop"`
 	Stream        bool  `json:"stream"`
-	StreamOptions struct {
+	StreamOptions *struct {
 		IncludeUsage bool `json:"include_usage"`
+		Obfuscation  bool `json:"include_obfuscation"` // of lengths, against who listens; this server has no TLS
 	} `json:"stream_options"`
 	Modalities  []string `json:"modalities"`
 	LogProbs    bool     `json:"logprobs"`
 	TopLogProbs int      `json:"top_logprobs"`
 }
 
-// Members that do not change what the model writes: this one has no effort.
-var without = []string{"metadata", "reasoning_effort", "verbosity", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "user"}
-
-// members are the names that a request may have.
-var members = func() []string {
-	all := slices.Clone(without)
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[request]()) {
-		if name := f.Tag.Get("json"); name != "" {
-			all = append(all, name)
-		}
-	}
-	return all
-}()
+// without are members that do not change what the model writes: this one has no effort, and the server stores nothing.
+type without struct {
+	Metadata         json.RawMessage `json:"metadata"`
+	ReasoningEffort  json.RawMessage `json:"reasoning_effort"`
+	Verbosity        json.RawMessage `json:"verbosity"`
+	CacheKey         json.RawMessage `json:"prompt_cache_key"`
+	CacheRetention   json.RawMessage `json:"prompt_cache_retention"`
+	SafetyIdentifier json.RawMessage `json:"safety_identifier"`
+	ServiceTier      json.RawMessage `json:"service_tier"`
+	Store            json.RawMessage `json:"store"`
+	User             json.RawMessage `json:"user"`
+}
 
 // UnmarshalJSON reads a request. A member that would be ignored is an error, unless it is null.
 func (r *request) UnmarshalJSON(text []byte) error {
@@ -62,16 +65,53 @@ func (r *request) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, (*plain)(r)); err != nil {
 		return err
 	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !slices.Contains(members, name) && string(all[name]) != "null" {
-			return invalid(fmt.Sprintf("%.64s", name), "this server does not support it")
-		}
+	if param := unknown(text, reflect.TypeFor[plain](), ""); param != "" {
+		return invalid(param, "this server does not support it")
 	}
 	return nil
+}
+
+// unknown returns the path of a member that a type does not have, or "". Clients send messages back as they got them, from other servers
+// too, so a message may have any.
+func unknown(text json.RawMessage, t reflect.Type, path string) string {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) || t == reflect.TypeFor[message]() {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return unknown(text, t.Elem(), path)
+	case reflect.Slice:
+		var all []json.RawMessage
+		_ = json.Unmarshal(text, &all) // it was read before, here and below
+		for i, one := range all {
+			if param := unknown(one, t.Elem(), fmt.Sprintf("%s[%d]", path, i)); param != "" {
+				return param
+			}
+		}
+	case reflect.Struct:
+		var all map[string]json.RawMessage
+		_ = json.Unmarshal(text, &all)
+		types := map[string]reflect.Type{}
+		for _, f := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			types[name] = f.Type
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			inner := fmt.Sprintf("%.64s", name)
+			if path != "" {
+				inner = path + "." + inner
+			}
+			if types[name] == nil && string(all[name]) != "null" {
+				return inner
+			}
+			if types[name] != nil {
+				if param := unknown(all[name], types[name], inner); param != "" {
+					return param
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // stops are texts at which an answer ends.
@@ -99,6 +139,31 @@ type message struct {
 	Role      string     `json:"role,omitempty"`
 	Content   *content   `json:"content,omitempty"`
 	ToolCalls []toolCall `json:"tool_calls,omitempty"`
+
+	Refusal      *string         `json:"refusal,omitempty"` // of an assistant, in place of the content
+	Audio        json.RawMessage `json:"audio,omitempty"`
+	FunctionCall json.RawMessage `json:"function_call,omitempty"`
+}
+
+// check returns what of a message of a client the model would not see.
+func (m *message) check(at string) error {
+	if !slices.Contains(roles, m.Role) {
+		return invalid(at+".role", "it is %.64q, want one of %s", m.Role, strings.Join(roles, ", "))
+	}
+	if m.Content == nil && (m.Role != "assistant" || m.Refusal == nil && len(m.ToolCalls) == 0) {
+		return invalid(at+".content", "there is none")
+	}
+	for name, v := range map[string]json.RawMessage{"audio": m.Audio, "function_call": m.FunctionCall} {
+		if v != nil && string(v) != "null" {
+			return invalid(at+"."+name, "this server does not support it")
+		}
+	}
+	for i, c := range m.ToolCalls {
+		if c.Type != "function" {
+			return invalid(fmt.Sprintf("%s.tool_calls[%d].type", at, i), "it is %.64q, want function", c.Type)
+		}
+	}
+	return nil
 }
 
 type toolCall struct {
@@ -232,12 +297,14 @@ func (r *request) check(name string, most, vocabulary int) error {
 		return invalid("top_logprobs", "it is %d, want 0 to 20", r.TopLogProbs)
 	case r.LogProbs && *r.N*limit*(r.TopLogProbs+1) > mostLogProbs:
 		return invalid("top_logprobs", "%d choices of %d tokens with %d probabilities each are more than %d: lower one of them", *r.N, limit, r.TopLogProbs+1, mostLogProbs)
+	case r.StreamOptions != nil && !r.Stream:
+		return invalid("stream_options", "it needs stream")
 	case r.Modalities != nil && !slices.Equal(r.Modalities, []string{"text"}):
 		return invalid("modalities", "this server writes text alone")
 	}
 	for i, m := range r.Messages {
-		if !slices.Contains(roles, m.Role) {
-			return invalid(fmt.Sprintf("messages[%d].role", i), "it is %.64q, want one of %s", m.Role, strings.Join(roles, ", "))
+		if err := m.check(fmt.Sprintf("messages[%d]", i)); err != nil {
+			return err
 		}
 	}
 	return r.sampling.check(vocabulary)
@@ -256,6 +323,8 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 		}
 		s, err = f.Tag()
 		return s, "tools", err
+	case format.Type != "json_schema" && format.JSONSchema.Schema != nil:
+		return nil, "", invalid("response_format.json_schema", "it needs the type json_schema")
 	case format.Type == "json_schema" && len(format.JSONSchema.Schema) == 0:
 		return nil, "", invalid("response_format.json_schema.schema", "it is not there")
 	case format.Type == "json_schema":
@@ -323,6 +392,8 @@ func (r *request) chat() Chat {
 		to := Message{Role: m.Role}
 		if m.Content != nil {
 			to.Text = string(*m.Content)
+		} else if m.Refusal != nil {
+			to.Text = *m.Refusal
 		}
 		for _, c := range m.ToolCalls {
 			to.Calls += xgrammar.Qwen.Begin + c.Function.Name + xgrammar.Qwen.Middle + c.Function.Arguments + xgrammar.Qwen.End

@@ -12,7 +12,7 @@ import (
 type sampling struct {
 	Temperature *float64           `json:"temperature"`
 	TopP        *float64           `json:"top_p"`
-	Seed        *uint64            `json:"seed"`
+	Seed        *int64             `json:"seed"`
 	Presence    float64            `json:"presence_penalty"`
 	Frequency   float64            `json:"frequency_penalty"`
 	Bias        map[string]float64 `json:"logit_bias"`
@@ -65,7 +65,7 @@ type weighted struct {
 func (s *sampling) sampler(choice int) *sampler {
 	seed := rand.Uint64()
 	if s.Seed != nil {
-		seed = *s.Seed
+		seed = uint64(*s.Seed)
 	}
 	c := &sampler{sampling: s, chance: rand.New(rand.NewPCG(seed, uint64(choice))), bias: map[int32]float32{}, counts: map[int32]int{}}
 	for token, v := range s.Bias {

@@ -31,7 +31,7 @@ func TestSampling(t *testing.T) {
 		if err := errors.Join(json.Unmarshal([]byte(text), &s), s.check(4)); err != nil {
 			t.Fatal(err)
 		}
-		s.Seed = new(uint64(1))
+		s.Seed = new(int64(1))
 		c, counts, seen := s.sampler(0), [4]int{}, []int(nil)
 		for range 1000 {
 			now := scores()

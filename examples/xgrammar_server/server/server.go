@@ -236,7 +236,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, q *request) error 
 // jsonTypes are the JSON types of a request's fields.
 var jsonTypes = map[reflect.Kind]string{
 	reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean",
-	reflect.Int: "integer", reflect.Uint64: "integer from 0 on", reflect.Float64: "number",
+	reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number",
 }
 
 // matcher returns a matcher for what the answer must follow, nil for any text.
@@ -298,7 +298,7 @@ func (s *server) stream(ctx context.Context, w http.ResponseWriter, q *request, 
 		}
 		return err
 	})
-	if err == nil && q.StreamOptions.IncludeUsage {
+	if err == nil && q.StreamOptions != nil && q.StreamOptions.IncludeUsage {
 		a.Choices, a.Usage = []choice{}, &used
 		err = send(a)
 	}
