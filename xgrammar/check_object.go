@@ -1,0 +1,102 @@
+package xgrammar
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// object checks what a schema says of objects.
+func (c *checker) object(at string, s map[string]any) {
+	properties, _ := s["properties"].(map[string]any)
+	patterns, _ := s["patternProperties"].(map[string]any)
+	names, _ := s["required"].([]any)
+	if c.anyOrder && len(names) > 0 {
+		c.add(below(at, "required"), Looser, "with AnyOrder, XGrammar does not look at required")
+	}
+	for i, name := range names {
+		if name, ok := name.(string); ok && properties[name] == nil {
+			c.add(below(at, "required", strconv.Itoa(i)), Looser, "XGrammar does not look at a required property that properties does not have: add %q there", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		c.schema(below(at, "properties", name), properties[name])
+	}
+	others, propertyNames := c.others(s), s["propertyNames"] != nil && says(s, "propertyNames")
+	if n, ok := s["minProperties"].(json.Number); ok && n != "0" && n != "1" && (c.anyOrder || others || propertyNames || len(patterns) > 0) {
+		c.add(below(at, "minProperties"), Looser, "XGrammar may write one name twice, and counts it twice")
+	}
+	here := below(at, "patternProperties")
+	for _, p := range slices.Sorted(maps.Keys(patterns)) {
+		c.pattern(below(here, p), p)
+		c.schema(below(here, p), patterns[p])
+		expression, err := regexp.Compile(p)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			if !c.spend(1+len(p)*(1+len(name))/16) || err != nil || expression.MatchString(name) {
+				c.add(below(here, p), Looser, "XGrammar looks at the pattern or at properties, not at both, and %q may fit both", name)
+				break
+			}
+		}
+	}
+	if len(patterns) > 1 {
+		c.add(here, Looser, "XGrammar looks at one of several patterns that fit a property")
+	}
+	switch {
+	case len(patterns) == 0 || !others:
+	case len(properties) > 0:
+		c.add(here, Looser, "beside properties, XGrammar allows for a property that fits a pattern what it allows for others")
+	default:
+		c.add(at, Narrower, "with patternProperties and without properties, only properties that fit a pattern are written")
+	}
+	if v, ok := s["propertyNames"].(map[string]any); ok && len(v) > 0 {
+		c.names(at, s, v, others)
+	}
+	for _, name := range []string{"additionalProperties", "unevaluatedProperties"} {
+		c.schema(below(at, name), s[name])
+	}
+	if _, ok := s["additionalProperties"]; !ok && c.loose && s["unevaluatedProperties"] == false && (len(patterns) == 0 || len(properties) > 0) && !propertyNames {
+		c.add(below(at, "unevaluatedProperties"), Looser, "with Loose, XGrammar looks at additionalProperties alone: write that")
+	}
+}
+
+// names checks what a schema says of the names of properties.
+func (c *checker) names(at string, s, v map[string]any, others bool) {
+	properties, _ := s["properties"].(map[string]any)
+	patterns, _ := s["patternProperties"].(map[string]any)
+	switch here := below(at, "propertyNames"); {
+	case len(properties) > 0 && others:
+		c.add(here, Looser, "beside properties, XGrammar looks at propertyNames for other names alone, and takes a name of properties for one of them")
+	case len(properties) > 0:
+		names := make([]any, 0, len(properties))
+		for name := range properties {
+			names = append(names, name)
+		}
+		if !c.all(v, names) {
+			c.add(here, Looser, "XGrammar does not look at propertyNames beside properties")
+		}
+	case len(patterns) > 0:
+		c.add(here, Looser, "XGrammar does not look at propertyNames beside patternProperties")
+	default:
+		names := maps.Clone(v)
+		names["type"] = "string" // as XGrammar has it
+		c.schema(here, names)
+		for _, name := range []string{"additionalProperties", "unevaluatedProperties"} {
+			if s[name] == false {
+				c.add(below(at, name), Looser, "XGrammar does not look at %s beside propertyNames", name)
+			}
+		}
+	}
+}
+
+// others reports whether an object may have properties that the schema does not name.
+func (c *checker) others(s map[string]any) bool {
+	if v, ok := s["additionalProperties"]; ok {
+		return v != false
+	}
+	if v, ok := s["unevaluatedProperties"]; ok && v != false {
+		return true
+	}
+	return c.loose
+}
