@@ -116,6 +116,42 @@ func TestCalls_content(t *testing.T) {
 	}
 }
 
+// TestCalls_format: with a format and tools, an answer follows the format, or it has calls alone.
+func TestCalls_format(t *testing.T) {
+	s, _ := start(t, nil)
+	const call = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"
+	schema := `, "response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}}`
+	for _, x := range []struct {
+		members string
+		want    map[string]bool
+	}{
+		{schema, map[string]bool{`{"a": 1}`: true, call: true, call + "\n" + call: true, `{"a": 1}` + call: false, call + `{"a": 1}`: false, "text": false, `{"b": 1}`: false}},
+		{schema + `, "parallel_tool_calls": false`, map[string]bool{`{"a": 1}`: true, call: true, call + "\n" + call: false}},
+		{schema + `, "tool_choice": "required"`, map[string]bool{`{"a": 1}`: false, call: true}},
+		{schema + `, "tool_choice": "none"`, map[string]bool{`{"a": 1}`: true, call: false}},
+		{`, "response_format": {"type": "json_object"}`, map[string]bool{`{"b": [1]}`: true, call: true, `[1]`: false}},
+		{`, "response_format": {"type": "text"}`, map[string]bool{"text": true, "text" + call: true}},
+	} {
+		q := &request{N: new(1)}
+		if err := json.Unmarshal([]byte(`{`+tools+x.members+`}`), q); err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range x.want {
+			m, err := s.matcher(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := m.AcceptText(text)
+			if got && err == nil {
+				got, err = m.Complete()
+			}
+			if m.Release(); got != want || err != nil {
+				t.Errorf("%s: %q is allowed: %v %v", x.members, text, got, err)
+			}
+		}
+	}
+}
+
 // TestCalls_stream: arguments come in parts. The first one of a call has its name, and no other one has.
 func TestCalls_stream(t *testing.T) {
 	_, url := start(t, nil)

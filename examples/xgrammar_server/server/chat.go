@@ -313,29 +313,47 @@ func (r *request) check(name string, most, vocabulary int) error {
 // source is what the answer must follow, nil for any text.
 func (r *request) source() (s xgrammar.Source, param string, err error) {
 	format := r.ResponseFormat
+	schema := xgrammar.JSONSchema{Text: string(format.JSONSchema.Schema), Compact: true}
 	switch {
-	case len(r.Tools) > 0 && format.Type != "" && format.Type != "text":
-		return nil, "", invalid("response_format", "this server does not support it together with tools")
-	case len(r.Tools) > 0 || len(r.ToolChoice.Names) > 0 || !slices.Contains([]string{"", "auto", "none"}, r.ToolChoice.Mode):
-		f, err := xgrammar.Qwen.Format(r.Tools, r.ToolChoice, r.ParallelToolCalls == nil || *r.ParallelToolCalls)
-		if e := (*xgrammar.Error)(nil); errors.As(err, &e) {
-			return nil, e.Item, err // tool_choice, or tools[0]
-		}
-		s, err = f.Tag()
-		return s, "tools", err
 	case format.Type != "json_schema" && format.JSONSchema.Schema != nil:
 		return nil, "", invalid("response_format.json_schema", "it needs the type json_schema")
 	case format.Type == "json_schema" && len(format.JSONSchema.Schema) == 0:
 		return nil, "", invalid("response_format.json_schema.schema", "it is not there")
 	case format.Type == "json_schema":
 		strict := format.JSONSchema.Strict
-		return xgrammar.JSONSchema{Text: string(format.JSONSchema.Schema), Compact: true, Loose: strict != nil && !*strict}, "response_format", nil
+		schema.Loose = strict != nil && !*strict
 	case format.Type == "json_object":
-		return xgrammar.JSONSchema{Text: `{"type": "object"}`, Compact: true, Loose: true}, "response_format", nil
+		schema.Text = `{"type": "object", "additionalProperties": true}`
 	case format.Type != "" && format.Type != "text":
 		return nil, "", invalid("response_format", "its type is %q, want text, json_object or json_schema", format.Type)
 	}
-	return nil, "", nil
+	if len(r.Tools) > 0 || len(r.ToolChoice.Names) > 0 || !slices.Contains([]string{"", "auto", "none"}, r.ToolChoice.Mode) {
+		f, err := xgrammar.Qwen.Format(r.Tools, r.ToolChoice, r.ParallelToolCalls == nil || *r.ParallelToolCalls)
+		if e := (*xgrammar.Error)(nil); errors.As(err, &e) {
+			return nil, e.Item, err // tool_choice, or tools[0]
+		}
+		if err == nil && schema.Text != "" && f.Type == "triggered_tags" {
+			f, param = either(f, schema), "response_format or "
+		}
+		if err != nil || schema.Text == "" || f.Type != "any_text" {
+			s, err = f.Tag()
+			return s, param + "tools", err
+		}
+	}
+	if schema.Text == "" {
+		return nil, "", nil
+	}
+	return schema, "response_format", nil
+}
+
+// either returns the format of an answer that calls tools, or else follows a schema, as OpenAI has it. A call that is required is a
+// call. A structural tag has no Loose, so a schema that is not strict is followed as it is.
+func either(calls xgrammar.Format, schema xgrammar.JSONSchema) xgrammar.Format {
+	if calls.AtLeastOne {
+		return calls
+	}
+	calls = xgrammar.Format{Type: "tags_with_separator", Tags: calls.Tags, Separator: new("\n"), AtLeastOne: true, StopAfterFirst: calls.StopAfterFirst}
+	return xgrammar.Format{Type: "or", Elements: []xgrammar.Format{{Type: "json_schema", Schema: json.RawMessage(schema.Text)}, calls}}
 }
 
 // loosely returns which parts of the schemas of a request XGrammar does not follow, for a header. It is an error if the

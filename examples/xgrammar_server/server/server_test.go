@@ -105,6 +105,8 @@ var formats = []struct{ members, want string }{
 	{`"response_format": {"type": "text"}, "max_completion_tokens": 20`, ``},
 	{tools + `, "tool_choice": "required", "parallel_tool_calls": false`, `^weather\{\s*"city"\s*:\s*"(Oslo|Paris)"\s*\}$`},
 	{tools + `, "tool_choice": "none", "max_completion_tokens": 20`, ``},
+	{tools + `, "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"enum": ["no", "yes"]}}}`, `^("no"|"yes"|(\n?weather\{\s*"city"\s*:\s*"(Oslo|Paris)"\s*\})+)$`},
+	{tools + `, "tool_choice": "none", "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"enum": ["no", "yes"]}}}`, `^"(no|yes)"$`},
 	{`"stop": ["e", "th"], "top_p": 0.9, "presence_penalty": 0.5, "logit_bias": {"98": -100}, "max_completion_tokens": 20, "user": "u", "logprobs": null`, `^([^et]|t[^he])*t?$`},
 	{`"tools": [{"type": "function", "function": {"name": "now"}}], "tool_choice": "required", "parallel_tool_calls": false`, `^now\{\s*\}$`},
 }
@@ -262,7 +264,7 @@ func TestErrors(t *testing.T) {
 			`response_format: the schema is strict, and cannot be followed at \"/uniqueItems\": XGrammar does not look at uniqueItems (looser)`},
 		{`"tools": [{"type": "function", "function": {"name": "f", "strict": true, "parameters": {"type": "object", "required": ["a"]}}}]`, 400,
 			`"message":"tools[0]: the schema is strict, and cannot be followed at \"/required/0\"`},
-		{tools + `, ` + schema(`{}`), 400, `response_format: this server does not support it together with tools`},
+		{tools + `, ` + schema(`{"type": "wrong"}`), 400, `response_format or tools: `},
 		{tools + `, "tool_choice": {"type": "function", "function": {"name": "f"}}`, 400, `tool_choice: no tool has the name \"f\"","type":"invalid_request_error","param":"tool_choice"`},
 		{`"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "wrong"}}}]`, 400, `tools: `},
 	} {
