@@ -22,7 +22,6 @@ type model struct {
 	machine      *vm.Machine
 	one, several pass
 	weights      *tvmffi.Array[*tvmffi.Tensor]
-	file         []byte // tokenizer.json
 	tokens       *tokenizer.Tokenizer
 	never        []int32 // tokens of control that do not end an answer
 	longest      int     // bytes of a token
@@ -101,11 +100,12 @@ func open(folder string, chats int, verify bool) (_ *model, err error) {
 			return nil, err
 		}
 	}
+	var file []byte
 	if m.weights, err = weights.Tuple(params); err == nil {
-		m.file, err = os.ReadFile(filepath.Join(folder, "tokenizer.json"))
+		file, err = os.ReadFile(filepath.Join(folder, "tokenizer.json"))
 	}
 	if err == nil {
-		if m.tokens, err = tokenizer.Read(m.file, tokenizer.Options{}); err != nil {
+		if m.tokens, err = tokenizer.Read(file, tokenizer.Options{}); err != nil {
 			err = fmt.Errorf("tokenizer.json: %w", err)
 		}
 	}
@@ -147,9 +147,9 @@ func (m *model) Name() string { return "smollm2-135m" }
 // Context returns the number of tokens for which the model has memory.
 func (m *model) Context() int { return length }
 
-// Vocabulary returns a new vocabulary.
+// Vocabulary returns a new vocabulary. It does not read tokenizer.json again: compile.py writes letters for bytes.
 func (m *model) Vocabulary() (*xgrammar.Vocabulary, error) {
-	return xgrammar.ReadTokenizer(m.file, xgrammar.VocabularyOptions{StopTokens: []int32{end, endOfText}, Size: words})
+	return xgrammar.NewVocabulary(m.tokens.Tokens(), xgrammar.ByteLevel, xgrammar.VocabularyOptions{StopTokens: []int32{end, endOfText}, Size: words})
 }
 
 // Open waits until one of the chats is free. It takes the memory that knows most of the text: a client sends the whole chat

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/examples/xgrammar_server/server"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
+	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
 func TestMain(m *testing.M) {
@@ -217,6 +219,32 @@ func TestOpen(t *testing.T) {
 		t.Errorf("the same question again: %v, %d of %d tokens are known", err, again.done, len(again.text))
 	}
 	again.Close()
+}
+
+// TestVocabulary: the vocabulary is that of tokenizer.json.
+func TestVocabulary(t *testing.T) {
+	file, err := os.ReadFile(filepath.Join(folder(t, "4"), "tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := xgrammar.ReadTokenizer(file, xgrammar.VocabularyOptions{StopTokens: []int32{end, endOfText}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Release()
+	got, err := load(t, "4", 1).Vocabulary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Release()
+	for id := range int32(want.Size()) {
+		if !bytes.Equal(got.Text(id), want.Text(id)) {
+			t.Fatalf("the token %d is %q, expected %q", id, got.Text(id), want.Text(id))
+		}
+	}
+	if got.Size() != want.Size() || !slices.Equal(got.StopTokens(), want.StopTokens()) {
+		t.Errorf("%d tokens, which stop at %v, expected %d and %v", got.Size(), got.StopTokens(), want.Size(), want.StopTokens())
+	}
 }
 
 // TestControl: with the tokenizer of the model, too, a user writes no token of control.
