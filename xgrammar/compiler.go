@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -135,51 +135,47 @@ func (e *LimitError) Error() string { return (*child.LimitError)(e).Error() }
 // not return. A program that calls rpc.Main or disco.Main does not need it.
 func Main() { child.Main(nil) }
 
-func init() {
-	for _, s := range []Source{JSONSchema{}, JSON{}, Regex(""), EBNF{}, Lark(""), StructuralTag("")} {
-		gob.Register(s)
-	}
-	child.Answers("xgrammar", begin)
-}
+func init() { child.Answers("xgrammar", begin) }
 
-// setup is what the process needs first.
-type setup struct {
-	Vocabulary string
-	Depth      int64 // of recursion, at most
-}
-
-type request struct{ Source Source }
-
-// refusal is XGrammar's error; without a Kind there was no error.
-type refusal struct{ Kind, Message string }
-
-// begin prepares the process.
-func begin(s setup) (func(request) (refusal, error), error) {
-	info, err := bind.TokenizerInfoDeserializeJSON(s.Vocabulary)
-	if err := errors.Join(err, config.SetMaxRecursionDepth(s.Depth)); err != nil {
+// begin prepares the process. The setup is what setup makes.
+func begin(setup string) (func(request string) (string, error), error) {
+	number, vocabulary, _ := strings.Cut(setup, "\n")
+	depth, err1 := strconv.ParseInt(number, 10, 64)
+	info, err2 := bind.TokenizerInfoDeserializeJSON(vocabulary)
+	if err := errors.Join(err1, err2, config.SetMaxRecursionDepth(depth)); err != nil {
 		return nil, err
 	}
 	c, err := bind.NewGrammarCompiler(info, bind.MaxThreads(1), bind.CacheEnabled(false))
-	return func(r request) (refusal, error) {
-		g, err := r.Source.compile(c)
+	return func(request string) (string, error) {
+		source, err := decodeSource(request)
+		if err != nil {
+			return refusal("InternalError", err.Error()), nil
+		}
+		g, err := source.compile(c)
 		if err == nil {
 			g.Release()
-			return refusal{}, nil
+			return "", nil
 		}
-		v := refusal{"RuntimeError", err.Error()}
+		kind, text := "RuntimeError", err.Error()
 		if native := (*tvmffi.Error)(nil); errors.As(err, &native) {
-			v = refusal{native.Kind, native.Message}
+			kind, text = native.Kind, native.Message
 		}
-		if !strings.Contains(v.Message, "bad_alloc") {
+		if !strings.Contains(text, "bad_alloc") {
 			err = nil
 		}
-		return v, err
+		return refusal(kind, text), err
 	}, err
 }
 
+// setup is what the process needs first. Depth bounds the recursion.
+func setup(vocabulary string, depth int64) string { return fmt.Sprintf("%d\n%s", depth, vocabulary) }
+
+// refusal is the reply with XGrammar's error; without one the reply is empty.
+func refusal(kind, text string) string { return kind + "\n" + text }
+
 // trial decides which sources are compiled in this process.
 type trial struct {
-	pool   *child.Pool[request, refusal]
+	pool   *child.Pool
 	slots  chan struct{} // for those
 	passed sync.Map      // the hashes of sources
 	number atomic.Int64  // of those
@@ -194,7 +190,7 @@ func newTrial(v *Vocabulary, limits Isolation) (*trial, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	pool, err := child.NewPool[setup, request, refusal]("xgrammar", setup{text, depth}, child.Limits(limits))
+	pool, err := child.NewPool("xgrammar", setup(text, depth), child.Limits(limits))
 	return &trial{pool: pool, slots: make(chan struct{}, max(limits.Processes, 1))}, err
 }
 
@@ -202,9 +198,13 @@ func newTrial(v *Vocabulary, limits Isolation) (*trial, error) {
 func (t *trial) pass(ctx context.Context, s Source) (leave func(), err error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%#v", s))
 	if _, known := t.passed.Load(key); !known {
-		v, err := t.pool.Call(ctx, request{s})
-		if err == nil && v != (refusal{}) {
-			err = tvmffi.NewError(v.Kind, v.Message)
+		request, err := encodeSource(s)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := t.pool.Call(ctx, request)
+		if kind, text, refused := strings.Cut(reply, "\n"); err == nil && refused {
+			err = tvmffi.NewError(kind, text)
 		}
 		if limit := (*child.LimitError)(nil); errors.As(err, &limit) {
 			err = (*LimitError)(limit)
@@ -286,7 +286,7 @@ func (e *Error) Reason() string {
 		text = native.Message
 	}
 	if strings.HasPrefix(text, "[") {
-		text = places.ReplaceAllString(text, "")
+		text = places().ReplaceAllString(text, "")
 	}
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text, more := cut(text, 297)
@@ -294,4 +294,6 @@ func (e *Error) Reason() string {
 }
 
 // places are where XGrammar has found an error.
-var places = regexp.MustCompile(`\[[0-9:]+\] \S+:[0-9]+: (Check failed: \(.*?\) is false: )?`)
+var places = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[[0-9:]+\] \S+:[0-9]+: (Check failed: \(.*?\) is false: )?`)
+})

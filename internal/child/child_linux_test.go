@@ -88,7 +88,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if dir := os.Getenv("CHILD_TEST_DIR"); dir != "" { // for TestParent
-		p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
+		p, err := child.NewPool("test", dir, child.Limits{})
 		if err == nil {
 			_, err = p.Call(context.Background(), "sleep")
 		}
@@ -107,7 +107,7 @@ var little = func() int64 {
 }()
 
 func pool(t *testing.T, l child.Limits) (call func(string) (string, error)) {
-	p, err := child.NewPool[string, string, string]("test", t.TempDir(), l)
+	p, err := child.NewPool("test", t.TempDir(), l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestFull(t *testing.T) {
 
 // TestFull_setup: only the memory that requests keep counts, not the one that the setup takes.
 func TestFull_setup(t *testing.T) {
-	p, err := child.NewPool[string, string, string]("test", "large", child.Limits{MaxMemory: little})
+	p, err := child.NewPool("test", "large", child.Limits{MaxMemory: little})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestFull_setup(t *testing.T) {
 // TestCancel: the end of a context, and of the pool, kills the process at once.
 func TestCancel(t *testing.T) {
 	dir := t.TempDir()
-	p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
+	p, err := child.NewPool("test", dir, child.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,8 +214,8 @@ func TestCancel(t *testing.T) {
 // TestStart: a start holds no caller whose context ends, is of use to the next one, and ends with its time and the pool.
 func TestStart(t *testing.T) {
 	dir, dir2 := t.TempDir(), t.TempDir()
-	p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
-	p2, err2 := child.NewPool[string, string, string]("test", dir2, child.Limits{MaxTime: 100 * time.Millisecond})
+	p, err := child.NewPool("test", dir, child.Limits{})
+	p2, err2 := child.NewPool("test", dir2, child.Limits{MaxTime: 100 * time.Millisecond})
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestParent(t *testing.T) {
 
 // TestClose: a pool ends its processes, also if it has not started all of them.
 func TestClose(t *testing.T) {
-	p, err := child.NewPool[string, string, string]("test", t.TempDir(), child.Limits{Processes: 2})
+	p, err := child.NewPool("test", t.TempDir(), child.Limits{Processes: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func TestClose(t *testing.T) {
 
 // updated starts processes after the file of this program was removed, and after it was replaced.
 func updated(dir string) error {
-	p, err := child.NewPool[string, string, string]("test", dir, child.Limits{})
+	p, err := child.NewPool("test", dir, child.Limits{})
 	if err != nil {
 		return err
 	}
@@ -393,7 +393,7 @@ func TestProgram(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := child.NewPool[string, string, string]("test", "broken", child.Limits{}); err == nil || !strings.Contains(err.Error(), "the process did not start: exit status 1: test: a broken setup") {
+	if _, err := child.NewPool("test", "broken", child.Limits{}); err == nil || !strings.Contains(err.Error(), "the process did not start: exit status 1: test: a broken setup") {
 		t.Errorf("got %v", err)
 	}
 	for task, want := range map[string]string{

@@ -3,7 +3,6 @@ package child
 import (
 	"cmp"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +21,7 @@ const requests = 3
 
 // Answers makes processes with the role answer the requests of a [Pool], one at a time. begin prepares a process. Its error
 // ends the process, and an error of answer says that memory was refused to it.
-func Answers[Setup, Request, Reply any](role string, begin func(Setup) (answer func(Request) (Reply, error), err error)) {
+func Answers(role string, begin func(setup string) (answer func(request string) (reply string, err error), err error)) {
 	Role(role, func(maxMemory string) error {
 		if os.Getenv(narrowed) == "" {
 			if err := narrow(role, maxMemory); err != nil {
@@ -41,36 +40,29 @@ func Answers[Setup, Request, Reply any](role string, begin func(Setup) (answer f
 		if err := LimitMemory(base + limit); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
-		in, out := gob.NewDecoder(os.NewFile(requests, "requests")), gob.NewEncoder(os.Stdout)
+		in, out := os.NewFile(requests, "requests"), os.Stdout
 		os.Stdout = os.Stderr // what is printed is not an answer
-		var s Setup
-		if err := in.Decode(&s); err != nil {
-			return err
-		}
-		answer, err := begin(s)
+		setup, err := receive(in)
 		if err != nil {
 			return err
 		}
-		r := message[Reply]{Memory: memory() - base}
+		answer, err := begin(setup)
+		if err != nil {
+			return err
+		}
+		r := message{memory: memory() - base}
 		for {
-			if err := out.Encode(r); err != nil {
+			if err := r.send(out); err != nil {
 				return err
 			}
-			var request Request
-			if err := in.Decode(&request); err != nil {
+			request, err := receive(in)
+			if err != nil {
 				return err
 			}
-			r.Reply, err = answer(request)
-			r.Exhausted, r.Memory = err != nil, memory()-base
+			r.reply, err = answer(request)
+			r.exhausted, r.memory = err != nil, memory()-base
 		}
 	})
-}
-
-// message is what a process answers to the setup and to each request.
-type message[Reply any] struct {
-	Reply     Reply
-	Exhausted bool  // memory was refused
-	Memory    int64 // that the process has now, beyond its start
 }
 
 // Limits are the limits of a pool.
@@ -102,7 +94,7 @@ func (e *LimitError) Error() string {
 }
 
 // Pool has processes of one role. A process that has reached a limit ends, and another one takes its place.
-type Pool[Request, Reply any] struct {
+type Pool struct {
 	start  func() (*worker, error)
 	limits Limits
 	free   chan *worker // nil for a process that is started when it is needed
@@ -112,7 +104,7 @@ type Pool[Request, Reply any] struct {
 
 // NewPool starts the first process, so that a mistake shows at once. The stack of a process has three quarters of the space
 // that it would have here, so what it survives crashes no thread here. The caller closes the pool.
-func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[Request, Reply], error) {
+func NewPool(role, setup string, l Limits) (*Pool, error) {
 	if err := Needed(); err != nil {
 		return nil, err
 	}
@@ -123,7 +115,7 @@ func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[R
 	if l.MaxTime <= 0 {
 		l.MaxTime = 30 * time.Second
 	}
-	p := &Pool[Request, Reply]{limits: l, free: make(chan *worker, l.Processes)}
+	p := &Pool{limits: l, free: make(chan *worker, l.Processes)}
 	p.ended, p.close = context.WithCancel(context.Background())
 	p.start = func() (*worker, error) {
 		w, err := start(p.ended, role, l.MaxMemory)
@@ -132,9 +124,9 @@ func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[R
 		}
 		limit := max(startTime, l.MaxTime)
 		late := time.AfterFunc(limit, w.kill)
-		var ready message[Reply]
-		if err = w.out.Encode(s); err == nil {
-			err = w.in.Decode(&ready)
+		var ready message
+		if err = send(w.out, setup); err == nil {
+			ready, err = receiveMessage(w.in)
 		}
 		if !late.Stop() {
 			w.end(false)
@@ -143,7 +135,7 @@ func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[R
 		if err != nil {
 			return nil, fmt.Errorf("the process did not start: %s", w.end(true))
 		}
-		w.memory = ready.Memory
+		w.memory = ready.memory
 		return w, nil
 	}
 	w, err := p.start()
@@ -166,10 +158,10 @@ func NewPool[Setup, Request, Reply any](role string, s Setup, l Limits) (*Pool[R
 }
 
 // Close ends the processes, also those that start or answer a request.
-func (p *Pool[Request, Reply]) Close() { p.close() }
+func (p *Pool) Close() { p.close() }
 
 // over returns why nobody waits for a reply any more, or nil.
-func (p *Pool[Request, Reply]) over(ctx context.Context) error {
+func (p *Pool) over(ctx context.Context) error {
 	if p.ended.Err() != nil {
 		return errors.New("it was released")
 	}
@@ -178,7 +170,7 @@ func (p *Pool[Request, Reply]) over(ctx context.Context) error {
 
 // worker waits for a process that is free, and starts one if there is a place for it. If ctx ends first, the start goes on,
 // for the next request.
-func (p *Pool[Request, Reply]) worker(ctx context.Context) (*worker, error) {
+func (p *Pool) worker(ctx context.Context) (*worker, error) {
 	var w *worker
 	select {
 	case w = <-p.free:
@@ -219,7 +211,7 @@ func (p *Pool[Request, Reply]) worker(ctx context.Context) (*worker, error) {
 
 // Call sends a request to a process that is free, and waits for the reply. If ctx ends during the request, the process is
 // killed.
-func (p *Pool[Request, Reply]) Call(ctx context.Context, request Request) (reply Reply, err error) {
+func (p *Pool) Call(ctx context.Context, request string) (reply string, err error) {
 	w, err := p.worker(ctx)
 	if err != nil {
 		return reply, err
@@ -227,14 +219,14 @@ func (p *Pool[Request, Reply]) Call(ctx context.Context, request Request) (reply
 	defer func() { p.free <- w }()
 	w.log.forget()
 	type result struct {
-		m   message[Reply]
+		m   message
 		err error
 	}
 	done := make(chan result, 1)
 	go func(w *worker) {
 		var r result
-		if r.err = w.out.Encode(request); r.err == nil {
-			r.err = w.in.Decode(&r.m)
+		if r.err = send(w.out, request); r.err == nil {
+			r.m, r.err = receiveMessage(w.in)
 		}
 		done <- r
 	}(w)
@@ -253,9 +245,9 @@ func (p *Pool[Request, Reply]) Call(ctx context.Context, request Request) (reply
 	case <-p.ended.Done():
 		err = p.over(ctx)
 	}
-	full := r.m.Memory-w.memory > (p.limits.MaxMemory-w.memory)/4 // the next request needs room too
-	if err == nil && r.err == nil && !r.m.Exhausted && !full {
-		return r.m.Reply, nil
+	full := r.m.memory-w.memory > (p.limits.MaxMemory-w.memory)/4 // the next request needs room too
+	if err == nil && r.err == nil && !r.m.exhausted && !full {
+		return r.m.reply, nil
 	}
 	how := w.end(r.err != nil)
 	w = nil
@@ -264,42 +256,39 @@ func (p *Pool[Request, Reply]) Call(ctx context.Context, request Request) (reply
 		return reply, err
 	case r.err != nil:
 		return reply, &LimitError{MaxMemory: p.limits.MaxMemory, Crash: how}
-	case r.m.Exhausted:
+	case r.m.exhausted:
 		return reply, &LimitError{MaxMemory: p.limits.MaxMemory}
 	}
-	return r.m.Reply, nil
+	return r.m.reply, nil
 }
 
 // worker is a process.
 type worker struct {
 	cmd    *exec.Cmd
-	out    *gob.Encoder
-	in     *gob.Decoder
-	pipe   io.Closer
+	out    *os.File
+	in     io.Reader
 	log    log
 	memory int64 // after the setup
 }
 
 // start starts a process, which the end of ctx kills.
 func start(ctx context.Context, role string, maxMemory int64) (*worker, error) {
-	in, pipe, err := os.Pipe()
+	in, out, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	w := &worker{out: gob.NewEncoder(pipe), pipe: pipe}
+	w := &worker{out: out}
 	w.cmd, err = Command(ctx, role, fmt.Sprint(maxMemory), in)
 	if err == nil {
-		var out io.Reader
 		w.cmd.Stderr = &w.log
-		out, err = w.cmd.StdoutPipe()
-		w.in = gob.NewDecoder(out)
+		w.in, err = w.cmd.StdoutPipe()
 	}
 	if err == nil {
 		err = w.cmd.Start()
 	}
 	if err != nil {
-		pipe.Close()
+		out.Close()
 	}
 	return w, err
 }
@@ -315,7 +304,7 @@ func (w *worker) end(crashed bool) string {
 	late := time.AfterFunc(time.Second, w.kill)
 	defer late.Stop()
 	err := w.cmd.Wait()
-	w.pipe.Close()
+	w.out.Close()
 	for line := range strings.Lines(w.log.first()) {
 		if line = strings.TrimSpace(line); line != "" && !strings.Contains(line, "Warning: ") {
 			return fmt.Sprintf("%v: %.200s", err, line)

@@ -19,7 +19,7 @@ import (
 // loaded answers requests of several goroutines while the file of this program is removed and replaced. A request that
 // crashes its process is lost, and no other one.
 func loaded(dir string) error {
-	p, err := child.NewPool[string, string, string]("test", dir, child.Limits{Processes: 2})
+	p, err := child.NewPool("test", dir, child.Limits{Processes: 2})
 	if err != nil {
 		return err
 	}
