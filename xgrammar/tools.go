@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
@@ -138,7 +139,7 @@ var (
 	Llama = ToolSyntax{`{"name": `, `{"name": "`, `", "parameters": `, "}"}
 )
 
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
 // Format returns the format of a text that may, or must, call tools. Without parallel it has one call at most. The arguments of
 // a call are always an object, because clients read no other JSON.
@@ -147,7 +148,7 @@ func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Fo
 	var known []string
 	for i, tool := range tools {
 		name, parameters, strict := tool.Function.Name, tool.Function.Parameters, tool.Function.Strict
-		if tool.Type != "function" || !toolName.MatchString(name) || slices.Contains(known, name) {
+		if tool.Type != "function" || !toolName().MatchString(name) || slices.Contains(known, name) {
 			return f, failed(fmt.Sprintf("tools[%d]", i), fmt.Errorf("it has the type %q and the name %q, want a function with a name of its own, of 1 to 64 letters, digits, _ and -", tool.Type, name))
 		}
 		known = append(known, name)

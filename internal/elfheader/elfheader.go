@@ -18,7 +18,13 @@ type Header struct {
 	Type    uint16
 	Machine uint16
 	Mapped  uint64 // where the last part ends that the loader maps, of a library of 64 bits
+	// Constants are the parts that the loader maps in which names and other constants may be. That leaves the code out if the
+	// linker has put constants beside it, into a segment of their own.
+	Constants []Part
 }
+
+// Part is a part of a file.
+type Part struct{ Offset, Size uint64 }
 
 // ErrTruncated is the error for a file that lacks a part that its headers name.
 var ErrTruncated = errors.New("the file is truncated or malformed")
@@ -71,6 +77,8 @@ func (h *Header) checkSegments(r io.ReaderAt, size uint64, head []byte) error {
 	if err != nil {
 		return fmt.Errorf("program headers: %w", err)
 	}
+	var code []Part
+	separate := false
 	for ; len(table) > 0; table = table[segmentSize:] {
 		if order.Uint32(table) == Load {
 			offset, n := order.Uint64(table[8:]), order.Uint64(table[32:])
@@ -78,7 +86,18 @@ func (h *Header) checkSegments(r io.ReaderAt, size uint64, head []byte) error {
 				return err
 			}
 			h.Mapped = max(h.Mapped, offset+n)
+			const executable, writable = 1, 2
+			switch flags := order.Uint32(table[4:]); {
+			case flags&executable != 0:
+				code = append(code, Part{offset, n})
+			default:
+				separate = separate || flags&writable == 0
+				h.Constants = append(h.Constants, Part{offset, n})
+			}
 		}
+	}
+	if !separate {
+		h.Constants = append(code, h.Constants...)
 	}
 	return nil
 }

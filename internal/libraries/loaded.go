@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
@@ -116,16 +118,31 @@ func usesFFI(path string) bool {
 	return fileContains(path, "TVMFFI", "tvm_ffi")
 }
 
-// fileContains reports whether one of the texts is in the file at path. They are at most 64
-// bytes long.
+// fileContains reports whether one of the texts is among the names and the constants of the library at path. They are at most
+// 64 bytes long.
 func fileContains(path string, texts ...string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	parts := []elfheader.Part{{Size: uint64(info.Size())}}
+	if h, err := elfheader.Read(f, uint64(info.Size())); err == nil && len(h.Constants) > 0 {
+		parts = h.Constants
+	}
+	return slices.ContainsFunc(parts, func(p elfheader.Part) bool {
+		return contains(io.NewSectionReader(f, int64(p.Offset), int64(p.Size)), texts)
+	})
+}
+
+// contains is fileContains of what a reader has.
+func contains(in io.Reader, texts []string) bool {
 	const longest = 64
-	r := bufio.NewReaderSize(f, 64<<10)
+	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		part, err := r.Peek(r.Size())
 		for _, text := range texts {

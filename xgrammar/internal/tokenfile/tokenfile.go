@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
@@ -149,7 +150,7 @@ func given(text json.RawMessage) json.RawMessage {
 }
 
 // null finds what may be null in place of a number.
-var null = regexp.MustCompile(`:\s*null`)
+var null = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:\s*null`) })
 
 func (m *Model) readVocab(text json.RawMessage) error {
 	if bytes.HasPrefix(text, []byte("[")) {
@@ -171,7 +172,7 @@ func (m *Model) readVocab(text json.RawMessage) error {
 		return errors.New("model.vocab has neither the numbers nor the scores of tokens")
 	}
 	err := json.Unmarshal(text, &m.Vocab)
-	if err == nil && null.Match(text) {
+	if err == nil && null().Match(text) {
 		err = jsonlines.Check(text, &m.Vocab)
 	}
 	if err != nil {
