@@ -245,16 +245,20 @@ func identity(c *project.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	command, err := exec.LookPath("go")
-	if err != nil {
-		return "", err
+	var commands []string
+	for _, name := range []string{"go", "gcc", "clang"} { // without a compiler of C, the go command chooses files for CGO_ENABLED=0
+		command, err := exec.LookPath(name)
+		if err != nil && !errors.Is(err, exec.ErrNotFound) {
+			return "", err
+		}
+		commands = append(commands, command)
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains([]string{"_", "SHLVL", "OLDPWD", "GOFILE", "GOLINE", "GOPACKAGE", "DOLLAR"}, name)
 	})
 	slices.Sort(env)
-	return hashOf(fmt.Appendf(nil, "%q", []string{tool, configuration, dir, host, command, runtime.GOARCH, fmt.Sprintf("%q", env)})), nil
+	return hashOf(fmt.Appendf(nil, "%q", []string{tool, configuration, dir, host, fmt.Sprintf("%q", commands), runtime.GOARCH, fmt.Sprintf("%q", env)})), nil
 }
 
 func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 // generated is a run that is on the disk, in a module that imports a package of its own.
 type generated struct {
 	dir string
+	bin string // the first folder of the PATH
 	p   *probe.Prober
 	b   *Result
 }
@@ -46,7 +47,9 @@ func generate(t *testing.T, config string) *generated {
 	write(t, filepath.Join(dir, project.ConfigName), config)
 	write(t, filepath.Join(dir, "garden", "own.go"), "package garden\n\nimport _ \"example.com/hello/own\"\n")
 	write(t, filepath.Join(dir, "own", "own.go"), "package own\n")
-	return &generated{dir: dir, p: &probe.Prober{Console: &console.Console{Out: io.Discard, Err: io.Discard}, Offline: true, Timeout: nativetest.Patience(time.Minute)}}
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	return &generated{dir: dir, bin: bin, p: &probe.Prober{Console: &console.Console{Out: io.Discard, Err: io.Discard}, Offline: true, Timeout: nativetest.Patience(time.Minute)}}
 }
 
 func (g *generated) config(t *testing.T) *project.Config {
@@ -163,14 +166,15 @@ func TestUnchanged(t *testing.T) {
 		g.check(t, "another "+name, func(t *testing.T) func() { t.Setenv(name, value); return nil })
 	}
 	g.check(t, "another place", func(t *testing.T) func() { t.Chdir(t.TempDir()); return nil })
-	g.check(t, "another go command", func(t *testing.T) func() {
-		dir := t.TempDir()
-		if err := os.Symlink(g.recorded(t, "/bin/go"), filepath.Join(dir, "go")); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-		return nil
-	})
+	for _, name := range []string{"go", "gcc"} { // in a folder that the PATH had before
+		g.check(t, "another "+name, func(t *testing.T) func() {
+			link := filepath.Join(g.bin, name)
+			if err := os.Symlink(g.recorded(t, "/bin/go"), link); err != nil {
+				t.Fatal(err)
+			}
+			return func() { os.Remove(link) }
+		})
+	}
 	g.check(t, "another tool", func(*testing.T) func() {
 		hashTool = func() (string, error) { return "other", nil }
 		return func() { hashTool = probe.HashTool }
