@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
 // maxJSONDepth bounds the nesting of JSON input. One level of a type expression
@@ -135,12 +138,20 @@ func readNode(dec *json.Decoder, depth int) (node, error) {
 	return node{token}, nil
 }
 
-// numberValue turns a number into int64 if it fits, otherwise into float64.
+// numberValue turns a number into int64 if it is written as an int that fits, otherwise into float64. -0 is a float.
 func numberValue(n json.Number) (any, error) {
-	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+	i, err := n.Int64()
+	if err == nil && n != "-0" {
 		return i, nil
 	}
-	f, err := strconv.ParseFloat(n.String(), 64)
+	f, err := jsonlines.Float(n.String(), 64)
+	if err == nil && !strings.ContainsAny(n.String(), ".eE") { // an int
+		if exact, ok := new(big.Int).SetString(n.String(), 10); ok {
+			if back, _ := new(big.Float).SetFloat64(f).Int(nil); back.Cmp(exact) != 0 {
+				err = strconv.ErrRange // it would be rounded
+			}
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the number %s does not fit", abbreviate(n.String()))
 	}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -36,6 +37,10 @@ func TestParseMetadata(t *testing.T) {
 	}
 	if m.Extra["f"] != 1.5 || m.Extra["big"] != 9223372036854775808.0 || m.Extra["list"] != `[1,{"a":null}]` {
 		t.Errorf("extra values: %v", m.Extra)
+	}
+	m, err = ParseMetadata(`{"zero":-0,"least":-9223372036854775808}`)
+	if zero, ok := m.Extra["zero"].(float64); err != nil || !ok || !math.Signbit(zero) || m.Extra["least"] != int64(math.MinInt64) {
+		t.Errorf("extra values: %v, %v", m.Extra, err)
 	}
 	for _, empty := range []string{"", "  ", "{}", `{"type_schema":null}`, `{"type_schema":""}`} {
 		if m, err := ParseMetadata(empty); err != nil || m.HasType {
@@ -137,7 +142,7 @@ func TestParseTypeSchemaErrors(t *testing.T) {
 			t.Errorf("%.80s: accepted as metadata", c.schema)
 		}
 	}
-	for _, text := range []string{`[]`, `"x"`, `{"a":1e999}`, strings.Repeat(" ", 10) + strings.Repeat("1", maxMetadataLen)} {
+	for _, text := range []string{`[]`, `"x"`, `{"a":1e999}`, `{"a":1e-999}`, `{"a":9223372036854775809}`, strings.Repeat(" ", 10) + strings.Repeat("1", maxMetadataLen)} {
 		if m, err := ParseMetadata(text); err == nil {
 			t.Errorf("%.40q: accepted: %v", text, m)
 		}

@@ -54,6 +54,26 @@ func ExactNumbers(text []byte) []byte {
 	return append(out, text[written:]...)
 }
 
+// SignedZeros returns JSON text in which -0 is -0.0: an int has no sign of zero, and the parser of the library makes an int of -0.
+// It returns text itself if there is none.
+func SignedZeros(text []byte) []byte {
+	if !bytes.Contains(text, []byte("-0")) {
+		return text
+	}
+	var out []byte
+	written := 0
+	eachNumber(text, func(start, end int) {
+		if text[start] == '-' && end > start+1 && len(bytes.Trim(text[start+1:end], "0")) == 0 {
+			out = append(append(out, text[written:end]...), ".0"...)
+			written = end
+		}
+	})
+	if written == 0 {
+		return text
+	}
+	return append(out, text[written:]...)
+}
+
 // eachNumber calls each with where JSON text has a number, outside of its strings.
 func eachNumber(text []byte, each func(start, end int)) {
 	quoted := false

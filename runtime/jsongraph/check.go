@@ -35,6 +35,8 @@ type nodeType struct {
 	links map[string]bool
 	// narrow are the fields of an object to which the library may give another number.
 	narrow map[string]*fields.Reader
+	// bools are the fields of an object that are bools.
+	bools map[string]bool
 }
 
 // nodeTypeOf looks a type up by its key. The error says that no object of the type can be made;
@@ -74,13 +76,15 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	if !creatable(info) {
 		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
-	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*fields.Reader{}}
+	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*fields.Reader{}, bools: map[string]bool{}}
 	for _, f := range codec.FieldsOf(index) {
 		if f.Narrow() {
 			t.narrow[f.Name] = &f
 		}
 		switch f.Info.StaticTypeIndex {
-		case abi.TypeNone, abi.TypeBool, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
+		case abi.TypeBool:
+			t.bools[f.Name] = true
+		case abi.TypeNone, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
 		default:
 			t.links[f.Name] = true
 		}
@@ -282,13 +286,41 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 			if t.links[string(key)] {
 				return c.link()
 			}
+			if t.bools[string(key)] {
+				if err := c.truth(); err != nil {
+					return err
+				}
+			}
 			if f := t.narrow[string(key)]; f != nil {
 				return c.narrowNumber(f)
 			}
 			return c.Value(4)
 		})
+	case t.key == "None" && next != 'n':
+		if err := c.Value(3); err != nil {
+			return err
+		}
+		return c.failNode("is None, and has data")
+	case t.key == "bool":
+		if err := c.truth(); err != nil {
+			return err
+		}
 	}
 	return c.Value(3)
+}
+
+// truth looks at the value of a bool, which follows. The library would make true of 2 and of 0.5.
+func (c *graphChecker) truth() error {
+	if next := c.peek(); next != '-' && (next < '0' || next > '9') {
+		return nil
+	}
+	start := c.at
+	n, isInt := c.integer()
+	c.at = start
+	if !isInt || n != 0 && n != 1 {
+		return c.failNode("has a number for a bool, expected true or false")
+	}
+	return nil
 }
 
 // deviceNumber reads the type or the number of a device. The library cuts both to 32 bits.

@@ -147,7 +147,7 @@ func Unmarshal[T any](data []byte, options ...Option) (T, error) {
 	if err := checkGraph(data, limits); err != nil {
 		return none, err
 	}
-	data = codec.ExactNumbers(data)
+	data = codec.SignedZeros(codec.ExactNumbers(data))
 	v, err := values.NewString(unsafe.String(unsafe.SliceData(data), len(data))) // copies
 	if err != nil {
 		return none, err

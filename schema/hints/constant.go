@@ -49,7 +49,7 @@ func (c Constant) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.Value)
 }
 
-// UnmarshalJSON reads a number without a point and without an exponent as an int.
+// UnmarshalJSON reads a number without a point and without an exponent as an int, unless it is -0.
 func (c *Constant) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -61,11 +61,11 @@ func (c *Constant) UnmarshalJSON(data []byte) error {
 	if !ok {
 		return c.set(v)
 	}
-	if i, err := n.Int64(); err == nil {
+	if i, err := n.Int64(); err == nil && n != "-0" {
 		return c.set(i)
 	}
 	f, err := jsonlines.Float(n.String(), 64)
-	if err == nil && !strings.ContainsAny(n.String(), ".eE") {
+	if err == nil && !strings.ContainsAny(n.String(), ".eE") && n != "-0" {
 		err = fmt.Errorf("%s is outside the range of int64", n)
 	}
 	if err != nil {

@@ -195,6 +195,21 @@ func TestConstant_width(t *testing.T) {
 	}
 }
 
+// TestConstant_zero: the sign of -0 stays, for which a float has room.
+func TestConstant_zero(t *testing.T) {
+	word, err := hints.ParseWord("-0")
+	if x, ok := word.Value.(float64); err != nil || !ok || !math.Signbit(x) {
+		t.Errorf("the word -0 is %v, %v", word, err)
+	}
+	var c hints.Constant
+	if err := json.Unmarshal([]byte("-0"), &c); err != nil || c.Value != 0.0 || !math.Signbit(c.Value.(float64)) {
+		t.Errorf("-0 is %v, %v", c, err)
+	}
+	if text, err := json.Marshal(c); err != nil || string(text) != "-0.0" {
+		t.Errorf("-0 is written as %s, %v", text, err)
+	}
+}
+
 // FuzzDecode checks that Decode does not crash, and that what it accepts survives a round trip.
 func FuzzDecode(f *testing.F) {
 	data, err := example().Encode()

@@ -2,6 +2,7 @@ package hints
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -37,6 +38,9 @@ func ParseWord(word string) (Constant, error) {
 		i, err := strconv.ParseInt(word, base, 64)
 		if err != nil {
 			return Constant{}, fmt.Errorf("%s is outside the range of int64", word)
+		}
+		if i == 0 && word[0] == '-' {
+			return Constant{math.Copysign(0, -1)}, nil // an int has no sign of zero
 		}
 		return Constant{i}, nil
 	case fraction.MatchString(word):
