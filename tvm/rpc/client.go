@@ -70,6 +70,9 @@ func Dial(ctx context.Context, addr string, options DialOptions) (*Session, erro
 }
 
 func dial(ctx context.Context, addr string, options DialOptions) (*Session, error) {
+	if err := checkKey(options.Key, maxKey); err != nil {
+		return nil, err
+	}
 	if err := load(); err != nil {
 		return nil, err
 	}

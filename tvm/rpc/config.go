@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tvmffi-go/tvmffi/internal/whole"
 )
@@ -94,13 +96,22 @@ func (c Config) complete() (Config, error) {
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, c.PeerTimeout)
 	c.Output = cmp.Or[io.Writer](c.Output, os.Stderr)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	if strings.ContainsAny(c.Key, " \t\r\n") || len(c.Key) > maxKey/2 {
-		return c, fmt.Errorf("rpc: the key %.50q has spaces or more than %d bytes", c.Key, maxKey/2)
+	if err := checkKey(c.Key, maxKey/2); err != nil {
+		return c, err
 	}
 	if c.Tracker != "" && c.Key == "" {
 		return c, fmt.Errorf("rpc: a server that registers at the tracker %s needs a Key, by which clients ask for it", c.Tracker)
 	}
 	return c, nil
+}
+
+// checkKey returns an error for a key that would arrive as another one: options follow it behind a space, and a tracker reads JSON,
+// which has U+FFFD in place of bytes that are not UTF-8.
+func checkKey(key string, most int) error {
+	if strings.ContainsFunc(key, unicode.IsSpace) || !utf8.ValidString(key) || len(key) > most {
+		return fmt.Errorf("rpc: the key %.50q has spaces, bytes that are not UTF-8, or more than %d bytes", key, most)
+	}
+	return nil
 }
 
 // tryDir makes Dir absolute, makes and removes a folder there, as sessions do, and removes what sessions of the past have left.

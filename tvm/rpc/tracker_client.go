@@ -65,7 +65,7 @@ type ServerInfo struct {
 // frees the server. The error is a [*ConnectionError], whose text names the server too if one was asked.
 func (c *TrackerClient) Request(ctx context.Context, key string, priority int) (*Session, error) {
 	var s *Session
-	err := c.try(ctx, func() (err error) {
+	err := c.try(ctx, key, func() (err error) {
 		s, err = c.begin(ctx, key, priority)
 		return err
 	})
@@ -79,7 +79,7 @@ func (c *TrackerClient) Request(ctx context.Context, key string, priority int) (
 // another session, Attempts times in all, so f must be able to run again. Other errors of f end Do, which returns them.
 func (c *TrackerClient) Do(ctx context.Context, key string, priority int, f func(*Session) error) error {
 	var ended error
-	err := c.try(ctx, func() error {
+	err := c.try(ctx, key, func() error {
 		s, err := c.begin(ctx, key, priority)
 		if err != nil {
 			return err
@@ -96,8 +96,11 @@ func (c *TrackerClient) Do(ctx context.Context, key string, priority int, f func
 	return ended
 }
 
-// try calls f until it succeeds.
-func (c *TrackerClient) try(ctx context.Context, f func() error) (err error) {
+// try calls f until it succeeds, for a key that the tracker can have.
+func (c *TrackerClient) try(ctx context.Context, key string, f func() error) (err error) {
+	if err := checkKey(key, maxKey/2); err != nil {
+		return err
+	}
 	for i := range max(1, cmp.Or(c.Attempts, 5)) {
 		if i > 0 && pause(ctx, time.Duration(i)*200*time.Millisecond) != nil {
 			break

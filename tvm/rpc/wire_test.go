@@ -134,10 +134,24 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]Config{
-		"has spaces": {Key: "a b"}, "needs a Key": {Tracker: "127.0.0.1:1"}, "missing port": {Addr: "9090"},
+		"key \"a b\" has spaces": {Key: "a b"}, "key \"a\\u00a0b\" has spaces": {Key: "a\u00a0b"}, "bytes that are not UTF-8": {Key: "a\xff"},
+		"needs a Key": {Tracker: "127.0.0.1:1"}, "missing port": {Addr: "9090"},
 	} {
 		if _, err := c.complete(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestClientKey: a key that would arrive as another one is not sent.
+func TestClientKey(t *testing.T) {
+	for _, key := range []string{"a b", "a -timeout=1", "a\xff", strings.Repeat("a", maxKey+1)} {
+		_, dialed := Dial(t.Context(), "127.0.0.1:1", DialOptions{Key: key})
+		_, asked := (&TrackerClient{Addr: "127.0.0.1:1"}).Request(t.Context(), key, 0)
+		for _, err := range []error{dialed, asked} {
+			if err == nil || !strings.Contains(err.Error(), "has spaces, bytes that are not UTF-8, or more than") {
+				t.Errorf("%.20q: %v", key, err)
+			}
 		}
 	}
 }
