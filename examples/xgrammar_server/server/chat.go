@@ -61,6 +61,9 @@ type without struct {
 
 // UnmarshalJSON reads a request. A member that would be ignored is an error, unless it is null.
 func (r *request) UnmarshalJSON(text []byte) error {
+	if err := lost(text); err != nil {
+		return err
+	}
 	type plain request
 	if err := json.Unmarshal(text, (*plain)(r)); err != nil {
 		return err
@@ -267,7 +270,7 @@ const (
 
 // check fills in defaults and returns the first mistake.
 func (r *request) check(name string, most, vocabulary int) error {
-	limit, param := min(256, most), "max_tokens"
+	limit, param, given := min(256, most), "max_tokens", r.MaxTokens
 	if r.MaxTokens != nil {
 		limit = *r.MaxTokens
 	}
@@ -285,6 +288,8 @@ func (r *request) check(name string, most, vocabulary int) error {
 		return noModel(r.Model, name)
 	case len(r.Messages) == 0:
 		return invalid("messages", "there is none")
+	case r.MaxCompletionTokens != nil && given != nil && *given != limit:
+		return invalid("max_tokens", "it is %d, and max_completion_tokens is %d: send one of them", *given, limit)
 	case limit < 1 || limit > most:
 		return invalid(param, "it is %d, want 1 to %d", limit, most)
 	case *r.N < 1 || *r.N > mostChoices:

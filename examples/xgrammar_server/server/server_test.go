@@ -76,7 +76,12 @@ func (f failing) Write(line []byte) (int, error) {
 
 // post sends the members of a chat completion, and returns the status and the body of the answer.
 func post(ctx context.Context, url, members string) (status int, text string, err error) {
-	return send(ctx, url, `{"model": "toy", "messages": [{"role": "user", "content": "The capital of"}], `+members+`}`)
+	for _, m := range []string{`"model": "toy"`, `"messages": [{"role": "user", "content": "The capital of"}]`} {
+		if name, _, _ := strings.Cut(m, " "); !strings.Contains(members, name) {
+			members = m + ", " + members
+		}
+	}
+	return send(ctx, url, `{`+members+`}`)
 }
 
 func send(ctx context.Context, url, body string) (status int, text string, err error) {
@@ -242,8 +247,26 @@ func TestErrors(t *testing.T) {
 		{`"functions": []`, 400, `functions: this server does not support it`},
 		{`"messages": [{"role": "user", "content": "a"}, {"role": "robot", "content": "b"}]`, 400, `messages[1].role: it is \"robot\", want one of system, developer, user, assistant, tool`},
 		{`"max_tokens": 51`, 400, `max_tokens: it is 51, want 1 to 50","type":"invalid_request_error","param":"max_tokens"`},
-		{`"max_tokens": 5, "max_completion_tokens": 0`, 400, `max_completion_tokens: it is 0, want 1 to 50`},
+		{`"max_completion_tokens": 0`, 400, `max_completion_tokens: it is 0, want 1 to 50`},
+		{`"max_tokens": 5, "max_completion_tokens": 6`, 400, `max_tokens: it is 5, and max_completion_tokens is 6: send one of them`},
 		{`"max_tokens": 1.5`, 400, `max_tokens: its type is number 1.5, want integer`},
+		{`"max_tokens": 1.0`, 400, `max_tokens: its type is number 1.0, want integer`},
+		{`"max_tokens": -0`, 400, `max_tokens: it is 0, want 1 to 50`},
+		{`"n": 9223372036854775808`, 400, `n: its type is number 9223372036854775808, want integer`},
+		{`"n": "1"`, 400, `n: its type is string, want integer`},
+		{`"seed": 18446744073709551616`, 400, `seed: its type is number 18446744073709551616, want integer`},
+		{`"temperature": 1e400`, 400, `temperature: its type is number 1e400, want number`},
+		{`"logit_bias": {"7": 1e400}`, 400, `logit_bias`},
+		{`"logit_bias": {"4294967303": 1}`, 400, `logit_bias: token \"4294967303\" has 1`},
+		{`"logit_bias": {"7": 1, "7": 2}`, 400, `logit_bias.7: it is there twice`},
+		{`"messages": [{"role": "user", "content": "a", "Content": "b"}]`, 400, `messages.Content: it is there twice`},
+		{`"messages": [{"role": "user", "role": "tool"}]`, 400, `messages.role: it is there twice`},
+		{`"messages": [{"role": "user", "content": "\ud83d"}]`, 400, `messages.content: it has half of a surrogate pair`},
+		{`"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "TEXT": "b"}]}]`, 400, `messages.content.TEXT: it is there twice`},
+		{`"stream_options": {"include_usage": true, "Include_Usage": false}`, 400, `stream_options.Include_Usage: it is there twice`},
+		{`"response_format": {"type": "text", "json_\u017fchema": {}, "json_schema": {}}`, 400, `response_format.json_schema: it is there twice`},
+		{`"tools": [{"type": "function", "function": {"name": "f", "name": "g"}}]`, 400, `tools.function.name: it is there twice`},
+		{`"tools": [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"a": {}, "a": {}}}}}]`, 400, `tools.function.parameters.properties.a: it is there twice`},
 		{`"model": ""`, 400, `model: it is missing: this server has toy`},
 		{`"messages": "a"`, 400, `messages: its type is string, want array","type":"invalid_request_error","param":"messages"`},
 		{`"messages": [{"role": 3}]`, 400, `messages.role: its type is number, want string`},
@@ -286,6 +309,10 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%d %s %v", status, text, err)
 	}
 	<-s.busy
+	members := `"max_tokens": 1, "metadata": {"a": "1", "A": "2"}, "messages": [{"role": "user", "content": "\ufffd \ud83d\ude00 �"}], ` + schema(`{"type": "object", "properties": {"a": {}, "A": {}}}`)
+	if status, text, err := post(t.Context(), url, members); err != nil || status != http.StatusOK {
+		t.Errorf("names that the client chooses: %d %s %v", status, text, err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	session, err := s.model.Open(ctx, Chat{})
