@@ -43,7 +43,7 @@ func NewCompiler(v *Vocabulary, o CompilerOptions) (c *Compiler, err error) {
 	if v == nil {
 		return nil, failed("a compiler", errors.New("the vocabulary is nil: NewVocabulary makes one"))
 	}
-	if err := fitStack(); err != nil {
+	if err := cmp.Or(fits("Threads", o.Threads), fitStack()); err != nil {
 		return nil, failed("a compiler", err)
 	}
 	options := []bind.GrammarCompilerOption{bind.CacheEnabled(o.CacheBytes >= 0)}
@@ -74,7 +74,7 @@ func (c *Compiler) Compile(ctx context.Context, s Source) (*Grammar, error) {
 		return nil, failed("a source", errors.New("it is nil, want a JSONSchema, JSON, Regex, EBNF, Lark or StructuralTag"))
 	}
 	s = v.Interface().(Source)
-	err := cmp.Or(whole(s), exact(s))
+	err := cmp.Or(whole(s), numbers(s), exact(s))
 	if err == nil {
 		err = context.Cause(ctx)
 	}

@@ -83,6 +83,9 @@ func (m *Matcher) Rollback(tokens int) error {
 	if tokens < 0 {
 		return failed("Matcher.Rollback", fmt.Errorf("%d tokens: want 0 or more", tokens))
 	}
+	if err := fits("the number of tokens", tokens); err != nil {
+		return failed("Matcher.Rollback", err)
+	}
 	return failed("Matcher.Rollback", m.raw.Rollback(int64(tokens)))
 }
 

@@ -58,10 +58,34 @@ func (f Format) Tag() (StructuralTag, error) {
 	if bad, found := notUTF8(reflect.ValueOf(f)); err == nil && found { // JSON has U+FFFD in its place
 		err = fmt.Errorf("the text %.60q is not UTF-8, so a structural tag, which is JSON, cannot have it", bad)
 	}
+	if err == nil {
+		err = f.fits()
+	}
 	if err != nil {
 		return "", failed(fmt.Sprintf("the format %.80s", f.Type), err)
 	}
 	return StructuralTag(text), nil
+}
+
+// fits returns an error for a number that XGrammar would cut, or leave out.
+func (f Format) fits() error {
+	for name, n := range map[string]*int{"MaxWhitespace": f.MaxWhitespace, "Min": f.Min, "Max": f.Max, "MaxTokens": f.MaxTokens, "MaxChars": f.MaxChars} {
+		if n != nil {
+			if err := fits(name, *n); err != nil {
+				return err
+			}
+		}
+	}
+	parts := slices.Concat(f.Elements, f.Tags)
+	if f.Content != nil {
+		parts = append(parts, *f.Content)
+	}
+	for _, part := range parts {
+		if err := part.fits(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // notUTF8 finds a text in a value without cycles that is not UTF-8.

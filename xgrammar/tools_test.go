@@ -149,4 +149,10 @@ func TestTools_errors(t *testing.T) {
 			t.Errorf("%s: %s, %v", f.Type, tag, err)
 		}
 	}
+	large := xgrammar.Format{Type: "repeat", Content: &xgrammar.Format{Type: "const_string", Value: new("a")}, Min: new(0), Max: new(1 << 31)}
+	for _, f := range []xgrammar.Format{large, {Type: "sequence", Elements: []xgrammar.Format{large}}, {Type: "star", Content: &large}} {
+		if _, err := f.Tag(); err == nil || !strings.HasSuffix(err.Error(), "Max is 2147483648, want at most 2147483647") {
+			t.Errorf("%s: %v", f.Type, err)
+		}
+	}
 }

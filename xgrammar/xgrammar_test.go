@@ -178,6 +178,9 @@ func TestMatcher(t *testing.T) {
 	if err := m.Rollback(-1); err == nil || err.Error() != "xgrammar: Matcher.Rollback: -1 tokens: want 0 or more" {
 		t.Errorf("a negative number: %v", err)
 	}
+	if err := m.Rollback(1 << 31); err == nil || err.Error() != "xgrammar: Matcher.Rollback: the number of tokens is 2147483648, want at most 2147483647" {
+		t.Errorf("rolled 2^31 tokens back: %v", err)
+	}
 	if err := m.Rollback(9); err == nil || !strings.HasPrefix(err.Error(), "xgrammar: Matcher.Rollback: ") {
 		t.Errorf("too far: %v", err)
 	}
@@ -323,6 +326,15 @@ func TestErrors(t *testing.T) {
 		{xgrammar.EBNF{Text: "a ::= b"}, xgrammar.ErrGrammar, "EBNF `a ::= b`", "EBNF parser error at line 1"},
 		{xgrammar.Lark("start: ("), xgrammar.ErrLark, "Lark `start: (`", "Lark error at line 1, column 9: expected ')' after group"},
 		{xgrammar.StructuralTag("{"), xgrammar.ErrJSON, "StructuralTag `{`", "Invalid JSON error"},
+		{xgrammar.Regex(`a{4294967298}`), xgrammar.ErrGrammar, "Regex `a{4294967298}`", "a repetition has the number 4294967298, want at most 2147483647"},
+		{xgrammar.Regex(`[{9999999999}]\{9999999999}a{1,99999999999999999999}`), xgrammar.ErrGrammar, "Regex `", "a repetition has the number 99999999999999999999"},
+		{xgrammar.EBNF{Text: "root ::= \"{9999999998}\" [{9999999997}] # {9999999996}\n \"a\"{2147483648,}"}, xgrammar.ErrGrammar, `EBNF "root`, "a repetition has the number 2147483648"},
+		{xgrammar.Lark("start: \"{9999999999}\" /a{4294967298}/ // {9999999999}"), xgrammar.ErrLark, "Lark `", "a repetition has the number 4294967298"},
+		{xgrammar.JSONSchema{Text: `{"properties": {"a": {"type": "string", "pattern": "a{,4294967298}"}}}`}, xgrammar.ErrGrammar, "JSONSchema `", "a repetition has the number 4294967298"},
+		{xgrammar.JSONSchema{Text: `{"patternProperties": {"a{4294967298}": {}}}`}, xgrammar.ErrGrammar, "JSONSchema `", "a repetition has the number 4294967298"},
+		{xgrammar.StructuralTag(`{"format": {"type": "grammar", "grammar": "root ::= \"a\"{4294967298}"}}`), xgrammar.ErrStructuralTag, "StructuralTag `", "a repetition has the number 4294967298"},
+		{xgrammar.JSONSchema{Text: `{}`, MaxWhitespace: 1 << 31}, xgrammar.ErrGrammar, "JSONSchema `{}`", "MaxWhitespace is 2147483648, want at most 2147483647"},
+		{xgrammar.JSONSchema{Text: `{}`, Indent: 1 << 31}, xgrammar.ErrGrammar, "JSONSchema `{}`", "Indent is 2147483648, want at most 2147483647"},
 		{tag, xgrammar.ErrStructuralTag, "StructuralTag `{", "Format type not recognized: no"},
 	} {
 		for _, c := range []*xgrammar.Compiler{c, isolated} {
@@ -337,6 +349,10 @@ func TestErrors(t *testing.T) {
 				t.Errorf("%.50v: the reason is %q, want %q", e.source, r, e.reason)
 			}
 		}
+	}
+	v, _ := compilerOf(t, xgrammar.CompilerOptions{})
+	if _, err := xgrammar.NewCompiler(v, xgrammar.CompilerOptions{Threads: 1<<32 + 1}); err == nil || err.Error() != "xgrammar: a compiler: Threads is 4294967297, want at most 2147483647" {
+		t.Errorf("2^32+1 threads: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errTest)

@@ -1,0 +1,117 @@
+package xgrammar
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
+)
+
+// XGrammar keeps numbers in 32 bits, and would take another one for a larger one without an error.
+
+// fits returns an error for a number that XGrammar would cut.
+func fits(name string, n int) error {
+	if n > math.MaxInt32 {
+		return fmt.Errorf("%s is %d, want at most %d", name, n, math.MaxInt32)
+	}
+	return nil
+}
+
+var (
+	longRepetition = regexp.MustCompile(`\{\d*,?\d{10}`) // which most texts do not have
+	repetition     = regexp.MustCompile(`^\{(\d*)(?:,(\d*))?\}`)
+)
+
+// numbers returns an error for a source with a number that XGrammar would cut: a{4294967298} is a{2} to it.
+func numbers(s Source) (err error) {
+	kind := "InternalError"
+	switch s := s.(type) {
+	case Regex:
+		err = repeats(string(s), "")
+	case Lark: // in its regular expressions; it refuses its own repetitions itself
+		kind, err = "XGrammarError", repeats(string(s), "//")
+	case EBNF:
+		err = repeats(s.Text, "#")
+	case JSONSchema:
+		err = cmp.Or(fits("MaxWhitespace", s.MaxWhitespace), fits("Indent", s.Indent), patterns(s.Text))
+	case StructuralTag:
+		kind, err = "InvalidStructuralTagError", patterns(string(s))
+	}
+	if err != nil {
+		return tvmffi.NewError(kind, err.Error())
+	}
+	return nil
+}
+
+// repeats looks for such a repetition in a regular expression, or in a grammar, which has texts in quotes and comments.
+func repeats(text, comment string) error {
+	if !longRepetition.MatchString(text) {
+		return nil
+	}
+	end := byte(0) // of what has no repetitions
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case end != 0:
+			if c == end {
+				end = 0
+			}
+		case c == '[':
+			end = ']'
+		case comment != "" && c == '"':
+			end = '"'
+		case comment != "" && strings.HasPrefix(text[i:], comment):
+			end = '\n'
+		case c == '{':
+			for _, number := range repetition.FindStringSubmatch(text[i:]) {
+				if n, err := strconv.ParseUint(number, 10, 64); number != "" && number[0] != '{' && (err != nil || n > math.MaxInt32) {
+					return fmt.Errorf("a repetition has the number %s, want at most %d", number, math.MaxInt32)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// patterns looks for such a repetition in the patterns and grammars of the JSON of a schema or a structural tag.
+func patterns(text string) error {
+	var tree any
+	if !longRepetition.MatchString(text) || json.Unmarshal([]byte(text), &tree) != nil {
+		return nil // the compiler says that it is not JSON
+	}
+	if err := repeats(grammars(tree), "#"); err != nil {
+		return err
+	}
+	return eachPattern(tree)
+}
+
+func eachPattern(tree any) (err error) {
+	switch t := tree.(type) {
+	case []any:
+		for i := 0; i < len(t) && err == nil; i++ {
+			err = eachPattern(t[i])
+		}
+	case map[string]any:
+		if p, ok := t["pattern"].(string); ok {
+			err = repeats(p, "")
+		}
+		byPattern, _ := t["patternProperties"].(map[string]any)
+		for p := range byPattern {
+			if err == nil {
+				err = repeats(p, "")
+			}
+		}
+		for _, x := range t {
+			if err == nil {
+				err = eachPattern(x)
+			}
+		}
+	}
+	return err
+}
