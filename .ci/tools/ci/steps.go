@@ -23,7 +23,7 @@ type (
 
 const (
 	// Tags of tests that need more than Go, g++ and the Python package of TVM-FFI.
-	allTags = "checkers,clients,cute,disk,e2e,flashinfer,gpupack,known,llm,orcjit,tokenizers,tvm,wheels"
+	allTags = "checkers,clients,cute,disk,e2e,flashinfer,gpupack,known,llm,orcjit,tokenizers,tvm,wheels,wine"
 	// For vet of code that no other step compiles in the same way: nobody runs it.
 	quickly = "-gcflags='" + module + "/...=-N -l' "
 	// The newest release of Go. The others are built with the oldest that is supported.
@@ -98,7 +98,7 @@ var steps = []step{
 	{name: "fuzz", group: "modes", about: "every fuzz target, for a short time", do: fuzz},
 
 	{name: "wine", group: "modes", about: "windows/amd64 under wine", night: true, on: windows, needs: mingw,
-		args: words{"CGO_ENABLED=0", "GOOS=windows", "-short", search}, do: wine},
+		args: words{"CGO_ENABLED=0", "GOOS=windows", "-short", "-timeout=60m", search}, do: wine},
 	{name: "shuffle", group: "modes", about: "the tests in another order", night: true, on: words{"./..."}, args: words{"-short", "-shuffle=on", "-count=1"}},
 	{name: "noopt", group: "modes", about: "code without optimisation, without cgo", night: true, on: compiled, args: words{"CGO_ENABLED=0", "-gcflags=all=-N -l"}},
 	{name: "nobind-debug", group: "modes", about: "threads of C++ without a place in the scheduler; handles that remember who made them", night: true, on: calls,

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,8 @@ func wine(j *job) {
 		cache = filepath.Join(user, "tvmffi")
 	}
 	prefix := filepath.Join(j.scratch, "wine")
-	j.args = words{"WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=dbghelp=n;mscoree,mshtml="} // no dialog asks for Mono or Gecko
+	prefixed := words{"WINEPREFIX=" + prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=dbghelp=n;mscoree,mshtml="} // no dialog asks for Mono or Gecko
+	j.args = prefixed
 	j.must(os.Mkdir(prefix, 0o700))
 	defer func() { // what follows is in no process group of the step
 		end := exec.Command("wineserver", "--kill")
@@ -44,9 +46,12 @@ func wine(j *job) {
 	compiler := filepath.Join(j.scratch, "g++.exe")
 	j.sh("env", "GOOS=windows", "CGO_ENABLED=0", "go", "-C", ".ci/tools", "build", "-o", compiler, "./hostcommand")
 	// The go command would take CXX for its own.
-	j.args = append(append(j.args, windows...), "TVMFFI_CACHE=Z:"+cache, "-overlay="+removal(j),
-		"TVMFFI_TEST_HOST="+offer(j, prefix, "x86_64-w64-mingw32-g++-posix"), "-exec=env CXX=Z:"+compiler+" wine")
+	j.args = slices.Concat(prefixed, windows, words{"TVMFFI_CACHE=Z:" + cache, "-overlay=" + removal(j),
+		"TVMFFI_TEST_HOST=" + offer(j, prefix, "x86_64-w64-mingw32-g++-posix"), "-exec=env CXX=Z:" + compiler + " wine"})
 	mode(j)
+	// Tests of this machine, which start programs of Windows.
+	j.args = append(slices.Clip(prefixed), "-count=1", "-tags=wine")
+	j.testPackages(words{"./cmd/tvmffi-bind/scripts/windows"})
 }
 
 //go:embed wine
