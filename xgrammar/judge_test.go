@@ -224,7 +224,7 @@ func cut(v any, path []string) any {
 			v[name] = cut(inner, path[1:])
 		case ok:
 			delete(v, name)
-			if name == "oneOf" && !slices.ContainsFunc([]string{"$ref", "const", "enum", "anyOf"}, func(lead string) bool { return v[lead] != nil }) {
+			if name == "oneOf" && !slices.ContainsFunc([]string{"$ref", "const", "enum", "anyOf"}, func(lead string) bool { _, ok := v[lead]; return ok }) {
 				v["anyOf"] = inner
 			}
 		case name == "type": // of propertyNames, whose values are not texts

@@ -85,6 +85,8 @@ async function ai(model) {
   };
   const called = await generateText({ ...base, tools, toolChoice: "required", stopWhen: stepCountIs(1) });
   assert(called.toolCalls.length > 0 && called.toolResults.length === called.toolCalls.length);
+  const both = await generateText({ ...base, tools, output: Output.object({ schema: Person }), stopSequences: ["zz"], stopWhen: stepCountIs(1) });
+  if (both.toolCalls.length === 0) Person.parse(both.output);
   const steps = streamText({ ...base, ...fails, tools, toolChoice: { type: "tool", toolName: "weather" }, stopWhen: stepCountIs(1) });
   let results = 0;
   for await (const part of steps.fullStream) results += part.type === "tool-result" ? 1 : 0;
