@@ -51,7 +51,7 @@ func main() {
 	flag.BoolVar(&o.launch, "launch", false, "measure the launches of kernels instead, which needs a CUDA driver; fails if a target is missed")
 	flag.StringVar(&o.pack, "pack", "", "make a folder with tests for a machine with a GPU and do nothing else; bench/gpu -pack does this")
 	flag.DurationVar(&o.serve, "serve", 0, "measure the servers of chat completions instead, with 1, 8 and 32 clients for so long each, such as 60s")
-	flag.StringVar(&o.model, "model", "", "with -serve, a `folder` that examples/llm_server/model/compile.py has written; only the toy without it")
+	flag.StringVar(&o.model, "model", "", "with -serve, `folders` that examples/llm_server/model/compile.py has written, as in PATH; only the toy without it")
 	flag.Parse()
 	if !o.judged() {
 		fmt.Fprintln(os.Stderr, "bench: -times needs -check and a number of 1 or more")

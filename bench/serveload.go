@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,10 +27,10 @@ type served struct {
 const serveSchema = `{"type": "object", "additionalProperties": false, "required": ["name", "kind", "year"], "properties": {
 	"name": {"type": "string", "maxLength": 40}, "kind": {"enum": ["person", "place", "thing"]}, "year": {"type": "integer", "minimum": 1000, "maximum": 2100}}}`
 
-// serveBody is a request. The answer depends on its number alone.
-func serveBody(model string, number int) []byte {
+// serveBody is a request for JSON. The answer depends on its number alone.
+func serveBody(model string, number, tokens int) []byte {
 	subjects := []string{"Marie Curie", "the city of Oslo", "a hammer", "Ada Lovelace", "the river Nile"}
-	text, err := json.Marshal(map[string]any{"model": model, "seed": number, "temperature": 0.8, "max_tokens": 48,
+	text, err := json.Marshal(map[string]any{"model": model, "seed": number, "temperature": 0.8, "max_tokens": tokens,
 		"messages":        []map[string]string{{"role": "user", "content": "Describe " + subjects[number%len(subjects)] + " as JSON."}},
 		"response_format": map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "thing", "strict": true, "schema": json.RawMessage(serveSchema)}}})
 	if err != nil {
@@ -38,9 +39,14 @@ func serveBody(model string, number int) []byte {
 	return text
 }
 
+// storyBody is a request for a text that does not end within its tokens.
+func storyBody(model string, tokens int) []byte {
+	return fmt.Appendf(nil, `{"model": %q, "temperature": 0, "max_tokens": %d, "messages": [{"role": "user", "content": "Write a long story about a farmer and his dog."}]}`, model, tokens)
+}
+
 // askServer sends a request and returns the number of tokens of the answer.
-func askServer(ctx context.Context, client *http.Client, url, model string, number int) (int, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", bytes.NewReader(serveBody(model, number)))
+func askServer(ctx context.Context, client *http.Client, url string, body []byte) (int, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
@@ -90,7 +96,7 @@ func press(ctx context.Context, url, model string, process, clients int, length 
 	for id := range clients {
 		all.Go(func() {
 			for number := id; time.Since(start) < length && ctx.Err() == nil; number += clients {
-				n, err := askServer(ctx, client, url, model, number)
+				n, err := askServer(ctx, client, url, serveBody(model, number, 48))
 				if err != nil {
 					cancel(err)
 					return
@@ -113,6 +119,29 @@ func press(ctx context.Context, url, model string, process, clients int, length 
 	}
 	f.cpu = after - before
 	return f, err
+}
+
+// decode returns the CPU time of a token of a text, without its prompt: of 128 more tokens of the same answer, the least of three times.
+func decode(ctx context.Context, url, model string, process int) (time.Duration, error) {
+	const few, many = 16, 144
+	least := time.Duration(math.MaxInt64)
+	for range 3 {
+		var at [3]time.Duration
+		for i, tokens := range []int{few, few, many} { // the first one computes the prompt
+			n, err := askServer(ctx, http.DefaultClient, url, storyBody(model, tokens))
+			if err == nil && n != tokens {
+				err = fmt.Errorf("a story of %d tokens has %d", tokens, n)
+			}
+			if err == nil {
+				at[i], err = cpuOf(process)
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+		least = min(least, ((at[2]-at[1])-(at[1]-at[0]))/(many-few))
+	}
+	return least, nil
 }
 
 // processes returns a process and its children.
