@@ -24,6 +24,7 @@ type options struct {
 	gen      bool
 	engines  bool
 	scale    bool
+	growth   bool
 	count    bool
 	consumer bool
 	profile  string
@@ -45,6 +46,7 @@ func main() {
 	flag.BoolVar(&o.gen, "gen", false, "measure the generator instead; fails if a target is missed")
 	flag.BoolVar(&o.engines, "engines", false, "measure XGrammar, the Relax VM, RPC and Disco instead; fails if a target is missed")
 	flag.BoolVar(&o.scale, "scale", false, "measure calls, callbacks, containers and releases by 1 to 8 goroutines instead, and the bytes of a value")
+	flag.BoolVar(&o.growth, "growth", false, "measure the generator against the number of functions of a library instead; fails if the curve is not linear")
 	flag.BoolVar(&o.count, "count", false, "count the instructions of an operation instead, for every row and peer")
 	flag.BoolVar(&o.consumer, "consumer", false, "measure what users pay before their first result instead: builds, sizes, starts and memory")
 	flag.StringVar(&o.profile, "profile", "", "with -count, list the instructions of a peer, such as ours, or of its item, such as ours.int, by function")
@@ -91,6 +93,8 @@ func run(ctx context.Context, o options) error {
 		return t.engines(ctx, o)
 	case o.scale:
 		return t.scale(ctx)
+	case o.growth:
+		return t.growth(ctx)
 	case o.count:
 		return t.count(ctx, o.only, o.profile)
 	case o.serve > 0:
