@@ -3,13 +3,17 @@ package tvmffi_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/codec"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
+	"github.com/tvmffi-go/tvmffi/internal/values"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 	"github.com/tvmffi-go/tvmffi/runtime/memstat"
 )
@@ -140,6 +144,29 @@ func spoiled(t *testing.T, spoil func(*abi.DLTensor)) *tvmffi.DLPack {
 	p := taken(t, managed(t, []int64{2}, nil, 0, 2, 1, 0))
 	spoil(&capi.PointerTo[abi.DLManagedTensorVersioned](p.Address).Tensor)
 	return runtimetest.Must[*tvmffi.DLPack](t)(tvmffi.OwnDLPackVersioned(p))
+}
+
+// A tensor of another library may have more elements than int64 holds, all in one place. None of them is copied by chance.
+func TestForeignShape(t *testing.T) {
+	runtimetest.LoadTensors(t)
+	for _, shape := range [][]int64{{1 << 32, 1 << 32}, {1 << 62, 4}, {1 << 40, 1 << 40, 1}, {3 << 61, 3}} {
+		p := taken(t, managed(t, shape, make([]int64, len(shape)), 0, 1, 1, 0))
+		handle, err := values.ImportDLPack(p.Address, true, 0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := codec.Wrap[*tvmffi.Tensor](objects.Own(handle))
+		if n := x.Len(); n != math.MaxInt64 {
+			t.Errorf("%v has %d elements", shape, n)
+		}
+		for _, err := range []error{
+			tvmffi.CopyTo(x, []float32{}), runtimetest.ErrorOf(x.Clone()), runtimetest.ErrorOf(tvmffi.ToFloat32(x)), runtimetest.ErrorOf(tvmffi.ReadSlice[float32](x)), runtimetest.ErrorOf(x.Bytes()),
+		} {
+			runtimetest.WantError(t, err, tvmffi.ErrValue)
+		}
+		runtimetest.WantPanic(t, tvmffi.ErrValue, "does not fit int64", func() { x.NBytes() })
+		x.Release()
+	}
 }
 
 func TestReadOnlyTensor(t *testing.T) {

@@ -2,6 +2,7 @@ package tvmffi
 
 import (
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -57,6 +58,8 @@ func sliceOf[T Element](t *Tensor, c *abi.DLTensor) ([]T, error) {
 		return nil, failure.Errorf(failure.KindValue, "tensor with shape %v and strides %v is not contiguous: use ElementsOf, CopyTo or Clone", t.Shape(), t.Strides())
 	case n == 0:
 		return []T{}, nil
+	case n > math.MaxInt64/16:
+		return nil, failure.Errorf(failure.KindValue, "tensor: shape %v has too many elements", t.Shape())
 	case !onHost(c):
 		s := make([]T, n)
 		if err := t.fetch(c, bytesOf(s)); err != nil {

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"unsafe"
@@ -34,13 +35,21 @@ func Strides(c *abi.DLTensor) []int64 {
 	return dims(c, c.Strides)
 }
 
-// Product returns the number of elements of a shape that is known to be valid.
+// Product returns the number of elements of a shape. A tensor of another library may have more than int64 holds, all in one place
+// with strides of 0: then it returns the greatest int64, for which no memory has room.
 func Product(shape []int64) int64 {
-	n := int64(1)
+	n := uint64(1)
 	for _, d := range shape {
-		n *= d
+		high, low := bits.Mul64(n, uint64(d))
+		if high != 0 || low > math.MaxInt64 {
+			if slices.Contains(shape, 0) {
+				return 0
+			}
+			return math.MaxInt64
+		}
+		n = low
 	}
-	return n
+	return int64(n)
 }
 
 // Contiguous reports whether a tensor lies in row-major order without gaps.
