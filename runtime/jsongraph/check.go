@@ -1,6 +1,7 @@
 package jsongraph
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -297,10 +298,7 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 			return c.Value(4)
 		})
 	case t.key == "None" && next != 'n':
-		if err := c.Value(3); err != nil {
-			return err
-		}
-		return c.failNode("is None, and has data")
+		return cmp.Or(c.Value(3), c.failNode("is None, and has data"))
 	case t.key == "bool":
 		if err := c.truth(); err != nil {
 			return err
