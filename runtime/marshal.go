@@ -24,7 +24,8 @@ import (
 // slices, maps and pointers hold. Fields without a tag are ignored. The fields of an
 // embedded struct count as fields of the struct around it. An optional field without a default
 // is left out if it is zero. The error is of kind ErrType and names the path to the value, such as
-// Config.layers[1].name.
+// Config.layers[1].name. A tag of a field that is not exported is an error, and so is a struct
+// with tags that is embedded by a pointer: what they hold would be left out.
 //
 // A struct with tags can also be an argument of [Function.Call], an element of a
 // container, or the T of [As].

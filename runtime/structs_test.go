@@ -168,6 +168,66 @@ func TestMarshalErrors(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrType, "expected ffi.Map, ffi.Dict or an object for tvmffi_test.layer, got int")
 }
 
+// Inside has a field with a tag, and lies in another struct.
+type Inside struct {
+	X int64 `ffi:"x"`
+}
+
+// deep embeds a pointer to one.
+type deep struct{ *Inside }
+
+// TestMarshalLost uses structs of which a field could not cross, beside one that can.
+func TestMarshalLost(t *testing.T) {
+	hidden := struct {
+		x int64 `ffi:"x"`
+		Y int64 `ffi:"y"`
+	}{1, 2}
+	for _, c := range []struct {
+		from, into any
+		text       string
+	}{
+		{hidden, &hidden, "field x: it has a tag, but is not exported"},
+		{struct {
+			*Inside
+			Y int64 `ffi:"y"`
+		}{&Inside{1}, 2}, new(struct {
+			*Inside
+			Y int64 `ffi:"y"`
+		}), "field Inside: it embeds the pointer *tvmffi_test.Inside, whose fields would be left out"},
+		{struct {
+			deep
+			Y int64 `ffi:"y"`
+		}{deep{&Inside{1}}, 2}, new(struct {
+			*deep
+			Y int64 `ffi:"y"`
+		}), ": it embeds the pointer *tvmffi_test."},
+		{struct {
+			X int64 `,ffi:"x"`
+			Y int64 `ffi:"y"`
+		}{1, 2}, new(struct {
+			X int64 `,ffi:"x"`
+			Y int64 `ffi:"y"`
+		}), "field X: the tag ,ffi:\"x\" is malformed"},
+	} {
+		_, err := tvmffi.MarshalMap(c.from)
+		runtimetest.WantError(t, err, tvmffi.ErrType, c.text)
+		m := runtimetest.Must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.MarshalMap(Inside{1}))
+		runtimetest.WantError(t, tvmffi.UnmarshalMap(m, c.into), tvmffi.ErrType, c.text)
+		m.Release()
+	}
+	// A struct without tags has no field that could be lost, and a tag gives an embedded pointer a place.
+	type plain struct{ X int64 }
+	both := struct {
+		*plain
+		*Inside `ffi:"in"`
+	}{&plain{1}, &Inside{2}}
+	m := runtimetest.Must[*tvmffi.Map[string, tvmffi.Any]](t)(tvmffi.MarshalMap(both))
+	if text := m.String(); text != `{"in": {"x": 2}}` {
+		t.Error(text)
+	}
+	m.Release()
+}
+
 // TestUnmarshalDefaults reads a Map without the entries of fields that have a default.
 func TestUnmarshalDefaults(t *testing.T) {
 	runtimetest.Balanced(t)

@@ -47,27 +47,36 @@ func (f taggedField) setDefault(p unsafe.Pointer) error {
 	return err
 }
 
-// TaggedFields returns the fields of a struct type that have tags.
+// TaggedFields returns the fields of a struct type that have tags, and those whose content would be lost for a flaw.
 func TaggedFields(t reflect.Type) []taggedField {
 	var fields []taggedField
 	for i := range t.NumField() {
 		f := t.Field(i)
-		text, tagged := f.Tag.Lookup("ffi")
-		if !tagged && f.Anonymous && f.Type.Kind() == reflect.Struct {
-			for _, inner := range TaggedFields(f.Type) {
-				inner.offset += f.Offset
-				fields = append(fields, inner)
+		text, tagged, err := fieldtag.Lookup(f.Tag)
+		if !tagged && err == nil {
+			var within bool
+			if within, err = fieldtag.Embeds(f); within {
+				for _, inner := range TaggedFields(f.Type) {
+					inner.offset += f.Offset
+					fields = append(fields, inner)
+				}
+				continue
 			}
-			continue
 		}
-		tag, err := fieldtag.Parse(text)
-		if tagged && err == nil && tag.HasDefault {
+		var tag fieldtag.Tag
+		if tagged {
+			tag, err = fieldtag.Parse(text)
+		}
+		if err == nil && tag.HasDefault {
 			_, err = fieldtag.SetDefault(tag.Default, pointed(reflect.New(f.Type).Elem()))
+		}
+		if err == nil && tag.Name != "" && !f.IsExported() {
+			err = fieldtag.ErrNotExported
 		}
 		if err != nil {
 			tag.Name = f.Name
 		}
-		if tagged && f.IsExported() && tag.Name != "" {
+		if tag.Name != "" {
 			fields = append(fields, taggedField{&readTag{tag, err}, f.Type, f.Offset})
 		}
 	}

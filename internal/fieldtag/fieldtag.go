@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,47 @@ func Lookup(tag reflect.StructTag) (text string, ok bool, err error) {
 		rest = value[len(quoted):]
 	}
 	return "", false, nil
+}
+
+// ErrNotExported says that a field with a tag cannot be read from outside its package.
+var ErrNotExported = errors.New("it has a tag, but is not exported: write it with a capital letter")
+
+// Embeds reports whether the fields of f, a field without a tag, count as fields of the struct around it. A pointer to a
+// struct that has tags is an error: there would be no place for its fields where it is nil.
+func Embeds(f reflect.StructField) (bool, error) {
+	if !f.Anonymous || f.Type.Kind() == reflect.Struct {
+		return f.Anonymous, nil
+	}
+	if f.Type.Kind() == reflect.Pointer && hasTags(f.Type.Elem(), nil) {
+		return false, ByPointer(f.Type.String())
+	}
+	return false, nil
+}
+
+// ByPointer is the error about an embedded field of the given type, a pointer to a struct that has tags.
+func ByPointer(kind string) error {
+	return fmt.Errorf("it embeds the pointer %s, whose fields would be left out: embed the struct itself, or give the field a tag", kind)
+}
+
+// hasTags reports whether a value of type t, which lies in those of the types outer, has fields with tags.
+func hasTags(t reflect.Type, outer []reflect.Type) bool {
+	if t.Kind() != reflect.Struct || slices.Contains(outer, t) {
+		return false
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if _, ok := f.Tag.Lookup("ffi"); ok {
+			return true
+		}
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if f.Anonymous && hasTags(inner, append(outer, t)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Parse reads the value of ffi.

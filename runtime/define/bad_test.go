@@ -75,6 +75,11 @@ func TestDefineBadInput(t *testing.T) {
 			A int64 `ffi:"a"`
 			runtimetest.Point
 		}
+		base  struct{ *one }
+		above struct {
+			B int64 `ffi:"b"`
+			*base
+		}
 		twoParents struct{ runtimetest.Point }
 		selfish    struct {
 			A []*define.Instance[runtimetest.Point] `ffi:"a"`
@@ -87,9 +92,11 @@ func TestDefineBadInput(t *testing.T) {
 		kind   error
 		texts  []string
 	}{
-		"channel":   {func(k string) registrable { return define.Object[channel](k) }, tvmffi.ErrType, []string{"field A", "chan int"}},
-		"same":      {func(k string) registrable { return define.Object[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
-		"hidden":    {func(k string) registrable { return define.Object[hidden](k) }, tvmffi.ErrType, []string{"field a has a tag, but is not exported"}},
+		"channel": {func(k string) registrable { return define.Object[channel](k) }, tvmffi.ErrType, []string{"field A", "chan int"}},
+		"same":    {func(k string) registrable { return define.Object[same](k) }, tvmffi.ErrType, []string{"two fields are named a"}},
+		"hidden":  {func(k string) registrable { return define.Object[hidden](k) }, tvmffi.ErrType, []string{"field a: it has a tag, but is not exported"}},
+		"above": {func(k string) registrable { return define.Object[above](k) }, tvmffi.ErrType,
+			[]string{"field base: it embeds the pointer *define_test.base, whose fields would be left out: embed the struct itself"}},
 		"option":    {func(k string) registrable { return define.Object[option](k) }, tvmffi.ErrValue, []string{`field A: the tag has an unknown option "what": there are optional`}},
 		"number":    {func(k string) registrable { return define.Object[number](k) }, tvmffi.ErrValue, []string{`field A: the default "300" does not fit int8`}},
 		"word":      {func(k string) registrable { return define.Object[word](k) }, tvmffi.ErrValue, []string{`field A: the default "three" is not a valid int64`}},

@@ -122,6 +122,9 @@ func (d *definition) readFields(p *layout, t reflect.Type, base uintptr) error {
 			continue
 		}
 		if !tagged {
+			if _, err := fieldtag.Embeds(f); err != nil {
+				return d.errorf(failure.KindType, "field %s: %v", f.Name, err)
+			}
 			continue
 		}
 		tag, err := fieldtag.Parse(text)
@@ -132,7 +135,7 @@ func (d *definition) readFields(p *layout, t reflect.Type, base uintptr) error {
 			continue
 		}
 		if !f.IsExported() {
-			return d.errorf(failure.KindType, "field %s has a tag, but is not exported", f.Name)
+			return d.errorf(failure.KindType, "field %s: %v", f.Name, fieldtag.ErrNotExported)
 		}
 		field, err := d.readField(tag, f)
 		if err != nil {

@@ -277,6 +277,24 @@ func hasTags(s *types.Struct) bool {
 	return false
 }
 
+// tagsWithin reports whether a value of type t, which lies in those of the types outer, has fields with tags.
+func tagsWithin(t types.Type, outer []types.Type) bool {
+	s, ok := types.Unalias(t).Underlying().(*types.Struct)
+	if !ok || slices.Contains(outer, t) {
+		return false
+	}
+	for f := range s.Fields() {
+		inner := f.Type()
+		if p, ok := types.Unalias(inner).(*types.Pointer); ok {
+			inner = p.Elem()
+		}
+		if f.Embedded() && tagsWithin(inner, append(outer, t)) {
+			return true
+		}
+	}
+	return hasTags(s)
+}
+
 // checkStruct checks the fields of an object like define.Object at the first call.
 func (r *reader) checkStruct(t *Type) {
 	if t.Opaque {
@@ -325,6 +343,9 @@ func (r *reader) checkFields(owner string, s *types.Struct, names map[string]boo
 		var tag fieldtag.Tag
 		if err == nil && tagged {
 			tag, err = fieldtag.Parse(text)
+		}
+		if p, ok := types.Unalias(f.Type()).(*types.Pointer); ok && err == nil && !tagged && f.Embedded() && tagsWithin(p.Elem(), nil) {
+			err = fieldtag.ByPointer(r.text(p))
 		}
 		why := ""
 		switch {

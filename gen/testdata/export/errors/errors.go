@@ -384,16 +384,20 @@ type LikeType struct{}
 //tvmffi:error // want `two directives for one declaration: remove one`
 type Both struct{ text }
 
+// pointing embeds a pointer to a struct with tags.
+type pointing struct{ *Half }
+
 //tvmffi:error
 type FieldsError struct {
 	text
-	C    chan int `ffi:"c"`             // want `field C of FieldsError: type chan int has no counterpart`
-	hide int      `ffi:"hide"`          // want `field hide of FieldsError has a tag but is not exported`
-	Args []string `ffi:"args"`          // want `field Args of FieldsError: errors of other languages already have args`
-	Dash int      `ffi:"a-b"`           // want `"a-b" is not a name in other languages`
-	Same int      `ffi:"x"`             //
-	More int      `ffi:"x"`             // want `two fields are named x: rename one`
-	Big  int8     `ffi:"b,default=300"` // want `the default "300" does not fit int8`
+	*pointing          // want `field pointing of FieldsError: it embeds the pointer *pointing, whose fields would be left out: embed the struct itself, or give the field a tag`
+	C         chan int `ffi:"c"`             // want `field C of FieldsError: type chan int has no counterpart`
+	hide      int      `ffi:"hide"`          // want `field hide of FieldsError has a tag but is not exported`
+	Args      []string `ffi:"args"`          // want `field Args of FieldsError: errors of other languages already have args`
+	Dash      int      `ffi:"a-b"`           // want `"a-b" is not a name in other languages`
+	Same      int      `ffi:"x"`             //
+	More      int      `ffi:"x"`             // want `two fields are named x: rename one`
+	Big       int8     `ffi:"b,default=300"` // want `the default "300" does not fit int8`
 }
 
 //tvmffi:error
