@@ -86,6 +86,53 @@ func TestEqual(t *testing.T) {
 	runtimetest.WantError(t, err, tvmffi.ErrRuntime, "was released")
 }
 
+// TestEqualWithoutContents compares values of which the library sees nothing, and takes all of one type for equal.
+func TestEqualWithoutContents(t *testing.T) {
+	runtimetest.Balanced(t)
+	if _, err := tvmffi.Equal(1, 1); runtimetest.Older(t, "0.1.12", err) {
+		return
+	}
+	tensor := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}))
+	other := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{2}))
+	one, two := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() int64 { return 1 })), runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(func() int64 { return 2 }))
+	value, another := runtimetest.Must[*tvmffi.Opaque](t)(tvmffi.NewOpaque(1)), runtimetest.Must[*tvmffi.Opaque](t)(tvmffi.NewOpaque(2))
+	e := tvmffi.NewError("ValueError", "a message")
+	type rows = map[any]any
+	for _, c := range []struct {
+		x, y any
+		want bool
+	}{
+		{tensor, tensor, true}, {tensor, other, false}, {one, one, true}, {one, two, false}, {value, value, true}, {value, another, false},
+		{e, e, true}, {e, tvmffi.NewError("ValueError", "a message"), true}, {e, tvmffi.NewError("ValueError", "another"), false}, {e, tvmffi.NewError("KeyError", "a message"), false},
+		{[]any{1, tensor, one}, []any{1, tensor, one}, true}, {[]any{tensor, other}, []any{other, tensor}, false}, {[]any{1, []any{one}}, []any{1, []any{two}}, false},
+		{rows{"a": tensor, "b": other, "c": 1}, rows{"c": 1, "b": other, "a": tensor}, true}, {rows{"a": tensor, "b": other}, rows{"a": other, "b": tensor}, false},
+		{rows{1: []any{tensor}, 2.5: nil}, rows{1: []any{other}, 2.5: nil}, false}, {tensor, one, false}, {tensor, nil, false},
+	} {
+		if got, err := tvmffi.Equal(c.x, c.y); got != c.want || err != nil {
+			t.Errorf("Equal(%v, %v) = %v, %v", c.x, c.y, got, err)
+		}
+		if c.want && runtimetest.Must[uint64](t)(tvmffi.Hash(c.x)) != runtimetest.Must[uint64](t)(tvmffi.Hash(c.y)) {
+			t.Errorf("the hashes of %v and %v differ", c.x, c.y)
+		}
+	}
+	if n, err := tvmffi.Compare([]any{tensor}, []any{tensor}); n != 0 || err != nil {
+		t.Errorf("the order of a tensor and itself is %d, %v", n, err)
+	}
+	_, err := tvmffi.Compare([]any{tensor}, []any{other})
+	runtimetest.WantError(t, err, tvmffi.ErrType, "Cannot order objects in which nothing can be compared")
+	shared := runtimetest.Must[*tvmffi.List[any]](t)(tvmffi.NewList[any](tensor))
+	for range 40 { // 2^40 paths
+		outer := runtimetest.Must[*tvmffi.List[any]](t)(tvmffi.NewList[any](shared, shared))
+		shared.Release()
+		shared = outer
+	}
+	_, err = tvmffi.Equal(shared, shared)
+	runtimetest.WantError(t, err, tvmffi.ErrValue, "shares parts with itself")
+	for _, x := range []interface{ Release() }{tensor, other, one, two, value, another, shared} {
+		x.Release()
+	}
+}
+
 func TestCompare(t *testing.T) {
 	runtimetest.Balanced(t)
 	if _, err := tvmffi.Compare(1, 1); runtimetest.Older(t, "0.1.12", err) {
