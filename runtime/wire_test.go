@@ -82,6 +82,17 @@ func TestWire(t *testing.T) {
 		runtimetest.WantError(t, c.as(a), c.kind, c.want)
 		a.Release()
 	}
+	// Two elements of a set must not become one outside Go. NaN differs from itself there, too.
+	p, q, noon := int64(1), int64(1), time.Unix(43200, 0)
+	for _, x := range []any{map[any]struct{}{int8(1): {}, int64(1): {}}, map[time.Time]struct{}{noon.UTC(): {}, noon.In(time.FixedZone("Greenwich", 0)): {}}, map[*int64]struct{}{&p: {}, &q: {}}, []any{map[any]struct{}{float32(0.5): {}, 0.5: {}}}} {
+		_, err := tvmffi.AnyOf(x)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, "are the same value outside Go")
+	}
+	if a, err := tvmffi.AnyOf(map[any]struct{}{1: {}, true: {}, 1.0: {}, "1": {}, math.NaN(): {}, math.Inf(1): {}}); err != nil || a.Value().(*tvmffi.Array[tvmffi.Any]).Len() != 6 {
+		t.Errorf("a set of six values is %v, %v", a, err)
+	} else {
+		a.Release()
+	}
 	metadata, err := tvmffi.MetadataOf(func(time.Time, []complex64, map[string]struct{}) time.Duration { return 0 })
 	if err != nil {
 		t.Fatal(err)

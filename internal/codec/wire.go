@@ -165,6 +165,15 @@ func setComplex(to reflect.Value, x complex128) error {
 func setCodec(t reflect.Type) *Codec {
 	c := sequenceOf(t)
 	c.Typed = "set"
+	if kind := t.Key().Kind(); kind == reflect.Interface || kind == reflect.Pointer || kind == reflect.Struct {
+		write := c.within
+		c.Nested(func(p unsafe.Pointer, outer *Nest) (values.AnyView, error) {
+			if err := distinct(valueAt(t, p)); err != nil {
+				return values.AnyView{}, err
+			}
+			return write(p, outer)
+		})
+	}
 	read := c.Decode
 	c.Decode = func(v abi.Any, from objects.Reading, p unsafe.Pointer) error {
 		if err := read(v, from, p); err != nil {
@@ -183,6 +192,29 @@ func setCodec(t reflect.Type) *Codec {
 		return nil
 	}
 	return c
+}
+
+// distinct returns an error for a set of which two elements become one value, such as any(int8(1)) and any(int64(1)), or one
+// time in two zones with one offset.
+func distinct(set reflect.Value) error {
+	seen := map[string]bool{}
+	for _, e := range set.MapKeys() {
+		var o PackedArgs
+		v, err := o.Pack(e.Interface())
+		if err != nil {
+			return err
+		}
+		text := Itoa(int(v.TypeIndex)) + content(v)
+		if v.TypeIndex == abi.TypeFloat && math.IsNaN(math.Float64frombits(v.Bits)) {
+			text = Itoa(len(seen)) + "NaN" // differs from itself
+		}
+		o.Close()
+		if seen[text] {
+			return failure.Errorf(failure.KindValue, "two elements of the %s are the same value outside Go: convert them to one type", set.Type())
+		}
+		seen[text] = true
+	}
+	return nil
 }
 
 func sequenceOf(t reflect.Type) *Codec {
