@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"runtime"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -33,7 +34,7 @@ var (
 // metadata, which may be nil, is written beside it; [Metadata] reads it. Marshal fails with
 // ErrType for values that cannot be written, such as functions and tensors, and with ErrValue for
 // a value that contains itself or is nested deeper than 1000 levels (of which [Unmarshal] reads 100 on Windows), for a data type without a name that is read
-// everywhere, such as complex64, and for a map with two keys that are NaN, of which JSON has one.
+// everywhere, such as complex64, for a map with two keys that are NaN, of which JSON has one, and for metadata that is not UTF-8.
 func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	var o codec.PackedArgs
 	defer o.Close()
@@ -67,6 +68,15 @@ func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	if err := checkWritten(text); err != nil {
 		return nil, err
 	}
+	if m.TypeIndex != abi.TypeNone {
+		written, err := Metadata(text)
+		if err == nil {
+			err = readable(written)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	return text, nil
 }
 
@@ -80,8 +90,19 @@ func withMetadata(text []byte, m abi.Any) ([]byte, error) {
 		return nil, failure.Annotate("metadata", err)
 	}
 	more, err := codec.TakeJSON(out)
+	if err == nil {
+		err = readable(more)
+	}
 	text = append(text, `,"metadata":`...)
 	return append(append(text, more...), '}'), err
+}
+
+// readable returns an error for metadata that json.Unmarshal would change: it makes U+FFFD of what is not UTF-8.
+func readable(metadata []byte) error {
+	if !utf8.Valid(metadata) {
+		return failure.Errorf(failure.KindValue, "metadata: a text in it is not UTF-8, so it has no form in JSON: write it in base64")
+	}
+	return nil
 }
 
 // serializable returns an error for values on which ToJSONGraph of the library would not

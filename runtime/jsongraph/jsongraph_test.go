@@ -31,6 +31,12 @@ func TestJSONGraph(t *testing.T) {
 		t.Errorf("the function came back as %v, want an equal copy of %v", g, f)
 	}
 	t.Run("metadata", func(t *testing.T) {
+		for _, lost := range []map[string]any{{"by": "a\xff"}, {"b\xffy": 1}, {"by": []any{map[string]any{"n": "\xed\xa0\x80"}}}} { // json.Unmarshal would make U+FFFD of it
+			for _, x := range []any{1, map[any]any{1: tvmffi.Float32}} {
+				_, err := jsongraph.Marshal(x, lost)
+				runtimetest.WantError(t, err, tvmffi.ErrValue, "metadata: a text in it is not UTF-8")
+			}
+		}
 		if m := runtimetest.Must[json.RawMessage](t)(jsongraph.Metadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
 			t.Errorf("metadata %s, want by and n", m)
 		}
