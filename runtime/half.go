@@ -232,7 +232,12 @@ func (t DataType) number(bits uint64) float64 {
 	case abi.DLInt:
 		shift := 64 - t.Bits
 		return float64(int64(bits<<shift) >> shift)
-	case abi.DLUInt, abi.DLBool:
+	case abi.DLBool:
+		if bits<<(64-t.Bits) != 0 { // other languages may write any byte
+			return 1
+		}
+		return 0
+	case abi.DLUInt:
 		shift := 64 - t.Bits
 		return float64(bits << shift >> shift)
 	}

@@ -356,6 +356,12 @@ func TestBools(t *testing.T) {
 		copied[i] = e.At(int64(i/3), int64(i%3))
 	}
 	check("At", copied)
+	if numbers, err := tvmffi.ToFloat32(x); err != nil || !slices.Equal(numbers, []float32{0, 1, 1, 1, 0, 1}) || tvmffi.Bool.Float64(0xff00) != 0 {
+		t.Errorf("as numbers: %v, %v", numbers, err)
+	}
+	if text := fmt.Sprintf("%+v", x); strings.Contains(text, "255") {
+		t.Errorf("printed: %s", text)
+	}
 	for i := range bytes {
 		bytes[i] &= 1
 	}
