@@ -44,6 +44,9 @@ for e, kind, want in (
     assert type(e) is kind and want in str(e), repr(e)
 assert issubclass(Finish, enum.IntFlag) and paint.sealed() == Finish.GLOSS | Finish.CLEAR and type(paint.sealed(0)) is Finish and paint.sealed(Finish.MATT | Finish.GLOSS) == 7
 assert paint.sealed(~Finish.MATT) == paint.sealed(~Finish.MATT & ~Finish.CLEAR) == 6  # negative numbers before Python 3.11
+# An IntFlag would make 6 of -2, which is ^Matt of a Go int.
+to_finish = sys.modules["paint._tvmffi"].to_enum(Finish)
+assert [to_finish(n) for n in (-2, -8, -(1 << 63), 5, 8)] == [-2, -8, -(1 << 63), 5, 8] and type(to_finish(-2)) is int and type(to_finish(5)) is Finish
 assert paint.DryError(color=2).color is Color.BLUE and pickle.loads(pickle.dumps(paint.DryError(color=1))).color is Color.RED
 assert Mode.BRUSH == "brush" and str(Mode.BRUSH) == "brush" and json.dumps([Mode.SPRAY, Color.RED]) == '["spray", 1]'
 # A slice of a type over uint8 is a list of its values, and not bytes.

@@ -751,9 +751,12 @@ _map_iterator = tvm_ffi.get_global_func("ffi.MapForwardIterFunctor")
 
 
 def to_enum(cls):
-    """Returns a function that makes a member of a value. Unknown values stay as they are, unless they are flags."""
+    """Returns a function that makes a member of a value. Unknown values stay as they are, unless they are flags.
+
+    An IntFlag would make another number of one below zero, from Python 3.11 on.
+    """
     if issubclass(cls, IntFlag):
-        return cls
+        return lambda value: cls(value) if value >= 0 else value
     get = {m.value: m for m in cls.__members__.values()}.get
     return lambda value: get(value, value)
 
