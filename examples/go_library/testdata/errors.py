@@ -107,6 +107,9 @@ def to_go():
         (FileNotFoundError(2, "no file"), "os=true arithmetic=false: FileNotFoundError: [Errno 2] no file"),
         (ZeroDivisionError("zero"), "os=false arithmetic=true: ZeroDivisionError: zero"),
         (KeyError("key"), "os=false arithmetic=false: KeyError: key"),
+        # Half of a surrogate pair, which os.fsdecode makes, has no form in UTF-8.
+        (ZeroDivisionError("a\ud800\udcff"), "os=false arithmetic=true: ZeroDivisionError: a\\ud800\\udcff"),
+        (KeyError("\ud800"), "os=false arithmetic=false: KeyError: \\ud800"),
         (type("Own", (Exception,), {})("own"), "os=false arithmetic=false: RuntimeError: own"),
         (UnicodeDecodeError("utf-8", b"x", 0, 1, "why"), "os=false arithmetic=false: UnicodeError: 'utf-8' codec can't decode byte 0x78 in position 0: why"),
     ):

@@ -165,12 +165,17 @@ class _Raised:
 _on_the_way: weakref.WeakValueDictionary[int, _Raised] = weakref.WeakValueDictionary()
 
 
+def _message(e):
+    """Returns the text of an exception, for which tvm_ffi needs UTF-8: half a surrogate pair is written as in Python's source."""
+    message = e.args[0] if isinstance(e, KeyError) and len(e.args) == 1 and type(e.args[0]) is str else str(e)
+    return message.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _keep(guard, e):
     try:
         error = getattr(e, "__tvm_ffi_error__", None)
         if error is None:
-            message = e.args[0] if isinstance(e, KeyError) and len(e.args) == 1 and type(e.args[0]) is str else str(e)
-            error = core.Error(_kind_of(type(e)), message, "")
+            error = core.Error(_kind_of(type(e)), _message(e), "")
             e.__tvm_ffi_error__ = error
         elif error.__chandle__() in _on_the_way and not isinstance(e, GoError):
             # Another thread raises it, too. tvm_ffi changes the Error object, which Go may be reading.
