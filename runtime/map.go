@@ -19,7 +19,9 @@ import (
 )
 
 // Map is an ffi.Map: an immutable map that keeps the order of insertion. K and V are the
-// types of its keys and values. The library does not know them: see [Array].
+// types of its keys and values. The library does not know them: see [Array]. It finds an object
+// by its identity. So Get and Has never find a key that becomes a new object, such as an array, a
+// struct or a complex number, and two equal ones are two keys: range over All.
 type Map[K comparable, V any] struct {
 	_ [0]*Map[K, V] // see Object
 	objectBase

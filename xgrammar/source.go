@@ -38,10 +38,13 @@ type JSONSchema struct {
 // JSON is the source of all JSON documents.
 type JSON struct{}
 
-// Regex is a regular expression, which matches the whole text.
+// Regex is a regular expression, which matches the whole text. XGrammar reads all hexadecimal digits
+// after \x, so \x41B is U+041B, here, in [EBNF] and in a regular expression of [Lark].
+// In a pattern of [JSONSchema] \x has two digits.
 type Regex string
 
 // EBNF is a grammar in the dialect GBNF. Root is the rule of a whole text; the default is root.
+// For \x see [Regex].
 type EBNF struct{ Text, Root string }
 
 // Lark is a grammar in the syntax of Lark.
