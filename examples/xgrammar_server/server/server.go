@@ -183,19 +183,24 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) {
 	a := answer{ID: "chatcmpl-" + rand.Text(), Created: start.Unix(), Model: s.model.Name()}
 	if q.Stream {
 		s.stream(ctx, w, &q, session, matchers, a)
-		return
+	} else {
+		s.whole(ctx, w, &q, session, matchers, a)
 	}
+}
+
+// whole writes an answer, and sends it when it has its end.
+func (s *server) whole(ctx context.Context, w http.ResponseWriter, q *request, session Session, matchers []*xgrammar.Matcher, a answer) {
 	a.Choices = make([]choice, *q.N)
 	for i := range *q.N {
 		a.Choices[i] = choice{Index: i, Message: &message{Role: "assistant"}}
 	}
-	used, err := s.writeAll(ctx, &q, session, matchers, func(i int, parts []part, finish string) error {
+	used, err := s.writeAll(ctx, q, session, matchers, func(i int, parts []part, finish string) error {
 		c := &a.Choices[i]
 		for _, p := range parts {
-			c.add(p, &q)
+			c.add(p, q)
 		}
 		if finish != "" {
-			c.end(finish, &q)
+			c.end(finish, q)
 		}
 		return nil
 	})
