@@ -99,7 +99,7 @@ func sum(all iter.Seq[int]) (total int) {
 
 // between has a peer run n operations, and returns how often each instruction was executed.
 func (p *peer) between(ctx context.Context, item string, n int) (at map[uint64]int, err error) {
-	const tries = 5
+	const tries = 20
 	for range tries {
 		switch at, err = p.once(item, n); err {
 		case errWaits:

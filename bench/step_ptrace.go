@@ -73,7 +73,7 @@ type tracee struct {
 	pid, tid int
 	still    []int        // the threads that stand still
 	born     map[int]bool // those that the thread started
-	stops    atomic.Int64 // of all threads
+	stops    atomic.Int64 // of all threads, so far
 	waited   bool
 	last     bool            // the thread is about to execute a breakpoint
 	marks    map[uint64]bool // the addresses so far, and which ones are breakpoints
@@ -121,21 +121,30 @@ func (t *tracee) detach() {
 	ptrace(syscall.PTRACE_DETACH, t.tid, 0, 0)
 }
 
-// idle is how often watch looks.
-const idle = 500 * time.Millisecond
+// A thread waits for another one asleep, or it looks again and again, as the scheduler of Go does for a goroutine that another
+// thread is about to change.
+var (
+	idle      = 500 * time.Millisecond // how often watch looks
+	runs      = 20                     // looks without a stop after which a thread waits, although it runs: the machine may be slow
+	mostSteps = 10_000_000             // in one walk
+)
 
-// watch sends a signal to the thread, which stops it, when no thread has stopped since the last look, and the thread sleeps.
+// watch sends a signal to the thread, which stops it, when no thread has stopped since the last look, and the thread sleeps, or
+// has run for long.
 func (t *tracee) watch(done <-chan struct{}) {
-	for last := int64(-1); ; {
+	last, quiet := int64(-1), 0
+	for {
 		select {
 		case <-done:
 			return
 		case <-time.After(idle):
 		}
-		if n := t.stops.Load(); n == last && t.sleeps() {
+		if n := t.stops.Load(); n != last {
+			last, quiet = n, 0
+			continue
+		}
+		if quiet++; quiet >= runs || t.sleeps() {
 			syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(t.pid), uintptr(t.tid), uintptr(syscall.SIGWINCH))
-		} else {
-			last = n
 		}
 	}
 }
@@ -170,7 +179,7 @@ func (t *tracee) walk(request int, at func(pc uint64)) error {
 			delete(t.born, stopped)
 			continue
 		case event != 0: // a thread was born, or is at its beginning
-		case status.StopSignal() == syscall.SIGWINCH:
+		case status.StopSignal() == syscall.SIGWINCH || at != nil && t.stops.Load() > int64(mostSteps):
 			t.waited, request, at = true, syscall.PTRACE_CONT, nil
 			t.thaw()
 		case status.StopSignal() == syscall.SIGUSR2 && stopped == t.tid:
