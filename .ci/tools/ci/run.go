@@ -233,7 +233,7 @@ const spend = "-toolexec=env GOGC=400"
 
 // goTest runs go test with the flags of the step. The step vet has looked at the code, and nobody debugs the programs.
 func (j *job) goTest(args ...string) {
-	j.readTest(j.command(slices.Concat(words{"go", "test", "-json", "-timeout=20m", "-vet=off", "-ldflags=-w", spend}, j.flags(), args)...))
+	j.readTest(j.command(slices.Concat(words{"go", "test", "-json", "-timeout=40m", "-vet=off", "-ldflags=-w", spend}, j.flags(), args)...))
 }
 
 // readTest prints the lines of a command `go test -json` that count, and keeps the skips.
