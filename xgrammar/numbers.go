@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -22,9 +23,10 @@ func fits(name string, n int) error {
 	return nil
 }
 
+// A start compiles no pattern.
 var (
-	longRepetition = regexp.MustCompile(`\{\d*,?\d{10}`) // which most texts do not have
-	repetition     = regexp.MustCompile(`^\{(\d*)(?:,(\d*))?\}`)
+	longRepetition = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\d*,?\d{10}`) }) // which most texts do not have
+	repetition     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{(\d*)(?:,(\d*))?\}`) })
 )
 
 // numbers returns an error for a source with a number that XGrammar would cut: a{4294967298} is a{2} to it.
@@ -50,7 +52,7 @@ func numbers(s Source) (err error) {
 
 // repeats looks for such a repetition in a regular expression, or in a grammar, which has texts in quotes and comments.
 func repeats(text, comment string) error {
-	if !longRepetition.MatchString(text) {
+	if !longRepetition().MatchString(text) {
 		return nil
 	}
 	end := byte(0) // of what has no repetitions
@@ -69,7 +71,7 @@ func repeats(text, comment string) error {
 		case comment != "" && strings.HasPrefix(text[i:], comment):
 			end = '\n'
 		case c == '{':
-			for _, number := range repetition.FindStringSubmatch(text[i:]) {
+			for _, number := range repetition().FindStringSubmatch(text[i:]) {
 				if n, err := strconv.ParseUint(number, 10, 64); number != "" && number[0] != '{' && (err != nil || n > math.MaxInt32) {
 					return fmt.Errorf("a repetition has the number %s, want at most %d", number, math.MaxInt32)
 				}
@@ -82,7 +84,7 @@ func repeats(text, comment string) error {
 // patterns looks for such a repetition in the patterns and grammars of the JSON of a schema or a structural tag.
 func patterns(text string) error {
 	var tree any
-	if !longRepetition.MatchString(text) || json.Unmarshal([]byte(text), &tree) != nil {
+	if !longRepetition().MatchString(text) || json.Unmarshal([]byte(text), &tree) != nil {
 		return nil // the compiler says that it is not JSON
 	}
 	if err := repeats(grammars(tree), "#"); err != nil {
