@@ -1,8 +1,11 @@
 package xgrammar
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"unicode/utf16"
 )
 
 // pattern checks a regular expression.
@@ -14,11 +17,17 @@ func (c *checker) pattern(at, text string) {
 	if p.letters {
 		c.add(at, Looser, "XGrammar does not know \\p in a class, and reads its letters")
 	}
+	if p.ranged {
+		c.add(at, Looser, "XGrammar takes the first part of \\w or \\d behind a dash in a class as the end of a range; a dash itself is \\-")
+	}
 	if p.inner {
 		c.add(at, Looser, "XGrammar does not look at ^ and $ inside of a pattern")
 	}
 	if p.raw {
 		c.add(at, NotJSON, "the pattern describes the text between the quotes, so a quote, a backslash or a control character in it is written as it is")
+	}
+	if p.halves {
+		c.add(at, Narrower, "XGrammar reads the two halves of a surrogate pair as two characters, which no text has; \\u{1F600} is one")
 	}
 	if !p.whole {
 		c.add(at, Narrower, "the pattern describes the whole text, as if it began with ^ and ended with $")
@@ -30,6 +39,8 @@ type regex struct {
 	lookahead bool
 	inner     bool // an anchor that is neither at the beginning nor at the end
 	letters   bool // \p in a class
+	ranged    bool // a dash between a character and \w or the like, in a class
+	halves    bool // an escape for half of a surrogate pair
 	raw       bool // a character that JSON escapes
 	whole     bool // it is anchored at both ends
 }
@@ -100,6 +111,7 @@ func (p *regex) split(text string) (parts []byte) {
 		case ch == '\\' && i+1 < len(text):
 			i++
 			p.raw = p.raw || !negated && escaped(text[i:], class >= 0)
+			p.halves = p.halves || !negated && half(text[i:])
 			p.letters = p.letters || class >= 0 && (text[i] == 'p' || text[i] == 'P')
 		case ch == '"' || ch < ' ':
 			p.raw = p.raw || !negated
@@ -110,6 +122,7 @@ func (p *regex) split(text string) (parts []byte) {
 			continue
 		case ch == '[':
 			class = i
+			p.ranged = p.ranged || rangesTo(text[i+1:])
 		case ch == '(':
 			part = ch
 			p.lookahead = p.lookahead || strings.HasPrefix(text[i:], "(?=") || strings.HasPrefix(text[i:], "(?!")
@@ -122,6 +135,39 @@ func (p *regex) split(text string) (parts []byte) {
 		parts = append(parts, part)
 	}
 	return parts
+}
+
+// rangesTo reports whether a class, whose text begins behind the bracket, has a range that ends with \w or the like. In
+// JavaScript its dash is a character.
+func rangesTo(text string) bool {
+	low := false // whether the part before can begin a range
+	for text = strings.TrimPrefix(text, "^"); text != "" && text[0] != ']'; {
+		dash := low && len(text) > 1 && text[0] == '-' && text[1] != ']'
+		if dash {
+			text = text[1:]
+		}
+		set := len(text) > 1 && text[0] == '\\' && strings.IndexByte("wdsWDS", text[1]) >= 0
+		if dash && set {
+			return true
+		}
+		low = !dash && !set
+		text = text[len(classPart().FindString(text)):]
+	}
+	return false
+}
+
+// classPart is a character of a class, or its escape.
+var classPart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^(?:\\x[0-9a-fA-F]{2}|\\u\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\c.|\\.|.)`)
+})
+
+// half reports whether the escape that begins behind a backslash stands for half of a surrogate pair.
+func half(text string) bool {
+	if len(text) < 5 || text[0] != 'u' {
+		return false
+	}
+	n, err := strconv.ParseUint(text[1:5], 16, 16)
+	return err == nil && utf16.IsSurrogate(rune(n))
 }
 
 // escaped reports whether the escape that begins behind a backslash stands for a character that JSON escapes.

@@ -40,7 +40,8 @@ type JSON struct{}
 
 // Regex is a regular expression, which matches the whole text. XGrammar reads all hexadecimal digits
 // after \x, so \x41B is U+041B, here, in [EBNF] and in a regular expression of [Lark].
-// In a pattern of [JSONSchema] \x has two digits.
+// In a pattern of [JSONSchema] \x has two digits. In a class, escape a dash that
+// stands beside \w, \d or \s, as in [\w\-.]: without a backslash it may begin or end a range.
 type Regex string
 
 // EBNF is a grammar in the dialect GBNF. Root is the rule of a whole text; the default is root.
