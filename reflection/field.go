@@ -22,7 +22,8 @@ import (
 //
 // Int, Float, Bool and Text return plain values and panic with an *Error that
 // names the field if the object is nil, was released or has no such field, or if
-// the field holds something else; Get, GetAs and Set return errors.
+// the field holds something else; Get, GetAs and Set return errors. Float also reads a bool, and an int
+// that is a float64.
 type Field struct {
 	owner  *Type
 	name   string
@@ -256,8 +257,8 @@ func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
 
 // Set writes the field. The library converts v, for example an int to a float, or returns
 // an error with the expected type. The error is of kind ErrAttribute if the field is
-// read-only and of kind ErrValue if it is too narrow for the number; then nothing
-// changes.
+// read-only and of kind ErrValue if it is too narrow for the number, or has no sign and the number is
+// below 0; then nothing changes.
 func (f *Field) Set(x tvmffi.ObjectRef, v any) error {
 	o := f.state(x)
 	if o == nil {

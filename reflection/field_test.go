@@ -1,6 +1,7 @@
 package reflection_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"testing"
@@ -257,6 +258,7 @@ func TestField_narrow(t *testing.T) {
 		{"i16", -32768, true}, {"i16", 40000, false},
 		{"u32", math.MaxUint32, true}, {"u32", -1, false}, {"u32", 1 << 32, false},
 		{"i64", math.MinInt64, true},
+		{"u64", math.MaxInt64, true}, {"u64", -1, false}, {"u64", math.MinInt64, false},
 	} {
 		before, err := v.Get(c.name)
 		if err != nil {
@@ -271,7 +273,7 @@ func TestField_narrow(t *testing.T) {
 			t.Errorf("%s = %d: %v, %v", c.name, c.value, got, err)
 		}
 		if !c.fits {
-			wantError(t, c.name, err, tvmffi.ErrValue, "does not fit an int of")
+			wantError(t, c.name, err, tvmffi.ErrValue, "does not fit an ")
 			if got.Value() != before.Value() {
 				t.Errorf("%s changed to %v", c.name, got)
 			}
@@ -297,6 +299,53 @@ func TestField_narrow(t *testing.T) {
 	wantError(t, "f32", v.Set("f32", 1e300), tvmffi.ErrValue, "does not fit a float of 4 bytes")
 	if err := v.Set("f32", math.Inf(1)); err != nil {
 		t.Error(err)
+	}
+}
+
+// The getter of C++ refuses a number beyond int64, and so does every reader in Go: none takes it for one below 0.
+func TestField_unsigned(t *testing.T) {
+	leaktest.Check(t)
+	typ := oddType(t, "odd.Most")
+	v := call(t, "odd.most")
+	x, err := tvmffi.As[*tvmffi.Object](v)
+	defer must(t, x, err).Release()
+	most, few := fieldOf(t, typ, "most"), fieldOf(t, typ, "few")
+	_, err = most.Get(x)
+	wantError(t, "Get", err, tvmffi.ErrOverflow, "18446744073709551615")
+	_, err = reflection.GetAs[int64](most, x)
+	wantError(t, "GetAs", err, tvmffi.ErrOverflow, "18446744073709551615")
+	wantError(t, "Int", panicOf(t, func() { most.Int(x) }), tvmffi.ErrOverflow, "18446744073709551615")
+	wantError(t, "fields", panicOf(t, func() {
+		for range reflection.ValueOf(x).Fields() {
+		}
+	}), tvmffi.ErrOverflow, "18446744073709551615")
+	_, err = json.Marshal(x)
+	wantError(t, "JSON", err, tvmffi.ErrOverflow, "18446744073709551615")
+	if got := few.Int(x); got != 7 {
+		t.Errorf("few is %d", got)
+	}
+}
+
+// Float reads an int only if it is a float64.
+func TestField_floatOfInt(t *testing.T) {
+	leaktest.Check(t)
+	typ := oddType(t, "odd.Narrow")
+	x, err := typ.New(nil)
+	defer must(t, x, err).Release()
+	f := fieldOf(t, typ, "i64")
+	for _, c := range []struct {
+		n  int64
+		is bool
+	}{{1 << 53, true}, {1<<53 + 1, false}, {-1<<53 - 1, false}, {math.MinInt64, true}, {math.MaxInt64, false}, {1<<53 + 2, true}} {
+		must(t, 0, f.Set(x, c.n))
+		var got float64
+		err := panicOf(t, func() { got = f.Float(x) })
+		if c.is && (err != nil || got != float64(c.n)) {
+			t.Errorf("%d: %v, %v", c.n, got, err)
+		}
+		if !c.is {
+			wantError(t, "Float", err, tvmffi.ErrType, "is not a float64")
+		}
 	}
 }
 

@@ -24,9 +24,14 @@ static bool fail = false, knot = false;
 
 class NarrowObj : public ffi::Object {
  public:
-  int8_t i8 = 0; uint8_t u8 = 0; int16_t i16 = 0; uint32_t u32 = 0; int64_t i64 = 0; float f32 = 0; bool flag = false;
+  int8_t i8 = 0; uint8_t u8 = 0; int16_t i16 = 0; uint32_t u32 = 0; int64_t i64 = 0; uint64_t u64 = 0; float f32 = 0; bool flag = false;
   static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("odd.Narrow", NarrowObj, ffi::Object);
+};
+class MostObj : public ffi::Object {
+ public:
+  uint64_t most = ~uint64_t{0}, few = 7;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("odd.Most", MostObj, ffi::Object);
 };
 class NodeObj : public ffi::Object {
  public:
@@ -72,8 +77,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<NarrowObj>()
       .def_rw("i8", &NarrowObj::i8, refl::DefaultValue(int64_t{-8})).def_rw("u8", &NarrowObj::u8, refl::DefaultValue(int64_t{8}))
       .def_rw("i16", &NarrowObj::i16, refl::DefaultValue(int64_t{0})).def_rw("u32", &NarrowObj::u32, refl::DefaultValue(int64_t{0}))
-      .def_rw("i64", &NarrowObj::i64, refl::DefaultValue(int64_t{0})).def_rw("f32", &NarrowObj::f32, refl::DefaultValue(0.5))
+      .def_rw("i64", &NarrowObj::i64, refl::DefaultValue(int64_t{0})).def_rw("u64", &NarrowObj::u64, refl::DefaultValue(int64_t{0})).def_rw("f32", &NarrowObj::f32, refl::DefaultValue(0.5))
       .def_rw("flag", &NarrowObj::flag, refl::DefaultValue(true));
+  refl::ObjectDef<MostObj>().def_ro("most", &MostObj::most).def_ro("few", &MostObj::few);
+  refl::GlobalDef().def("odd.most", [] { return ffi::ObjectRef(ffi::make_object<MostObj>()); });
   refl::ObjectDef<NodeObj>()
       .def_rw("left", &NodeObj::left, refl::DefaultValue(nullptr)).def_rw("right", &NodeObj::right, refl::DefaultValue(nullptr))
 #ifdef ODD_NEW

@@ -115,11 +115,21 @@ func (f *Field) Float(o *objects.Object) float64 {
 }
 
 func (f *Field) otherFloat(o *objects.Object) float64 {
-	v, ok := values.Convert(f.Get(o), abi.TypeFloat)
+	v := f.Get(o)
+	if n := int64(v.Bits); v.TypeIndex == abi.TypeInt && !wholeFloat(n) {
+		panic(failure.Errorf(failure.KindType, "%s: result: the int %d is not a float64, which would be %.0f: read it as an int", f, n, float64(n)))
+	}
+	v, ok := values.Convert(v, abi.TypeFloat)
 	if !ok {
 		panic(f.mismatch(v, "float"))
 	}
 	return math.Float64frombits(v.Bits)
+}
+
+// wholeFloat reports whether an int is a float64.
+func wholeFloat(n int64) bool {
+	x := float64(n)
+	return x < 1<<63 && int64(x) == n
 }
 
 // Bool reads a bool field.
@@ -275,7 +285,7 @@ func (f *Field) Fits(v abi.Any) error {
 		return err
 	}
 	x, bits := int64(v.Bits), uint(8*r.number)
-	if v.TypeIndex == abi.TypeFloat || x < -1<<(bits-1) || x >= 1<<bits {
+	if r.cuts&cutsSign != 0 || v.TypeIndex == abi.TypeFloat || x < -1<<(bits-1) || x >= 1<<bits {
 		return f.cut(r, v)
 	}
 	return nil
@@ -299,15 +309,21 @@ func (f *Field) Holds(handle uintptr, v abi.Any) error {
 	if r.cuts&cutsUnknown == 0 {
 		return f.cut(r, v)
 	}
-	return failure.Errorf(failure.KindValue, "field %s: %s does not fit: the library stores %s", f, number(v), number(got))
+	return stores(f.String(), v, got)
 }
 
 // cut is the error of a number that does not fit.
 func (f *Field) cut(r *Reader, v abi.Any) error { return r.cut(f.String(), v) }
 
-// write calls the setter, which is a C function or a Function object.
+// write calls the setter.
 func (f *Field) write(info *abi.FieldInfo, o *objects.Object, v abi.Any) error {
-	at := o.Addr() + uintptr(info.Offset)
+	err := setAt(info, o.Addr()+uintptr(info.Offset), v)
+	runtime.KeepAlive(o)
+	return err
+}
+
+// setAt calls the setter, which is a C function or a Function object, for a field at an address.
+func setAt(info *abi.FieldInfo, at uintptr, v abi.Any) error {
 	var frame struct {
 		head  ccall.Head
 		block [2]abi.Any
@@ -320,7 +336,6 @@ func (f *Field) write(info *abi.FieldInfo, o *objects.Object, v abi.Any) error {
 		frame.block[1] = v
 	}
 	ccall.Call(&frame.head)
-	runtime.KeepAlive(o)
 	if frame.head.RC != 0 {
 		return failure.OfCall(frame.head.Failure())
 	}

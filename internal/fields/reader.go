@@ -79,27 +79,34 @@ func encodingOf(sig string, info *abi.FieldInfo) fieldEncoding {
 	return encodingGetter
 }
 
-// unsigned reports whether a field of 8 bytes has no sign: its getter makes a BigInt of ones.
+// unsigned reports whether a field of 8 bytes has no sign: its getter makes a BigInt of ones, or says that they are too large,
+// as those of C++ do.
 func unsigned(info *abi.FieldInfo) bool {
-	if capi.API.BigIntFromByteArray == 0 || info.Getter == 0 {
+	if info.Getter == 0 {
 		return false
 	}
 	ones := ^uint64(0)
 	v, err := failure.InvokeResult(info.Getter, capi.Address(&ones))
 	runtime.KeepAlive(&ones)
-	if err == nil {
-		objects.ReleaseValue(v)
+	if err != nil {
+		f := failure.FailureOf(err)
+		return f != nil && f.Kind == "OverflowError"
 	}
-	return err == nil && v.TypeIndex == abi.TypeBigInt
+	objects.ReleaseValue(v)
+	return v.TypeIndex == abi.TypeBigInt
 }
 
 // NewReader makes the reader of a field. sig is the canonical text of its type,
 // "" if the library does not say.
 func NewReader(info *abi.FieldInfo, sig string) Reader {
 	what, number := cutsOf(sig, info)
+	encoding := encodingOf(sig, info)
+	if encoding == encodingUint64 {
+		what = cutsSign
+	}
 	return Reader{
 		Name: capi.GoString(info.Name), Info: info, offset: uintptr(info.Offset), getter: info.Getter,
-		encoding: encodingOf(sig, info), size: int32(info.Size), flat: isFlat(sig, info.StaticTypeIndex),
+		encoding: encoding, size: int32(info.Size), flat: isFlat(sig, info.StaticTypeIndex),
 		cuts: what, number: int8(number),
 	}
 }
@@ -212,6 +219,7 @@ const (
 	cutsInts cuts = 1 << iota
 	cutsFloats
 	cutsUnknown // the size of the number is not known
+	cutsSign    // a number below 0 becomes one beyond int64
 )
 
 // cutsOf returns how a field of type sig and the given size may truncate a value, and the bytes
@@ -246,7 +254,7 @@ func cutsOf(sig string, info *abi.FieldInfo) (what cuts, bytes int64) {
 func (r *Reader) mayCut(v abi.Any) bool {
 	switch v.TypeIndex {
 	case abi.TypeInt:
-		return r.cuts&cutsInts != 0 && v.Bits > math.MaxInt8
+		return r.cuts&cutsInts != 0 && v.Bits > math.MaxInt8 || r.cuts&cutsSign != 0 && int64(v.Bits) < 0
 	case abi.TypeFloat:
 		x := math.Abs(math.Float64frombits(v.Bits))
 		return r.cuts&cutsFloats != 0 && x > math.MaxFloat32 && !math.IsInf(x, 0)
@@ -265,14 +273,22 @@ func (r *Reader) Narrow() bool { return r.cuts != 0 }
 // Check returns an error if v is a number that the field cannot hold. There is no object yet
 // to be read back, so the getter reads a field of ones to tell whether an int has a sign.
 func (r *Reader) Check(v abi.Any) error {
-	if !r.mayCut(v) || r.cuts&cutsUnknown != 0 {
+	switch {
+	case !r.mayCut(v):
 		return nil
+	case r.cuts&cutsSign != 0:
+		return r.cut(r.Name, v)
+	case r.cuts&cutsUnknown != 0:
+		return r.checkAny(v)
 	}
 	x, high := int64(v.Bits), int64(1)<<(8*r.number)
 	low := -high / 2
-	if r.encoding == encodingNarrowInt {
-		ones := ^uint64(0)
-		got, err := failure.InvokeResult(r.getter, capi.Address(&ones))
+	if r.cuts&cutsInts != 0 {
+		ones := [2]uint64{^uint64(0), 0}
+		if r.encoding != encodingNarrowInt { // an Optional: behind the number stands that there is one
+			ones[0] = 1<<(8*r.number+1) - 1
+		}
+		got, err := failure.InvokeResult(r.getter, capi.Address(&ones[0]))
 		runtime.KeepAlive(&ones)
 		if err != nil {
 			return err
@@ -289,7 +305,37 @@ func (r *Reader) Check(v abi.Any) error {
 	return nil
 }
 
+// checkAny is Check for a small Optional or a Variant, which has the size of an Any. What the setter puts into empty memory shows
+// what the field makes of v.
+func (r *Reader) checkAny(v abi.Any) error {
+	var held abi.Any
+	if r.size != int32(unsafe.Sizeof(held)) || r.Info.Setter == 0 || r.Info.Flags&abi.FieldSetterIsFunction != 0 {
+		return nil
+	}
+	defer runtime.KeepAlive(&held)
+	if setAt(r.Info, capi.Address(&held), v) != nil {
+		return nil // the library says so
+	}
+	got, err := failure.InvokeResult(r.getter, capi.Address(&held))
+	if err != nil {
+		return failure.Annotate("field "+r.Name, err)
+	}
+	defer objects.ReleaseValue(got)
+	if got.TypeIndex != v.TypeIndex || got.Bits == v.Bits {
+		return nil
+	}
+	return stores(r.Name, v, got)
+}
+
+// stores is the error of a number in whose place the library stores another one.
+func stores(field string, v, got abi.Any) error {
+	return failure.Errorf(failure.KindValue, "field %s: %s does not fit: the library stores %s", field, number(v), number(got))
+}
+
 func (r *Reader) cut(field string, v abi.Any) error {
+	if r.cuts&cutsSign != 0 {
+		return failure.Errorf(failure.KindValue, "field %s: %s does not fit an unsigned int of 8 bytes", field, number(v))
+	}
 	kind, plural := "an int", "s"
 	if v.TypeIndex == abi.TypeFloat {
 		kind = "a float"
