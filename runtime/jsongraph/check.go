@@ -1,7 +1,9 @@
 package jsongraph
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"math"
 	"strconv"
@@ -36,8 +38,8 @@ type nodeType struct {
 	links map[string]bool
 	// narrow are the fields of an object to which the library may give another number.
 	narrow map[string]*fields.Reader
-	// bools are the fields of an object that are bools.
-	bools map[string]bool
+	// bools are the fields of an object that are bools, and dtypes those that are data types.
+	bools, dtypes map[string]bool
 }
 
 // nodeTypeOf looks a type up by its key. The error says that no object of the type can be made;
@@ -77,7 +79,7 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	if !creatable(info) {
 		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
-	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*fields.Reader{}, bools: map[string]bool{}}
+	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*fields.Reader{}, bools: map[string]bool{}, dtypes: map[string]bool{}}
 	for _, f := range codec.FieldsOf(index) {
 		if f.Narrow() {
 			t.narrow[f.Name] = &f
@@ -85,7 +87,9 @@ func nodeTypeOf(key string) (*nodeType, error) {
 		switch f.Info.StaticTypeIndex {
 		case abi.TypeBool:
 			t.bools[f.Name] = true
-		case abi.TypeNone, abi.TypeInt, abi.TypeFloat, abi.TypeDataType:
+		case abi.TypeDataType:
+			t.dtypes[f.Name] = true
+		case abi.TypeNone, abi.TypeInt, abi.TypeFloat:
 		default:
 			t.links[f.Name] = true
 		}
@@ -115,6 +119,8 @@ type graphChecker struct {
 	texts []nodeText
 	text  nodeText
 	maps  []int32
+	// toNarrow are the references of narrow fields.
+	toNarrow []narrowLink
 	// written says that the library has written the text, and that nobody reads it now.
 	written bool
 }
@@ -162,6 +168,9 @@ func checkGraph(data []byte, limits graphLimits) error {
 		return failure.Errorf(failure.KindValue, "%s, expected `nodes` array field", badGraph)
 	}
 	if err := c.keysOnce(); err != nil {
+		return err
+	}
+	if err := c.linksFit(); err != nil {
 		return err
 	}
 	return c.follow(root)
@@ -276,16 +285,18 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 		if err != nil {
 			return err
 		}
-		for _, b := range text {
-			if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '+' || b == '/' || b == '=') {
-				return c.failNode("holds bytes that are not in base64")
-			}
+		if !isBase64(text) {
+			return c.failNode("holds bytes that are not in base64")
 		}
 		return nil
 	case t.kind == nodeObject && next == '{':
 		return c.object(func(key []byte) error {
 			if t.links[string(key)] {
-				return c.link()
+				err := c.link()
+				if f := t.narrow[string(key)]; f != nil && err == nil {
+					c.toNarrow = append(c.toNarrow, narrowLink{f, int32(len(c.starts) - 1), c.edges[len(c.edges)-1]})
+				}
+				return err
 			}
 			if t.bools[string(key)] {
 				if err := c.truth(); err != nil {
@@ -295,6 +306,9 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 			if f := t.narrow[string(key)]; f != nil {
 				return c.narrowNumber(f)
 			}
+			if t.dtypes[string(key)] {
+				return c.dataType()
+			}
 			return c.Value(4)
 		})
 	case t.key == "None" && next != 'n':
@@ -303,8 +317,43 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 		if err := c.truth(); err != nil {
 			return err
 		}
+	case t.key == "DataType":
+		return c.dataType()
 	}
 	return c.Value(3)
+}
+
+// isBase64 reports whether text is bytes in base64, and each bit of it is one of theirs.
+func isBase64(text []byte) bool {
+	if len(text)%4 != 0 {
+		return false
+	}
+	most := max(len(text)-4, 0)
+	for _, b := range text[:most] {
+		if !('a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '+' || b == '/') {
+			return false
+		}
+	}
+	last := text[most:]
+	var room [3]byte
+	_, err := base64.StdEncoding.Strict().Decode(room[:], last)
+	return err == nil && !bytes.ContainsAny(last, "\r\n")
+}
+
+// dataType reads the name of a data type. The library makes int32 of int0.
+func (c *graphChecker) dataType() error {
+	if c.peek() != '"' {
+		return c.Value(4)
+	}
+	name, err := c.key()
+	if err != nil {
+		return err
+	}
+	bits := bytes.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz")
+	if zeros := bytes.TrimLeft(bits, "0"); len(zeros) < len(bits) && (len(zeros) == 0 || zeros[0] < '0' || zeros[0] > '9') {
+		return c.failNode(fmt.Sprintf("has the data type %s of 0 bits, of which readers make another one", name))
+	}
+	return nil
 }
 
 // truth looks at the value of a bool, which follows. The library would make true of 2 and of 0.5.
@@ -333,25 +382,51 @@ func (c *graphChecker) deviceNumber() error {
 	return c.Value(4)
 }
 
-// narrowNumber reads the value of a field of less than 8 bytes.
+// narrowNumber reads the value of a field to which the library may give another number.
 func (c *graphChecker) narrowNumber(f *fields.Reader) error {
 	c.peek()
 	start := c.at
-	n, isInt := c.integer()
-	c.at = start
 	if err := c.Value(4); err != nil {
 		return err
 	}
+	return fits(f, c.data[start:c.at], len(c.starts)-1)
+}
+
+// fits returns an error if the number in a text is not one that a field of a node holds.
+func fits(f *fields.Reader, text []byte, node int) error {
+	s := jsonScanner{data: text}
+	n, isInt := s.integer()
 	v := codec.IntValue(n)
 	if !isInt {
-		x, err := strconv.ParseFloat(string(c.data[start:c.at]), 64)
+		x, err := strconv.ParseFloat(string(text), 64)
 		if err != nil {
 			return nil // not a number, or a larger one: the library says so
 		}
 		v = abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(x)}
 	}
 	if err := f.Check(v); err != nil {
-		return failure.Annotate(fmt.Sprintf("%s: node %d", badGraph, len(c.starts)-1), err)
+		return failure.Annotate(fmt.Sprintf("%s: node %d", badGraph, node), err)
+	}
+	return nil
+}
+
+// narrowLink is a reference to a node by a field to which the library may give another number: a small Optional.
+type narrowLink struct {
+	field    *fields.Reader
+	from, to int32
+}
+
+// linksFit returns an error if a narrow field refers to a node with a number that it does not hold.
+func (c *graphChecker) linksFit() error {
+	for _, l := range c.toNarrow {
+		if int(l.to) >= len(c.texts) { // follow says so
+			continue
+		}
+		if n := c.texts[l.to]; n.t != nil && (n.t.key == "int" || n.t.key == "float") {
+			if err := fits(l.field, bytes.TrimSpace(c.data[n.start:n.end]), int(l.from)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

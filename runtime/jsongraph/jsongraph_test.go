@@ -224,6 +224,11 @@ var hostileGraphs = []struct {
 	{"{\"root_index\":0,\n\"nodes\":[{\"type\":\"int\",\"data\":\"a\x01\"}]}", tvmffi.ErrValue, "Invalid control character: line 2 column 33"},
 	{`{"root_index":0,"nodes":[{"type":"ffi.String","data":"\x"}]}`, tvmffi.ErrValue, "Invalid \\escape"},
 	{`{"root_index":0,"nodes":[{"type":"ffi.String","data":"\ud800"}]}`, tvmffi.ErrValue, "surrogate"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"YQ"}]}`, tvmffi.ErrValue, "node 0 holds bytes that are not in base64"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"YR=="}]}`, tvmffi.ErrValue, "node 0 holds bytes that are not in base64"},
+	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"YQ==YQ=="}]}`, tvmffi.ErrValue, "node 0 holds bytes that are not in base64"},
+	{`{"root_index":0,"nodes":[{"type":"DataType","data":"int0"}]}`, tvmffi.ErrValue, "node 0 has the data type int0 of 0 bits"},
+	{`{"root_index":0,"nodes":[{"type":"DataType","data":"float00x4"}]}`, tvmffi.ErrValue, "node 0 has the data type float00x4 of 0 bits"},
 }
 
 const narrowText = `
@@ -237,6 +242,9 @@ class NarrowObj : public Object {
   int8_t a = 0;
   uint16_t b = 0;
   float c = 0;
+  uint64_t d = 0;
+  Optional<int8_t> e;
+  Optional<float> f;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("narrow.Narrow", NarrowObj, Object);
 };
 
@@ -245,7 +253,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<NarrowObj>()
       .def_ro("a", &NarrowObj::a, refl::DefaultValue(int64_t{0}))
       .def_ro("b", &NarrowObj::b, refl::DefaultValue(int64_t{0}))
-      .def_ro("c", &NarrowObj::c, refl::DefaultValue(0.0));
+      .def_ro("c", &NarrowObj::c, refl::DefaultValue(0.0))
+      .def_ro("d", &NarrowObj::d, refl::DefaultValue(int64_t{0}))
+      .def_ro("e", &NarrowObj::e, refl::DefaultValue(nullptr))
+      .def_ro("f", &NarrowObj::f, refl::DefaultValue(nullptr));
 }
 `
 
@@ -256,21 +267,26 @@ func TestFromJSONGraph_narrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ fields, want, text string }{
-		{`"a":-128,"b":65535,"c":1e38`, "narrow.Narrow(a=-128, b=65535, c=1e+38)", ""},
-		{`"a":127,"b":0,"c":-Infinity`, "narrow.Narrow(a=127, b=0, c=-inf)", ""},
-		{`"a":true,"c":3`, "narrow.Narrow(a=1, b=0, c=3)", ""},
+		{`"a":-128,"b":65535,"c":1e38`, "a=-128, b=65535, c=1e+38, d=0, e=None, f=None", ""},
+		{`"a":127,"b":0,"c":-Infinity`, "a=127, b=0, c=-inf, d=0, e=None, f=None", ""},
+		{`"a":true,"c":3`, "a=1, b=0, c=3, d=0, e=None, f=None", ""},
 		{`"a":128`, "", "node 0: field a: 128 does not fit an int of 1 byte"},
 		{`"a":-129`, "", "node 0: field a: -129 does not fit an int of 1 byte"},
 		{`"b":-1`, "", "node 0: field b: -1 does not fit an int of 2 bytes"},
 		{`"b":65536`, "", "node 0: field b: 65536 does not fit an int of 2 bytes"},
 		{`"c":1e39`, "", "node 0: field c: 1e+39 does not fit a float of 4 bytes"},
+		{`"d":9223372036854775807,"e":1,"f":2`, "a=0, b=0, c=0, d=9223372036854775807, e=-128, f=1e+38", ""},
+		{`"d":-1`, "", "node 0: field d: -1 does not fit an unsigned int of 8 bytes"},
+		{`"e":3`, "", "node 0: field e: 128 does not fit"},
+		{`"f":4`, "", "node 0: field f: -1e+39 does not fit"},
 	} {
-		x, err := jsongraph.Unmarshal[*tvmffi.Object]([]byte(`{"root_index":0,"nodes":[{"type":"narrow.Narrow","data":{` + c.fields + `}}]}`))
+		x, err := jsongraph.Unmarshal[*tvmffi.Object]([]byte(`{"root_index":0,"nodes":[{"type":"narrow.Narrow","data":{` + c.fields + `}},{"type":"int","data":-128},` +
+			`{"type":"float","data":1e38},{"data":128,"type":"int"},{"type":"float","data":-1e39}]}`))
 		if c.text != "" {
 			runtimetest.WantError(t, err, tvmffi.ErrValue, c.text)
 			continue
 		}
-		if err != nil || x.String() != c.want {
+		if err != nil || x.String() != "narrow.Narrow("+c.want+")" {
 			t.Fatalf("%s became %v (%v), want %s", c.fields, x, err, c.want)
 		}
 		x.Release()
