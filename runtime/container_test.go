@@ -543,6 +543,11 @@ func TestShape(t *testing.T) {
 	var none *tvmffi.Shape
 	runtimetest.WantPanic(t, tvmffi.ErrRuntime, "Shape.Slice: the receiver is nil", func() { none.Slice() })
 	empty := runtimetest.Must[*tvmffi.Shape](t)(tvmffi.NewShape())
+	if scalar := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromSlice([]float32{1}, empty.Slice()...)); scalar.NDim() != 0 {
+		t.Errorf("a tensor of the empty shape is %v", scalar)
+	} else {
+		scalar.Release()
+	}
 	if empty.Len() != 0 || len(empty.Slice()) != 0 {
 		t.Error("no dimensions")
 	}

@@ -48,7 +48,7 @@ func (s *Shape) dims() []int64 {
 	codec.Alive(o, "Shape")
 	cell := capi.PointerTo[abi.ShapeCell](o.Handle() + abi.ObjectSize)
 	if cell.Size == 0 {
-		return nil
+		return []int64{}
 	}
 	return unsafe.Slice(capi.PointerTo[int64](cell.Data), cell.Size)
 }
@@ -72,7 +72,7 @@ func (s *Shape) At(i int) int64 {
 	return n
 }
 
-// Slice returns a copy of the dimensions.
+// Slice returns a copy of the dimensions. That of an empty shape is not nil, so it makes a scalar where [FromSlice] takes it.
 func (s *Shape) Slice() []int64 {
 	dims := slices.Clone(s.dims())
 	runtime.KeepAlive(s)

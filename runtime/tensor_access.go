@@ -1,6 +1,7 @@
 package tvmffi
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"runtime"
@@ -263,7 +264,7 @@ func transfer[T Element](t *Tensor, n int) (*abi.DLTensor, error) {
 }
 
 // CopyTo copies the elements of t, in row-major order, to a slice of the same length. On the
-// host t may have any strides. [Slice] describes the possible types T.
+// host t may have any strides, and share memory with the slice. [Slice] describes the possible types T.
 //
 // t may be on a device of the runtime of TVM, such as a device of an RPC session, if that library
 // is loaded. There it must be contiguous; otherwise the error is of kind ErrValue. CopyTo waits
@@ -287,7 +288,7 @@ func CopyTo[T Element](t *Tensor, to []T) error {
 }
 
 // CopyFrom copies a slice to the elements of t, in row-major order. The conditions of
-// [CopyTo] apply, and t must not be read-only.
+// [CopyTo] apply, and t must not be read-only. If one element of t is in several places, the error is of kind ErrValue.
 func CopyFrom[T Element](t *Tensor, from []T) error {
 	c, err := transfer[T](t, len(from))
 	if err == nil {
@@ -313,9 +314,20 @@ func move(c *abi.DLTensor, dense []byte, out bool) {
 	shape, strides := values.ShapeOf(c), values.Strides(c)
 	item := DataType(c.DType).elementBits() / 8
 	run := item
-	if n := len(shape); values.Contiguous(shape, strides) {
+	switch n := len(shape); {
+	case values.Contiguous(shape, strides):
 		shape, strides, run = nil, nil, int64(len(dense))
-	} else if strides[n-1] == 1 {
+	case overlap(c, dense): // an element that is written may be read later
+		between := make([]byte, len(dense))
+		if out {
+			move(c, between, true)
+			copy(dense, between)
+		} else {
+			copy(between, dense)
+			move(c, between, false)
+		}
+		return
+	case strides[n-1] == 1:
 		run, shape, strides = item*shape[n-1], shape[:n-1], strides[:n-1]
 	}
 	if run == 0 {
@@ -334,10 +346,23 @@ func move(c *abi.DLTensor, dense []byte, out bool) {
 	})
 }
 
+// overlap reports whether the memory that the elements of c span shares bytes with dense. The elements must be whole bytes.
+func overlap(c *abi.DLTensor, dense []byte) bool {
+	low, high, err := values.Reach(values.ShapeOf(c), values.Strides(c))
+	if err != nil || len(dense) == 0 {
+		return false
+	}
+	item := DataType(c.DType).elementBits() / 8
+	first, last := address(c)+uintptr(low*item), address(c)+uintptr((high+1)*item)
+	begin := uintptr(unsafe.Pointer(unsafe.SliceData(dense)))
+	return begin < last && first < begin+uintptr(len(dense))
+}
+
 // Copy copies the elements of from to the elements of to. Both tensors have the same shape and
-// data type. Their memory must not overlap, and no element of to may be in several places. Each is on the host or on a device, as for
+// data type. Their memory may overlap on the host. If one element of to is in several places, the error is of kind ErrValue.
+// Each is on the host or on a device, as for
 // [CopyTo]. Between two devices the copy goes through the host. Within one device, the device
-// makes the copy in the order of its default stream.
+// makes the copy in the order of its default stream, and the memory must not overlap.
 func Copy(to, from *Tensor) error {
 	source, err := cellOf(from)
 	if err != nil {
@@ -362,7 +387,7 @@ func Copy(to, from *Tensor) error {
 		if err != nil {
 			return err
 		}
-		return from.read(source, b)
+		return from.fill(source, b, values.Product(values.ShapeOf(target))*DataType(target.DType).elementBits())
 	}
 	b, err := from.inOrder(source)
 	if err != nil {
@@ -391,6 +416,57 @@ func distinct(t *Tensor, c *abi.DLTensor) error {
 			return failure.Errorf(failure.KindValue, "copy: %s has one element in all %d places of dimension %d: copy to a Clone of it", t, n, i)
 		}
 	}
+	if values.Contiguous(shape, strides) || apart(shape, strides) {
+		return nil
+	}
+	var all []int64
+	walk(shape, strides, func(offset int64) bool {
+		all = append(all, offset)
+		return true
+	})
+	slices.Sort(all)
+	if len(slices.Compact(all)) < int(values.Product(shape)) {
+		return failure.Errorf(failure.KindValue, "copy: %s with strides %v has one element in several places: copy to a Clone of it", t, slices.Clone(strides))
+	}
+	return nil
+}
+
+// apart reports whether each step of a dimension passes over all elements of the dimensions with smaller steps. Then no element is
+// in two places. That is so for most tensors.
+func apart(shape, strides []int64) bool {
+	var few room
+	order := few[:0]
+	for i, n := range shape {
+		if n > 1 {
+			order = append(order, int64(i))
+		}
+	}
+	step := func(i int64) int64 { return max(strides[i], -strides[i]) }
+	slices.SortFunc(order, func(a, b int64) int { return cmp.Compare(step(a), step(b)) })
+	reach := int64(0)
+	for _, i := range order {
+		if step(i) <= reach {
+			return false
+		}
+		reach += (shape[i] - 1) * step(i)
+	}
+	return true
+}
+
+// fill is read for the memory of another tensor, of which the elements take so many bits. The other bits of the last byte belong to
+// an element behind them.
+func (t *Tensor) fill(c *abi.DLTensor, to []byte, bits int64) error {
+	if bits%8 == 0 {
+		return t.read(c, to)
+	}
+	between := make([]byte, len(to))
+	if err := t.read(c, between); err != nil {
+		return err
+	}
+	theirs := byte(0xff) << (bits % 8)
+	last := len(to) - 1
+	between[last] = between[last]&^theirs | to[last]&theirs
+	copy(to, between)
 	return nil
 }
 

@@ -190,3 +190,78 @@ func TestFromStrided(t *testing.T) {
 		t.Errorf("the empty tensor is %v, want float32[0, 9]@cpu:0", empty)
 	}
 }
+
+// A copy that shares memory with its source has what the source had before, and one that would lose an element is an error.
+func TestCopies_overlap(t *testing.T) {
+	runtimetest.Balanced(t)
+	numbers := func() []int64 { return []int64{1, 2, 3, 4, 5, 6, 7, 8, 9} }
+	of := func(x *tvmffi.Tensor, err error) *tvmffi.Tensor {
+		t.Helper()
+		x = runtimetest.Must[*tvmffi.Tensor](t)(x, err)
+		t.Cleanup(x.Release)
+		return x
+	}
+	transposed := []int64{1, 4, 7, 2, 5, 8, 3, 6, 9}
+	for _, c := range []struct {
+		what string
+		copy func(square *tvmffi.Tensor, all []int64) error
+		want []int64 // nil for an error
+	}{
+		{"to a slice", func(x *tvmffi.Tensor, all []int64) error { return tvmffi.CopyTo(of(x.Transpose()), all) }, transposed},
+		{"from a slice", func(x *tvmffi.Tensor, all []int64) error { return tvmffi.CopyFrom(of(x.Transpose()), all) }, transposed},
+		{"to a tensor", func(x *tvmffi.Tensor, all []int64) error { return tvmffi.Copy(x, of(x.Transpose())) }, transposed},
+		{"to a view", func(x *tvmffi.Tensor, all []int64) error { return tvmffi.Copy(of(x.Transpose()), x) }, transposed},
+		{"of columns", func(x *tvmffi.Tensor, all []int64) error {
+			return tvmffi.Copy(of(x.Slice(1, 1, 3)), of(x.Slice(1, 0, 2)))
+		}, []int64{1, 1, 2, 4, 4, 5, 7, 7, 8}},
+		{"of rows", func(x *tvmffi.Tensor, all []int64) error {
+			return tvmffi.Copy(of(x.Slice(0, 1, 3)), of(x.Slice(0, 0, 2)))
+		}, []int64{1, 2, 3, 1, 2, 3, 4, 5, 6}},
+		{"to itself", func(x *tvmffi.Tensor, all []int64) error { return tvmffi.Copy(x, x) }, numbers()},
+		{"to windows", func(x *tvmffi.Tensor, all []int64) error {
+			return tvmffi.CopyFrom(of(x.AsStrided([]int64{8, 2}, []int64{1, 1}, 0)), make([]int64, 16))
+		}, nil},
+		{"of a tensor to windows", func(x *tvmffi.Tensor, all []int64) error {
+			return tvmffi.Copy(of(x.AsStrided([]int64{3, 2}, []int64{2, 2}, 0)), of(tvmffi.NewTensor(tvmffi.Int64, 3, 2)))
+		}, nil},
+		{"to steps of 3 and 2", func(x *tvmffi.Tensor, all []int64) error {
+			return tvmffi.CopyFrom(of(x.AsStrided([]int64{2, 3}, []int64{3, 2}, 0)), []int64{11, 12, 13, 14, 15, 16})
+		}, []int64{11, 2, 12, 14, 13, 15, 7, 16, 9}},
+	} {
+		all := numbers()
+		err := c.copy(of(tvmffi.FromSlice(all, 3, 3)), all)
+		if c.want == nil {
+			runtimetest.WantError(t, err, tvmffi.ErrValue, "has one element in several places: copy to a Clone of it")
+			c.want = numbers()
+		} else if err != nil {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		if !slices.Equal(all, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, all, c.want)
+		}
+	}
+}
+
+// A view of elements that are not whole bytes ends within one. The element behind it stays.
+func TestCopies_bits(t *testing.T) {
+	runtimetest.Balanced(t)
+	for _, bits := range []uint8{1, 2, 3, 4, 6, 12} {
+		dtype := tvmffi.DataType{Code: tvmffi.Int8.Code, Bits: bits, Lanes: 1}
+		minus := func(n int) []float32 { return slices.Repeat([]float32{-1}, n) }
+		for n := range 8 {
+			all := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.FromFloat32(dtype, minus(8)))
+			view := runtimetest.Must[*tvmffi.Tensor](t)(all.Slice(0, 0, int64(n)))
+			zeros := runtimetest.Must[*tvmffi.Tensor](t)(tvmffi.NewTensor(dtype, int64(n)))
+			if err := tvmffi.Copy(view, zeros); err != nil {
+				t.Fatal(err)
+			}
+			got, err := tvmffi.ToFloat32(all)
+			if want := append(make([]float32, n), minus(8-n)...); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: a copy of %d elements left %v (%v), want %v", dtype, n, got, err, want)
+			}
+			view.Release()
+			zeros.Release()
+			all.Release()
+		}
+	}
+}
