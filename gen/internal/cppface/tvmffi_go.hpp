@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <future>
 #include <initializer_list>
 #include <iterator>
@@ -45,6 +46,7 @@
 #include <optional>
 #include <ostream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -261,6 +263,21 @@ struct IsRecord : std::false_type {};
 template <typename T>
 struct IsRecord<T, std::void_t<typename ffi::TypeTraits<T>::Record>> : std::true_type {};
 
+// Longer converts a duration to a type with shorter ticks. One that does not fit is an error: std::chrono would wrap it around.
+template <typename T, typename Rep, typename Period>
+T Longer(const std::chrono::duration<Rep, Period>& x) {
+  if constexpr (std::is_integral_v<Rep>) {
+    using Ticks = std::chrono::duration<int64_t, Period>;
+    const auto fits = [&] {
+      if (x.count() > Rep(0) && static_cast<uint64_t>(x.count()) > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return false;
+      const Ticks ticks(static_cast<int64_t>(x.count()));
+      return ticks <= std::chrono::duration_cast<Ticks>(T::max()) && ticks >= std::chrono::duration_cast<Ticks>(T::min());
+    };
+    if (!fits()) throw ffi::Error("OverflowError", "a duration of " + std::to_string(x.count()) + " ticks of " + std::to_string(Period::num) + "/" + std::to_string(Period::den) + " seconds is longer than 292 years", "");
+  }
+  return T(x);
+}
+
 // Owned makes a value of TVM-FFI.
 template <typename T>
 ffi::Any Owned(const T& value) {
@@ -269,7 +286,7 @@ ffi::Any Owned(const T& value) {
   } else if constexpr (std::is_same_v<T, std::vector<unsigned char>>) {
     return ffi::Bytes(reinterpret_cast<const char*>(value.data()), value.size());
   } else if constexpr (IsDuration<T>::value) {
-    return static_cast<int64_t>(std::chrono::nanoseconds(value).count());
+    return static_cast<int64_t>(Longer<std::chrono::nanoseconds>(value).count());
   } else if constexpr (IsTime<T>::value) {
     const std::chrono::seconds second(1);
     auto rest = value.time_since_epoch() % second;
@@ -306,11 +323,24 @@ constexpr bool Negative(N n) {
   }
 }
 
-// Number<T> converts a number in a container of the caller. One that does not fit is an error, and so is a float for an int.
+// Shown is a number in an error.
+template <typename N>
+std::string Shown(N x) {
+  std::ostringstream text;
+  if constexpr (std::is_floating_point_v<N>) {
+    text << x;
+  } else {
+    text << +x;  // a number in place of a character
+  }
+  return text.str();
+}
+
+// Number<T> converts a number at a place, such as one in a container of the caller. One that does not fit is an error, and so is
+// a float for an int.
 template <typename T, typename From>
-T Number(From x) {
+T Number(From x, const char* place = "in a container") {
   if constexpr (std::is_integral_v<T> && std::is_floating_point_v<From>) {
-    throw ffi::Error("TypeError", "found the float " + std::to_string(x) + " in a container, expected an int", "");
+    throw ffi::Error("TypeError", "found the float " + Shown(x) + " " + place + ", expected an int", "");
   } else {
     const T as = static_cast<T>(x);
     bool fits = true;
@@ -319,7 +349,7 @@ T Number(From x) {
     } else if constexpr (std::is_floating_point_v<From>) {
       fits = std::isfinite(as) || !std::isfinite(x);
     }
-    if (!fits) throw ffi::Error("TypeError", std::to_string(x) + " in a container does not fit " + (std::is_integral_v<T> ? "an int" : "a float") + " of " + std::to_string(sizeof(T)) + " bytes", "");
+    if (!fits) throw ffi::Error("TypeError", Shown(x) + " " + place + " does not fit " + (std::is_integral_v<T> ? "an int" : "a float") + " of " + std::to_string(sizeof(T)) + " bytes", "");
     return as;
   }
 }
@@ -352,6 +382,28 @@ struct Element<std::complex<T>> {
       return Number<T>(x);
     } else {
       return {Number<T>(x.real()), Number<T>(x.imag())};
+    }
+  }
+};
+template <typename Rep, typename Period>
+struct Element<std::chrono::duration<Rep, Period>> {
+  template <typename From>
+  static std::chrono::duration<Rep, Period> Of(const From& x) {
+    if constexpr (IsDuration<From>::value) {
+      return Longer<std::chrono::duration<Rep, Period>>(x);
+    } else {
+      return x;
+    }
+  }
+};
+template <typename D>
+struct Element<std::chrono::time_point<std::chrono::system_clock, D>> {
+  template <typename From>
+  static std::chrono::time_point<std::chrono::system_clock, D> Of(const From& x) {
+    if constexpr (IsTime<From>::value) {
+      return std::chrono::time_point<std::chrono::system_clock, D>(Longer<D>(x.time_since_epoch()));
+    } else {
+      return x;
     }
   }
 };
@@ -486,6 +538,7 @@ class Mapping : public Argument {
 template <typename T>
 class Given : public Argument {
  public:
+  Given() : Given(T()) {}
   template <typename From, typename = std::enable_if_t<std::is_convertible_v<const From&, T>>>
   Given(const From& value) : owned_(Owned(Element<T>::Of(value))) {
     any = ffi::AnyView(owned_).CopyToTVMFFIAny();
@@ -493,6 +546,54 @@ class Given : public Argument {
 
  private:
   ffi::Any owned_;
+};
+
+// kNarrow says that a type of numbers may not hold what Go passes, or what an Any has. TVM-FFI would cut it, so it is Passed as
+// another type.
+template <typename T>
+constexpr bool kNarrow = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, int64_t> && !std::is_same_v<T, double>;
+template <typename A, typename T = std::decay_t<A>>
+using Passed = std::conditional_t<!kNarrow<T>, T, std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
+
+// Exact is a callable whose parameters have the types A, and gets numbers that fit them. One that does not fit is an error.
+template <typename F, typename Result, typename A>
+class Exact;
+template <typename F, typename Result, typename... A>
+class Exact<F, Result, std::tuple<A...>> {
+ public:
+  explicit Exact(F f) : f_(std::move(f)) {}
+  Result operator()(Passed<A>... x) const { return f_(Fitting<std::decay_t<A>>(std::move(x))...); }
+
+ private:
+  template <typename T>
+  static T Fitting(Passed<T> x) {
+    if constexpr (kNarrow<T>) {
+      return Number<T>(x, "for a parameter of a callback");
+    } else {
+      return x;
+    }
+  }
+  mutable F f_;
+};
+
+template <typename F>
+class Callback;
+
+// A Callback is an argument that Go calls: a function of TVM-FFI, or any callable whose parameters have types. A number that does
+// not fit one of them is an error.
+template <typename R, typename... P>
+class Callback<R(P...)> : public Argument {
+  using Typed = ffi::TypedFunction<R(P...)>;
+
+ public:
+  Callback(const Typed& f) : owned_(f) { any = ffi::AnyView(owned_).CopyToTVMFFIAny(); }
+  Callback(const ffi::Function& f) : Callback(Typed(f)) {}
+  template <typename F, typename = std::enable_if_t<std::is_convertible_v<F, std::function<R(P...)>> && !std::is_convertible_v<F, ffi::Function>>,
+            typename Info = ffi::details::FunctionInfo<std::decay_t<F>>>
+  Callback(F&& f) : Callback(Typed(Exact<std::decay_t<F>, typename Info::RetType, typename Info::ArgType>(std::forward<F>(f)))) {}
+
+ private:
+  Typed owned_;
 };
 
 // A Nullable is an argument of a class A, or nothing. T is a type of its values.
@@ -813,7 +914,12 @@ T Take(Values* from) {
     return static_cast<T>(UnsignedOf(ffi::AnyView::CopyFromTVMFFIAny(v)));
   } else if constexpr (std::is_arithmetic_v<T>) {
     from->next++;
-    return ffi::AnyView::CopyFromTVMFFIAny(v).cast<T>();
+    const ffi::AnyView any = ffi::AnyView::CopyFromTVMFFIAny(v);
+    if constexpr (kNarrow<T>) {
+      return Number<T>(any.cast<Passed<T>>(), "of Go");  // cast<T> would cut what the caller has put into an Any
+    } else {
+      return any.cast<T>();
+    }
   } else {
     return TakeAny(from).cast<T>();
   }
@@ -876,7 +982,7 @@ struct RecordTraits : TakenTraits<T> {
     ffi::TypeTraits<T>::Each(&from, [&](std::string_view name, const auto& field) { map.Set(ffi::String(name.data(), name.size()), Owned(field)); });
     ffi::TypeTraits<ffi::Map<ffi::String, ffi::Any>>::MoveToAny(std::move(map), to);
   }
-  // TakeField takes the next value as a field. One that the struct does not have is lost.
+  // TakeField takes the next value as a field. One that the struct does not have is an error: it would be lost.
   static void TakeField(std::string_view name, Values* from, T* to) {
     bool taken = false;
     ffi::TypeTraits<T>::Each(to, [&](std::string_view key, auto& field) {
@@ -884,7 +990,7 @@ struct RecordTraits : TakenTraits<T> {
       field = Take<std::decay_t<decltype(field)>>(from);
       taken = true;
     });
-    if (!taken) TakeAny(from);
+    if (!taken) throw ffi::Error("TypeError", "the struct has no field \"" + std::string(name) + "\"", "");
   }
   static std::string TypeStr() { return "Map<str, Any>"; }
   static std::string TypeSchema() { return R"({"type":"Map"})"; }
@@ -1056,7 +1162,7 @@ class Field {
   template <typename V>
   void Set(const ffi::ObjectRef& object, const V& value) const {
     char* at = At(object);
-    if constexpr (kPlain) {
+    if constexpr (kPlain && !std::is_base_of_v<Argument, V>) {
       if (direct_) {
         std::memcpy(at, &value, sizeof(T));
         return;
