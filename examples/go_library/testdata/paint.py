@@ -93,6 +93,12 @@ assert "under" not in top["under"][0] and type(top["under"][1]["under"][0]["data
 
 # Names that Python reserves.
 assert paint.lambda_("a", class_="b", None_="c") == "a b c" and paint.lambda_(list="a") == "a c n"
+
+class Text(str):
+    """Is a str, and not plain."""
+
+
+assert (paint.Brush("flat", 3).type, paint.Brush(type=Text("round")).size, paint.type("ab", 2), paint.type(Text("ab"), True)) == ("flat", 1, "abab", "ab")
 assert paint.list("x") == paint.list(int="x") == ["x"] and "lambda_" in paint.__all__
 assert paint.timedelta()(2).total_seconds() == 2 and paint.timedelta(0 * paint.timedelta()(1)) is None
 

@@ -272,7 +272,7 @@ func (w *writer) argument(indent, label string, p parameter) {
 	}
 	from := w.from(t)
 	if from != "" && !checked(t) {
-		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.shaped(%[4]s, %[2]s, %[5]s, %[6]d%[7]s)\n", indent, p.name, private, what, from, containers(t), kindsOf(t, p.field))
+		w.pyf("%[1]sif %[8]s(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.shaped(%[4]s, %[2]s, %[5]s, %[6]d%[7]s)\n", indent, p.name, private, what, from, containers(t), kindsOf(t, p.field), w.builtin("type"))
 		return
 	}
 	if from == "" {
@@ -283,7 +283,7 @@ func (w *writer) argument(indent, label string, p parameter) {
 		case isNumber(t):
 			helper = "number"
 		}
-		w.pyf("%[1]sif type(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.%[7]s(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, what, x, more, helper)
+		w.pyf("%[1]sif %[8]s(%[2]s) not in %[3]s.PLAIN: %[2]s = %[3]s.%[7]s(%[4]s, %[5]s%[6]s)\n", indent, p.name, private, what, x, more, helper, w.builtin("type"))
 		return
 	}
 	x = w.givenContainer(t, what, x, p.field)

@@ -16,6 +16,10 @@ import (
 // This does not compile if the runtime does not support this generated code.
 const _ = exportrt.Generation1
 
+// BrushType is the type paint.Brush: objects of it are *define.Instance[Brush].
+var BrushType = define.Object[Brush]("paint.Brush",
+	define.Doc("Brush has a field with the name of a function of Python that the package uses."))
+
 // DropType is the type paint.Drop: objects of it are *define.Instance[Drop].
 var DropType = define.Object[Drop]("paint.Drop",
 	define.Doc("Drop is a drop of paint: two drops with the same weight are equal."),
@@ -40,7 +44,7 @@ var PotType = define.Opaque[Pot]("paint.Pot",
 var tvmffiExports = exportrt.Exports{
 	Name:   "paint",
 	Prefix: "paint.",
-	Types:  []exportrt.Type{DropType, TinType, MixerType, PotType},
+	Types:  []exportrt.Type{BrushType, DropType, TinType, MixerType, PotType},
 	Functions: []exportrt.Function{
 		{
 			Name:   "coated",
@@ -220,6 +224,23 @@ var tvmffiExports = exportrt.Exports{
 					return err
 				}
 				return bindrt.Return(a, Timedelta(x0))
+			},
+		},
+		{
+			Name:   "type",
+			Doc:    "Type has that name itself.",
+			Params: []string{"text", "size"},
+			Func:   Type,
+			Call: func(a *bindrt.Args) error {
+				x0 := bindrt.Arg[string](a, 0)
+				x1, ok := a.Int(1)
+				if !ok {
+					x1 = bindrt.Arg[int64](a, 1)
+				}
+				if err := a.Check(2); err != nil {
+					return err
+				}
+				return bindrt.Return(a, Type(x0, x1))
 			},
 		},
 	},

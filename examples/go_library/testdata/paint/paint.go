@@ -135,6 +135,19 @@ func Reserved(list, class, None string) string { return strings.Join([]string{li
 //tvmffi:export list
 func List(int string) []string { return []string{int} }
 
+// Brush has a field with the name of a function of Python that the package uses.
+//
+//tvmffi:object
+type Brush struct {
+	Type string `ffi:"type"`
+	Size int64  `ffi:"size,default=1"`
+}
+
+// Type has that name itself.
+//
+//tvmffi:export
+func Type(text string, size int64) string { return strings.Repeat(text, int(size)) }
+
 // Timedelta has the name of a class that the package uses. It returns a function that multiplies a
 // duration, or nil for zero.
 //

@@ -41,8 +41,8 @@ static struct {
   safe_call callback;                  // of functions of Python
   void* deleter;                       // of objects that stand for values of Go
   uintptr_t count;
-  void* handles[51];
-} symbols = {.count = 51};
+  void* handles[54];
+} symbols = {.count = 54};
 
 extern void tvmffi_ready_paint(uintptr_t symbols, uintptr_t end);
 extern void tvmffi_end_paint(void);
@@ -211,26 +211,30 @@ FUNCTION(33, timedelta)
 LINKED(33, timedelta)
 FUNCTION(34, _metadata_timedelta)
 FUNCTION(35, _doc_timedelta)
-FUNCTION(36, _error_cause)
-LINKED(36, _error_cause)
-FUNCTION(37, _metadata__error_cause)
-FUNCTION(38, _doc__error_cause)
-FUNCTION(39, _error_fields)
-LINKED(39, _error_fields)
-FUNCTION(40, _metadata__error_fields)
-FUNCTION(41, _doc__error_fields)
-FUNCTION(42, _error_new)
-LINKED(42, _error_new)
-FUNCTION(43, _metadata__error_new)
-FUNCTION(44, _doc__error_new)
-FUNCTION(45, _async)
-LINKED(45, _async)
-FUNCTION(46, _metadata__async)
-FUNCTION(47, _doc__async)
-FUNCTION(48, _typed)
-LINKED(48, _typed)
-FUNCTION(49, _metadata__typed)
-FUNCTION(50, _doc__typed)
+FUNCTION(36, type)
+LINKED(36, type)
+FUNCTION(37, _metadata_type)
+FUNCTION(38, _doc_type)
+FUNCTION(39, _error_cause)
+LINKED(39, _error_cause)
+FUNCTION(40, _metadata__error_cause)
+FUNCTION(41, _doc__error_cause)
+FUNCTION(42, _error_fields)
+LINKED(42, _error_fields)
+FUNCTION(43, _metadata__error_fields)
+FUNCTION(44, _doc__error_fields)
+FUNCTION(45, _error_new)
+LINKED(45, _error_new)
+FUNCTION(46, _metadata__error_new)
+FUNCTION(47, _doc__error_new)
+FUNCTION(48, _async)
+LINKED(48, _async)
+FUNCTION(49, _metadata__async)
+FUNCTION(50, _doc__async)
+FUNCTION(51, _typed)
+LINKED(51, _typed)
+FUNCTION(52, _metadata__typed)
+FUNCTION(53, _doc__typed)
 
 #ifndef _WIN32 // see package runtime/exportrt/python
 extern void* tvmffi_python(const char*, void*, void*, void*, void*, int, void*);
