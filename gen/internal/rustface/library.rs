@@ -505,6 +505,15 @@ pub(crate) fn unsigned(x: u64) -> Any {
     }
 }
 
+/// Makes an Any of a value. The crate tvm-ffi makes an i64 of a u64 and of a usize without a look: one beyond i64 would be negative.
+pub(crate) fn given<T: Into<Any>>(x: T) -> Any {
+    let (kind, x) = (std::any::type_name::<T>(), x.into());
+    match x.try_as::<i64>() {
+        Some(n) if n < 0 && ["u64", "usize", "core::option::Option<u64>", "core::option::Option<usize>"].contains(&kind) => unsigned(n as u64),
+        _ => x,
+    }
+}
+
 pub(crate) fn nanoseconds(d: Duration) -> Result<Any> {
     let n = i64::try_from(d.as_nanos());
     n.map(Any::from).map_err(|_| Error::new(OVERFLOW_ERROR, &format!("{d:?} is longer than a Duration of Go can be, 292 years"), ""))
@@ -1346,7 +1355,7 @@ fn global<const N: usize, T>(name: &str, args: [Any; N], read: impl FnOnce(&mut 
 impl List {
     /// Makes a list.
     pub fn new<T: Into<Any>>(items: impl IntoIterator<Item = T>) -> Result<Self> {
-        let items = items.into_iter().map(Into::into).collect();
+        let items = items.into_iter().map(given).collect();
         call_all(&Function::get_global("ffi.List")?, false, [], items, Self::from_any)
     }
 
@@ -1362,19 +1371,19 @@ impl List {
 
     /// Changes the element at an index.
     pub fn set(&self, index: i64, value: impl Into<Any>) -> Result<()> {
-        global("ffi.ListSetItem", [self.to_any(), Any::from(index), value.into()], nothing)
+        global("ffi.ListSetItem", [self.to_any(), Any::from(index), given(value)], nothing)
     }
 
     /// Adds an element at the end.
     pub fn push(&self, value: impl Into<Any>) -> Result<()> {
-        global("ffi.ListAppend", [self.to_any(), value.into()], nothing)
+        global("ffi.ListAppend", [self.to_any(), given(value)], nothing)
     }
 }
 
 impl Dict {
     /// Makes a map.
     pub fn new<K: Into<Any>, V: Into<Any>>(items: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
-        let items = items.into_iter().flat_map(|(k, v)| [k.into(), v.into()]).collect();
+        let items = items.into_iter().flat_map(|(k, v)| [given(k), given(v)]).collect();
         call_all(&Function::get_global("ffi.Dict")?, false, [], items, Self::from_any)
     }
 
@@ -1385,16 +1394,16 @@ impl Dict {
 
     /// Reports whether the map has a key.
     pub fn contains(&self, key: impl Into<Any>) -> Result<bool> {
-        global("ffi.DictCount", [self.to_any(), key.into()], get::<bool>)
+        global("ffi.DictCount", [self.to_any(), given(key)], get::<bool>)
     }
 
     /// Returns the value of a key. A key that the map lacks is an error.
     pub fn get(&self, key: impl Into<Any>) -> Result<Any> {
-        global("ffi.DictGetItem", [self.to_any(), key.into()], same)
+        global("ffi.DictGetItem", [self.to_any(), given(key)], same)
     }
 
     /// Changes or adds the value of a key.
     pub fn set(&self, key: impl Into<Any>, value: impl Into<Any>) -> Result<()> {
-        global("ffi.DictSetItem", [self.to_any(), key.into(), value.into()], nothing)
+        global("ffi.DictSetItem", [self.to_any(), given(key), given(value)], nothing)
     }
 }

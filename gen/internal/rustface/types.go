@@ -42,7 +42,7 @@ const (
 var Kinds = face.Table[kind]{
 	crossing.KindNone: {value: "()", to: anyType + "::new()", from: "library::nothing($e)"},
 	crossing.KindAny: {value: anyType, to: "::std::clone::Clone::clone($e)", from: "library::same($e)",
-		param: "impl ::std::convert::Into<" + anyType + ">", give: "::std::convert::Into::into($e)"},
+		param: "impl ::std::convert::Into<" + anyType + ">", give: "library::given($e)"},
 
 	crossing.KindBool:  {value: "bool", ffi: "$value", to: copied, shows: true},
 	crossing.KindInt:   {value: "$number", ffi: "i64", to: copied, shows: true},

@@ -130,6 +130,12 @@ fn values() {
     assert_eq!(golib::sum(&tensor).unwrap(), 6.5);
     assert_eq!(golib::doubled(&tensor).unwrap().data_as_slice::<f32>().unwrap(), [2.0, 4.0, 7.0]);
     assert_eq!(i64::try_from(golib::echo(5i64).unwrap()).unwrap(), 5);
+    // The crate tvm-ffi makes an i64 of a u64.
+    for large in [golib::echo(u64::MAX).unwrap(), golib::echo(usize::MAX).unwrap(), golib::echo(Some(u64::MAX)).unwrap()] {
+        assert_eq!(golib::tvm_ffi::BigInt::try_from(large).unwrap().to_u64(), Some(u64::MAX));
+    }
+    assert_eq!(i64::try_from(golib::echo(u64::MAX / 2).unwrap()).unwrap(), i64::MAX);
+    assert_eq!(i64::try_from(golib::echo(-1i32).unwrap()).unwrap(), -1);
 }
 
 /// Values that are those of std::time and std::collections.
