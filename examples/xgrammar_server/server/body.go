@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -13,7 +15,7 @@ import (
 var chosenInside = []string{"parameters", "schema", "metadata"}
 
 // lost returns an error if encoding/json would lose a part of the body without an error: one of two members with the same name, or
-// with names that differ in case alone, and a character that it replaces.
+// with names that differ in case alone, a character that it replaces, a number that it makes 0, and null for one.
 func lost(text []byte) error {
 	if !utf8.Valid(text) {
 		return invalid("body", "it is not UTF-8")
@@ -34,11 +36,18 @@ func objects(d *json.Decoder, text []byte, at []string, chosen bool) (string, er
 	}
 	switch token := token.(type) {
 	case string:
-		raw := bytes.ToLower(text[start:d.InputOffset()])
-		if strings.ContainsRune(token, utf8.RuneError) && !bytes.ContainsRune(raw, utf8.RuneError) && !bytes.Contains(raw, []byte(`\ufffd`)) {
+		if strings.ContainsRune(token, utf8.RuneError) && half(text[start:d.InputOffset()]) {
 			return "", invalid(strings.Join(at, "."), "it has half of a surrogate pair, want a character")
 		}
 		return token, nil
+	case json.Number:
+		if x, err := token.Float64(); err == nil && x == 0 && !chosen && strings.ContainsAny(strings.FieldsFunc(token.String(), exponent)[0], "123456789") {
+			return "", invalid(strings.Join(at, "."), "it is %.40s, which is nearer to 0 than each other number", token)
+		}
+	case nil:
+		if len(at) == 2 && at[0] == "logit_bias" { // encoding/json makes 0 of it
+			return "", invalid(at[0], "token %.20q has null, want a number", at[1])
+		}
 	case json.Delim:
 		names := map[string]bool{}
 		for d.More() {
@@ -64,6 +73,32 @@ func objects(d *json.Decoder, text []byte, at []string, chosen bool) (string, er
 		_, err = d.Token()
 	}
 	return "", err
+}
+
+func exponent(r rune) bool { return r == 'e' || r == 'E' }
+
+// half reports whether the escapes of a text in JSON have half of a surrogate pair.
+func half(raw []byte) bool {
+	unit := func(at int) rune {
+		if at+6 > len(raw) || raw[at] != '\\' || raw[at+1] != 'u' {
+			return 0
+		}
+		n, _ := strconv.ParseUint(string(raw[at+2:at+6]), 16, 16) // the decoder has read it
+		return rune(n)
+	}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if r := unit(i); utf16.IsSurrogate(r) {
+			if utf16.DecodeRune(r, unit(i+6)) == utf8.RuneError {
+				return true
+			}
+			i += 10
+		}
+		i++
+	}
+	return false
 }
 
 // folded returns the same for two characters that encoding/json takes for one letter in names.

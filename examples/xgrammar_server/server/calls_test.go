@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/tvmffi-go/tvmffi/xgrammar"
 )
 
 // TestCalls: the parts of a text are the same message, wherever the text is cut.
@@ -163,5 +165,15 @@ func TestCalls_stream(t *testing.T) {
 	next := regexp.MustCompile(`"delta":\{"tool_calls":\[\{"index":0,"function":\{"arguments":"[^}]*"\}\}\]\}`)
 	if n, m := len(first.FindAllString(events, -1)), len(next.FindAllString(events, -1)); n != 1 || m < 3 || !strings.Contains(events, `"finish_reason":"tool_calls"`) {
 		t.Errorf("%d parts begin a call, and %d go on: %s", n, m, events)
+	}
+}
+
+// TestChat_calls: a call of a chat without arguments is an object of JSON for the model, too.
+func TestChat_calls(t *testing.T) {
+	q := request{Messages: []message{{Role: "assistant", ToolCalls: []toolCall{{Function: functionCall{Name: "f"}}, {Function: functionCall{Name: "g", Arguments: `{"a": 1`}}}}}}
+	syntax := xgrammar.Qwen
+	want := syntax.Begin + "f" + syntax.Middle + "{}" + syntax.End + syntax.Begin + "g" + syntax.Middle + `{"a": 1` + syntax.End
+	if got := q.chat().Messages[0].Calls; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,6 +157,9 @@ func (m *message) check(at string) error {
 	if m.Content == nil && (m.Role != "assistant" || m.Refusal == nil && len(m.ToolCalls) == 0) {
 		return invalid(at+".content", "there is none")
 	}
+	if m.Content != nil && *m.Content != "" && m.Refusal != nil && *m.Refusal != "" { // the model sees one text
+		return invalid(at+".refusal", "the message has a content, too: send one of them")
+	}
 	for name, v := range map[string]json.RawMessage{"audio": m.Audio, "function_call": m.FunctionCall} {
 		if v != nil && string(v) != "null" {
 			return invalid(at+"."+name, "this server does not support it")
@@ -164,6 +168,9 @@ func (m *message) check(at string) error {
 	for i, c := range m.ToolCalls {
 		if c.Type != "function" {
 			return invalid(fmt.Sprintf("%s.tool_calls[%d].type", at, i), "it is %.64q, want function", c.Type)
+		}
+		if c.Function.Name == "" {
+			return invalid(fmt.Sprintf("%s.tool_calls[%d].function.name", at, i), "there is none")
 		}
 	}
 	return nil
@@ -189,19 +196,26 @@ func (c *content) UnmarshalJSON(text []byte) error {
 	if json.Unmarshal(text, (*string)(c)) == nil {
 		return nil
 	}
-	var parts []struct{ Type, Text, Refusal string }
+	var parts []struct {
+		Type          string
+		Text, Refusal *string
+	}
 	if json.Unmarshal(text, &parts) != nil {
 		return invalid("messages", "content is neither a string nor an array of parts with a type and a text")
 	}
 	for _, p := range parts {
+		text, other := p.Text, p.Refusal
 		switch p.Type {
 		case "text":
-			*c += content(p.Text)
 		case "refusal":
-			*c += content(p.Refusal)
+			text, other = other, text
 		default:
 			return invalid("messages", "content has a part of the type %q, want text", p.Type)
 		}
+		if text == nil || other != nil {
+			return invalid("messages", "content has a part of the type %q, want one with the member %[1]s, and without the other of text and refusal", p.Type)
+		}
+		*c += content(*text)
 	}
 	return nil
 }
@@ -419,7 +433,7 @@ func (r *request) chat() Chat {
 			to.Text = *m.Refusal
 		}
 		for _, c := range m.ToolCalls {
-			to.Calls += xgrammar.Qwen.Begin + c.Function.Name + xgrammar.Qwen.Middle + c.Function.Arguments + xgrammar.Qwen.End
+			to.Calls += xgrammar.Qwen.Begin + c.Function.Name + xgrammar.Qwen.Middle + cmp.Or(c.Function.Arguments, "{}") + xgrammar.Qwen.End
 		}
 		c.Messages = append(c.Messages, to)
 	}

@@ -62,6 +62,18 @@ func TestErrors(t *testing.T) {
 		{`"messages": [{"role": "user", "content": "a", "Content": "b"}]`, 400, `messages.Content: it is there twice`},
 		{`"messages": [{"role": "user", "role": "tool"}]`, 400, `messages.role: it is there twice`},
 		{`"messages": [{"role": "user", "content": "\ud83d"}]`, 400, `messages.content: it has half of a surrogate pair`},
+		{`"stop": "\ufffd\ud800"`, 400, `stop: it has half of a surrogate pair`},
+		{`"stop": ["� \\\ud83d\ude00\ude00"]`, 400, `stop: it has half of a surrogate pair`},
+		{`"temperature": 1e-400`, 400, `temperature: it is 1e-400, which is nearer to 0`},
+		{`"logit_bias": {"5": -0.001E-400}`, 400, `logit_bias.5: it is -0.001E-400, which is nearer to 0`},
+		{`"logit_bias": {"5": null}`, 400, `logit_bias: token \"5\" has null`},
+		{`"logit_bias": [1]`, 400, `logit_bias: its type is array, want object`},
+		{`"messages": [{"role": "user", "content": [{"type": "text"}]}]`, 400, `messages: content has a part of the type \"text\", want one with the member text`},
+		{`"messages": [{"role": "user", "content": [{"type": "text", "text": null}]}]`, 400, `want one with the member text`},
+		{`"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "refusal": "b"}]}]`, 400, `want one with the member text`},
+		{`"messages": [{"role": "assistant", "content": [{"type": "refusal", "text": "a"}]}]`, 400, `want one with the member refusal`},
+		{`"messages": [{"role": "assistant", "content": "a", "refusal": "b"}]`, 400, `messages[0].refusal: the message has a content, too`},
+		{`"messages": [{"role": "assistant", "tool_calls": [{"type": "function", "function": {"arguments": "{}"}}]}]`, 400, `messages[0].tool_calls[0].function.name: there is none`},
 		{`"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "TEXT": "b"}]}]`, 400, `messages.content.TEXT: it is there twice`},
 		{`"stream_options": {"include_usage": true, "Include_Usage": false}`, 400, `stream_options.Include_Usage: it is there twice`},
 		{`"response_format": {"type": "text", "json_\u017fchema": {}, "json_schema": {}}`, 400, `response_format.json_schema: it is there twice`},
@@ -109,7 +121,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%d %s %v", status, text, err)
 	}
 	<-s.busy
-	members := `"max_tokens": 1, "metadata": {"a": "1", "A": "2"}, "messages": [{"role": "user", "content": "\ufffd \ud83d\ude00 �"}], ` + schema(`{"type": "object", "properties": {"a": {}, "A": {}}}`)
+	members := `"max_tokens": 1, "messages": [{"role": "user", "content": "\ufffd \ud83d\ude00 �\\ud800"}], "temperature": 0e-400, "metadata": {"a": 1e-400, "A": "2"}, ` + schema(`{"type": "object", "properties": {"a": {}, "A": {}}}`)
 	if status, text, err := post(t.Context(), url, members); err != nil || status != http.StatusOK {
 		t.Errorf("names that the client chooses: %d %s %v", status, text, err)
 	}

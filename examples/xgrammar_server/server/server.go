@@ -240,7 +240,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, q *request) error 
 
 // jsonTypes are the JSON types of a request's fields.
 var jsonTypes = map[reflect.Kind]string{
-	reflect.Struct: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean",
+	reflect.Struct: "object", reflect.Map: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "boolean",
 	reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number",
 }
 
