@@ -96,6 +96,11 @@ def from_go():
     assert not hasattr(e, "name")
 
 
+class Mute(ZeroDivisionError):
+    def __str__(self):
+        raise KeyError(self)
+
+
 def to_go():
     for e, want in (
         (NotFoundError(name="a", tries=3), 'NotFoundError a 3 [] key=true: golib.NotFoundError: nothing is called a (tries: 3)'),
@@ -112,6 +117,9 @@ def to_go():
         (KeyError("\ud800"), "os=false arithmetic=false: KeyError: \\ud800"),
         (type("Own", (Exception,), {})("own"), "os=false arithmetic=false: RuntimeError: own"),
         (UnicodeDecodeError("utf-8", b"x", 0, 1, "why"), "os=false arithmetic=false: UnicodeError: 'utf-8' codec can't decode byte 0x78 in position 0: why"),
+        # Exceptions without a text keep their kind.
+        (Mute("own"), "os=false arithmetic=true: ZeroDivisionError: <exception str() failed>"),
+        (type("Wrong", (FileNotFoundError,), {"__str__": lambda self: 5})(), "os=true arithmetic=false: FileNotFoundError: <exception str() failed>"),
     ):
         equal(caught(raising(e)), want)
         assert failure(through, raising(e), False) is e

@@ -938,6 +938,10 @@ def native(g):
     assert e.until(noon - hour) == hour and e.until(noon + 2 * hour) is None and e.until(from_=noon) == timedelta(0)
     e.when, e.length, e.tags = noon + hour, 2 * hour, {"z"}
     assert repr(e) == f"golib.Event(when={noon + hour!r}, length={2 * hour!r}, tags={{'z'}})" and "without an object" in repr(tvm_ffi.Object.__new__(g.Event)), repr(e)
+    once = g.Event(noon, hour, ["x", "y", "x"])  # a list has what its set has
+    assert once.tags == {"x", "y"} == g.common(["x", "y", "x"], once.tags) and "tags={" in repr(once)
+    once.tags = ("z", "z")
+    assert once.tags == {"z"}
     for other in copy.copy(e), pickle.loads(pickle.dumps(e)):
         assert (other.when, other.length, other.tags) == (noon + hour, 2 * hour, {"z"})
     late = failure(g.attend, e, noon + 4 * hour)

@@ -139,7 +139,7 @@ class Guard:
             # Old releases of tvm_ffi ignore exceptions such as KeyboardInterrupt in a
             # callback. A carrier brings the Error object.
             error = _keep(self, e)
-            if error is None or isinstance(e, Exception) and error is getattr(e, "__tvm_ffi_error__", None):
+            if error is None or isinstance(e, Exception) and error is getattr(e, "__tvm_ffi_error__", None) and _tells(e):
                 raise
             carrier = _Carrier()
             carrier.__tvm_ffi_error__ = error
@@ -167,8 +167,19 @@ _on_the_way: weakref.WeakValueDictionary[int, _Raised] = weakref.WeakValueDictio
 
 def _message(e):
     """Returns the text of an exception, for which tvm_ffi needs UTF-8: half a surrogate pair is written as in Python's source."""
-    message = e.args[0] if isinstance(e, KeyError) and len(e.args) == 1 and type(e.args[0]) is str else str(e)
+    try:
+        message = e.args[0] if isinstance(e, KeyError) and len(e.args) == 1 and type(e.args[0]) is str else str(e)
+    except Exception:
+        message = "<exception str() failed>"  # as in a traceback of Python
     return message.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _tells(e):
+    """Reports whether an exception has a text. tvm_ffi asks for it even if it does not need it, and loses the exception without one."""
+    try:
+        return isinstance(e.__str__(), str)
+    except Exception:
+        return False
 
 
 def _keep(guard, e):

@@ -151,9 +151,21 @@ def from_set(convert):
         if not isinstance(x, _LISTS):
             hint = ": pass set(x)" if hasattr(x, "__iter__") and not isinstance(x, (str, bytes)) else ""
             raise TypeError(f"{_wrong(what, 'a set', x)}{hint}")
-        return [convert(what, element) for element in x] if convert else given(_place(what), x)
+        if convert:
+            x = [convert(what, element) for element in x]
+        else:
+            x = given(_place(what), x)
+        return _once(x) if isinstance(x, _LISTS) else x
 
     return to
+
+
+def _once(x):
+    """Returns a list without equal elements, of which a field would have all."""
+    try:
+        return x if len(set(x)) == len(x) else list({(type(element), element): element for element in x}.values())
+    except TypeError:  # elements without a hash: Go says what is wrong
+        return x
 
 
 def to_set(convert):
