@@ -233,6 +233,9 @@ func checkKernel(t *testing.T, s *rpc.Session, m *rpc.Module) {
 	if got, err := rpc.ReadSlice[float32](ctx, s, y); err != nil || !slices.Equal(got, []float32{1, 2, 3, 4}) {
 		t.Errorf("the copy is %v, %v", got, err)
 	}
+	if _, err := m.Timer(ctx, "add_one", rpc.TimerOptions{FlushCache: 1 << 32}); !errors.Is(err, tvmffi.ErrOverflow) {
+		t.Errorf("a cache of 4 GiB: %v", err)
+	}
 	timer, err := m.Timer(ctx, "add_one", rpc.TimerOptions{Number: 10, Repeat: 3})
 	if err != nil {
 		t.Fatal(err)

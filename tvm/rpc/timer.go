@@ -46,6 +46,19 @@ func milliseconds(d time.Duration) int64 {
 	return ms
 }
 
+// fit returns an error for an option that TVM would cut: its evaluator has ints of 32 bits.
+func (o *TimerOptions) fit() error {
+	for name, n := range map[string]int64{
+		"Number": int64(o.Number), "Repeat": int64(o.Repeat), "CooldownEvery": int64(o.CooldownEvery), "FlushCache": o.FlushCache,
+		"MinRepeat, in milliseconds,": milliseconds(o.MinRepeat), "Cooldown, in milliseconds,": milliseconds(o.Cooldown),
+	} {
+		if n != int64(int32(n)) {
+			return tvmffi.NewError("OverflowError", fmt.Sprintf("TimerOptions: %s is %d, expected at most %d", name, n, math.MaxInt32))
+		}
+	}
+	return nil
+}
+
 // A Timer measures a function on the server, without the network time.
 type Timer struct{ f *Function }
 
@@ -77,6 +90,9 @@ func TimerOf(m *tvmffi.Module, name string, o TimerOptions) (*Timer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.fit(); err != nil {
+		return nil, err
+	}
 	device := cmp.Or(o.Device, tvmffi.CPU)
 	const zeroTimes = 100 // measurements of zero time end a MinRepeat, as in Python
 	f, err := tvmruntime.RPCTimeEvaluator(m, name, int64(device.Type), int64(device.ID), int64(max(o.Number, 1)), int64(max(o.Repeat, 1)),
@@ -101,13 +117,22 @@ func (t *Timer) Run(ctx context.Context, args ...any) ([]time.Duration, error) {
 	if err != nil {
 		return nil, err
 	}
+	return durations(b)
+}
+
+// durations reads the times of an evaluator: floats in seconds.
+func durations(b []byte) ([]time.Duration, error) {
 	if len(b)%8 != 0 {
 		return nil, fmt.Errorf("%w: a timer returned %d bytes, which are not float64 numbers", ErrProtocol, len(b))
 	}
 	times := make([]time.Duration, len(b)/8)
 	for i := range times {
 		seconds := math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-		times[i] = time.Duration(math.Round(seconds * 1e9))
+		n := math.Round(seconds * 1e9)
+		if !(math.Abs(n) < 1<<63) { // or NaN
+			return nil, fmt.Errorf("%w: a timer returned a time of %v seconds", ErrProtocol, seconds)
+		}
+		times[i] = time.Duration(n)
 	}
 	return times, nil
 }
