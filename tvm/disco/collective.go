@@ -224,7 +224,8 @@ func (s *Session) ScatterFromWorker0(from, to *DRef, inGroup bool) error {
 }
 
 // GatherToWorker0 copies the tensors from, one after the other, to the tensor to of worker 0. The
-// other workers need no to. All tensors have one element type. The tensors from may differ in their first dimension alone.
+// other workers need no to. All tensors have one element type. The tensors from may differ in their first dimension alone. One of
+// 4-bit elements that ends within a byte is an error.
 func (s *Session) GatherToWorker0(from, to *DRef, inGroup bool) error {
 	return s.do("gather", "gather_to_worker0", from, inGroup, to)
 }
@@ -237,7 +238,8 @@ func (s *Session) Allgather(from, to *DRef, inGroup bool) error {
 
 // Allreduce combines the tensors from of all workers, element by element, to the tensor to of each,
 // which may be from itself. All workers get the same bits: numbers are combined in the order of the
-// workers. 16-bit floats are computed in float32 and rounded once.
+// workers. 16-bit floats are computed in float32 and rounded once. Sums and products of integers wrap around, as those of Go and of
+// NCCL do.
 func (s *Session) Allreduce(from, to *DRef, op ReduceOp, inGroup bool) error {
 	if s.ccl == "" && !s.options.Plain {
 		return s.do("allreduce", "", from, int64(op), inGroup, to)

@@ -226,6 +226,9 @@ func (g *group) operate(name string, op ReduceOp, inGroup bool, from, to *tvmffi
 	// The workers exchange bytes. The text of the operation has the element type and the shape, so that workers whose tensors
 	// differ have an error and not the numbers of another type.
 	if name == "gather" || name == "allgather" {
+		if d, n := from.DataType(), from.Len(); n*int64(d.Bits)*int64(d.Lanes)%8 != 0 {
+			return fmt.Errorf("%d elements of %v end within a byte, so the next tensor has no place behind them", n, d)
+		}
 		p.Op += " with tensors of " + rows(from)
 	} else {
 		p.Op += fmt.Sprintf(" with results of %v and the shape %v", to.DataType(), to.Shape())

@@ -233,6 +233,9 @@ func TestReduce_refused(t *testing.T) {
 		"numbers of type int32 cannot be reduced by ReduceOp(0) to uint32": reduce(Sum, tensor(tvmffi.Int32, 1), tensor(tvmffi.Uint32, 1)),
 		"numbers of type bool cannot be reduced by ReduceOp(0) to bool":    reduce(Sum, tensor(tvmffi.Bool, 2), tensor(tvmffi.Bool, 2)),
 		"the source has 3 bytes, expected 2 for each of 1 workers":         g.operate("scatter", 0, false, tensor(tvmffi.Int8, 3), tensor(tvmffi.Int8, 2)),
+		// Two tensors of 3 and 4 elements of 4 bits have 4 bytes, as one of 7: the elements of the second were one place too far.
+		"3 elements of float4_e2m1fn end within a byte, so the next tensor has no place behind them": g.operate("gather", 0, false, tensor(tvmffi.Float4E2M1FN, 3), tensor(tvmffi.Float4E2M1FN, 3)),
+		"5 elements of float4_e2m1fn end within a byte, so the next tensor has no place behind them": g.operate("allgather", 0, false, tensor(tvmffi.Float4E2M1FN, 5), tensor(tvmffi.Float4E2M1FN, 5)),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
