@@ -79,6 +79,11 @@ func (c *checker) names(at string, s, v map[string]any, others bool) {
 	case len(patterns) > 0:
 		c.add(here, Looser, "XGrammar does not look at propertyNames beside patternProperties")
 	default:
+		types, _ := v["type"].([]any)
+		led := slices.ContainsFunc(leading, func(lead string) bool { _, ok := v[lead]; return ok })
+		if !led && slices.ContainsFunc(types, func(t any) bool { return t != "string" }) {
+			c.add(below(here, "type"), NotJSON, "XGrammar writes names of all types in the list, such as 3 and null: a name is a string")
+		}
 		names := maps.Clone(v)
 		names["type"] = "string" // as XGrammar has it
 		c.schema(here, names)
