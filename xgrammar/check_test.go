@@ -83,6 +83,8 @@ var differences = []struct {
 	{`{"type": "integer", "multipleOf": 1025}`, "/multipleOf", xgrammar.Looser, `1`},
 	{`{"type": "string", "const": null}`, "/type", xgrammar.Looser, `null`},
 	{`{"type": "object", "allOf": []}`, "/type", xgrammar.Looser, `1`},
+	{`{"type": "integer", "allOf": [{"type": "integer"}, {"type": "integer"}]}`, "/type", xgrammar.Looser, `"a"`},
+	{`{"anyOf": [{"allOf": [{"type": "integer"}], "oneOf": [{"type": "string"}]}], "not": {"type": "string"}}`, "/not", xgrammar.Looser, `"a"`},
 	{`{"type": "object", "properties": {"xa": {"type": "integer"}}, "patternProperties": {"^x.*$": {"type": "string"}}, "additionalProperties": false}`, "/patternProperties/^x.*$", xgrammar.Looser, `{"xa": 1}`},
 	{`{"type": "object", "propertyNames": {"pattern": "^a$"}, "additionalProperties": false}`, "/additionalProperties", xgrammar.Looser, `{"a": 1}`},
 	{`{"type": "object", "minProperties": 2, "additionalProperties": {"type": "integer"}}`, "/minProperties", xgrammar.Looser, `{"a": 1, "a": 1}`},
@@ -123,6 +125,7 @@ var followed = []string{
 	`{"oneOf": [{"const": "auto"}, {"type": "string", "pattern": "^[0-9]+px$"}]}`, `{"oneOf": [{"anyOf": [{"type": "integer"}, {"type": "null"}]}, {"anyOf": [{"type": "string"}, {"type": "boolean"}]}]}`,
 	`{"oneOf": [{"type": "object", "properties": {"k": {"const": "a", "default": "a"}, "x": {}}, "required": ["x"]}, {"type": "object", "properties": {"k": {"const": "b", "default": "b"}, "y": {}}, "required": ["y"]}]}`,
 	`{"type": "object", "properties": {"a": {"type": "integer"}}, "propertyNames": {"pattern": "^[a-z]+$"}}`,
+	`{"oneOf": [{"type": "integer", "maximum": 4}, {"type": "integer", "exclusiveMinimum": 4, "maximum": 9}, {"type": "integer", "minimum": 10}]}`,
 	`{"allOf": [{"type": "integer"}]}`, `{"type": "array", "items": {"type": "integer"}, "uniqueItems": false}`, `{"if": {}, "type": "null"}`,
 	`{"type": "object", "propertyNames": {"type": ["string"]}}`, `{"type": "object", "propertyNames": {"type": ["string", "null"], "enum": ["a"]}}`,
 	`{"type": "object", "patternProperties": {"^x.*$": {}}}`, `{"type": "object", "propertyNames": {"enum": ["a"]}, "additionalProperties": {"type": "integer"}}`,
@@ -386,19 +389,19 @@ func TestCheck_random(t *testing.T) {
 }
 
 // randomRoot returns a schema whose references lead somewhere.
-func randomRoot(r *rand.Rand, depth int) map[string]any {
-	s := randomSchema(r, depth)
-	s["$defs"] = map[string]any{"d": randomSchema(r, r.IntN(2))}
+func randomRoot(r *rand.Rand, depth int, some ...string) map[string]any {
+	s := randomSchema(r, depth, some...)
+	s["$defs"] = map[string]any{"d": randomSchema(r, r.IntN(2), some...)}
 	return s
 }
 
-// randomSchema returns a schema of a few keywords.
-func randomSchema(r *rand.Rand, depth int) map[string]any {
+// randomSchema returns a schema of a few keywords: of some, or of all that are here.
+func randomSchema(r *rand.Rand, depth int, some ...string) map[string]any {
 	sub := func() any {
 		if depth == 0 {
 			return []any{map[string]any{"type": []string{"integer", "string"}[r.IntN(2)]}, true, false, map[string]any{}}[max(0, r.IntN(8)-4)]
 		}
-		return randomSchema(r, depth-1)
+		return randomSchema(r, depth-1, some...)
 	}
 	of := func(all ...any) func() any { return func() any { return all[r.IntN(len(all))] } }
 	subs := func() any { return []any{sub(), sub()}[:1+r.IntN(2)] }
@@ -422,7 +425,10 @@ func randomSchema(r *rand.Rand, depth int) map[string]any {
 		"patternProperties": func() any { return map[string]any{[]string{"^x", "^x1?$", ".", "a"}[r.IntN(4)]: sub()} }, "dependentRequired": of(map[string]any{"a": []string{"b"}}), "dependentSchemas": func() any { return map[string]any{"a": sub()} },
 		"format": of("color", "date", "ipv4"), "$ref": of("#", "#/$defs/d", "#/$defs/d"), "title": of("t"),
 	}
-	names := slices.Sorted(maps.Keys(keywords))
+	names := some
+	if names == nil {
+		names = slices.Sorted(maps.Keys(keywords))
+	}
 	s := map[string]any{}
 	for range 1 + r.IntN(4) {
 		name := names[r.IntN(len(names))]

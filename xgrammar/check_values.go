@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 )
 
 // The functions of this file ask a schema about the values that follow it: their types, and whether two schemas share a value.
@@ -16,7 +17,7 @@ func (c *checker) sameType(s map[string]any, lead string) bool {
 	if lead != "$ref" {
 		branches, _ = s[lead].([]any)
 	}
-	if len(branches) == 0 {
+	if len(branches) == 0 || lead == "allOf" && len(branches) > 1 {
 		return false
 	}
 	for _, b := range branches {
@@ -156,6 +157,9 @@ func (c *checker) misses(a, b any, depth int) bool {
 	}) {
 		return true
 	}
+	if slices.Equal(written, []string{"integer"}) && types != nil && beyond(x, y) {
+		return true
+	}
 	for _, name := range []string{"anyOf", "oneOf"} {
 		if all, ok := x[name].([]any); ok && len(all) > 0 && x["const"] == nil && x["enum"] == nil {
 			return !slices.ContainsFunc(all, func(v any) bool { return !c.misses(v, y, depth+1) })
@@ -175,6 +179,28 @@ func (c *checker) misses(a, b any, depth int) bool {
 		return c.none(y, xs)
 	}
 	return slices.Equal(written, []string{"object"}) && c.lacks(x, y, depth)
+}
+
+// beyond reports whether two schemas without leading keywords have whole limits between which no number is in both.
+func beyond(x, y map[string]any) bool {
+	if slices.ContainsFunc(leading, func(lead string) bool { return x[lead] != nil || y[lead] != nil }) || slices.ContainsFunc(typesOf(y), func(t string) bool { return t != "integer" && t != "number" }) {
+		return false
+	}
+	apart := func(a, b map[string]any) bool { // a ends before b begins
+		for _, high := range []string{"maximum", "exclusiveMaximum"} {
+			for _, low := range []string{"minimum", "exclusiveMinimum"} {
+				m, _ := a[high].(json.Number)
+				n, _ := b[low].(json.Number)
+				to, err := strconv.Atoi(string(m))
+				from, wrong := strconv.Atoi(string(n))
+				if err == nil && wrong == nil && (to < from || to == from && (high != "maximum" || low != "minimum")) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return apart(x, y) || apart(y, x)
 }
 
 // lacks reports whether an object that XGrammar writes for x never has what y requires, or always has what y forbids.
@@ -211,15 +237,16 @@ func (c *checker) noneOf(xs, ys []any) bool {
 	return true
 }
 
-// follow returns the object of a schema, behind its references.
+// follow returns the object of a schema, behind the references and schemas of allOf that XGrammar reads in its place.
 func (c *checker) follow(v any) map[string]any {
 	for range 32 {
 		s, _ := v.(map[string]any)
 		all, _ := s["allOf"].([]any)
+		_, fixed := constants(s)
 		switch ref, ok := s["$ref"].(string); {
 		case ok:
 			_, v, _ = c.target(ref)
-		case len(all) == 1:
+		case len(all) == 1 && !fixed && s["anyOf"] == nil && s["oneOf"] == nil:
 			v = all[0]
 		default:
 			return s
