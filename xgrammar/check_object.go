@@ -12,11 +12,11 @@ import (
 func (c *checker) object(at string, s map[string]any) {
 	properties, _ := s["properties"].(map[string]any)
 	patterns, _ := s["patternProperties"].(map[string]any)
-	names, _ := s["required"].([]any)
-	if c.anyOrder && len(names) > 0 {
+	requires, _ := s["required"].([]any)
+	if c.anyOrder && len(requires) > 0 {
 		c.add(below(at, "required"), Looser, "with AnyOrder, XGrammar does not look at required")
 	}
-	for i, name := range names {
+	for i, name := range requires {
 		if name, ok := name.(string); ok && properties[name] == nil {
 			c.add(below(at, "required", strconv.Itoa(i)), Looser, "XGrammar does not look at a required property that properties does not have: add %q there", name)
 		}
@@ -24,7 +24,8 @@ func (c *checker) object(at string, s map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		c.schema(below(at, "properties", name), properties[name])
 	}
-	others, propertyNames := c.others(s), s["propertyNames"] != nil && says(s, "propertyNames")
+	names, named := s["propertyNames"].(map[string]any) // XGrammar reads it also if it is empty
+	others, propertyNames := c.others(s), named || s["propertyNames"] == false
 	if n, ok := s["minProperties"].(json.Number); ok && n != "0" && n != "1" && (c.anyOrder || others || propertyNames || len(patterns) > 0) {
 		c.add(below(at, "minProperties"), Looser, "XGrammar may write one name twice, and counts it twice")
 	}
@@ -50,8 +51,8 @@ func (c *checker) object(at string, s map[string]any) {
 	default:
 		c.add(at, Narrower, "with patternProperties and without properties, only properties that fit a pattern are written")
 	}
-	if v, ok := s["propertyNames"].(map[string]any); ok && len(v) > 0 {
-		c.names(at, s, v, others)
+	if named {
+		c.names(at, s, names, others)
 	}
 	for _, name := range []string{"additionalProperties", "unevaluatedProperties"} {
 		c.schema(below(at, name), s[name])
@@ -77,7 +78,9 @@ func (c *checker) names(at string, s, v map[string]any, others bool) {
 			c.add(here, Looser, "XGrammar does not look at propertyNames beside properties")
 		}
 	case len(patterns) > 0:
-		c.add(here, Looser, "XGrammar does not look at propertyNames beside patternProperties")
+		if says(s, "propertyNames") {
+			c.add(here, Looser, "XGrammar does not look at propertyNames beside patternProperties")
+		}
 	default:
 		types, _ := v["type"].([]any)
 		led := slices.ContainsFunc(leading, func(lead string) bool { _, ok := v[lead]; return ok })
