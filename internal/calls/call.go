@@ -413,12 +413,12 @@ func (c *Call) do(want abi.TypeIndex) error {
 			return c.doSlowly(want)
 		}
 		c.head.Fn, c.head.Handle = fn, f.handle
-		if s := f.way.state.Load(); s == ordinary {
+		if !ccall.Asked() {
 			ccall.Call(&c.head)
-		} else if s < light {
-			f.way.learn(&c.head)
+		} else if !f.way.Light() {
+			f.way.Cross(&c.head)
 		} else if how := ccall.Light(&c.head); how != ccall.Done {
-			f.way.finish(&c.head, how)
+			f.way.Finish(&c.head, how)
 		}
 	}
 	if c.head.RC != 0 || c.head.Res.TypeIndex != want && want != anyType {
@@ -504,7 +504,11 @@ func (c *Call) finish() error {
 		e.err = c.checkNumbers(e.narrow)
 	}
 	if c.extra == nil || c.extra.err == nil {
-		c.cross()
+		if c.fn == nil {
+			ccall.Call(&c.head)
+		} else {
+			c.fn.way.Cross(&c.head)
+		}
 	}
 	if e := c.extra; e != nil {
 		c.extra = nil

@@ -1,11 +1,7 @@
 package calls
 
 // IsLight reports whether calls of f are light.
-func IsLight(f *Func) bool { return f.way.state.Load() >= light }
+func IsLight(f *Func) bool { return f.way.Light() }
 
 // MakeLight makes calls of f light if a program has asked for light calls.
-func MakeLight(f *Func) {
-	if f.way.state.Load() != ordinary {
-		f.way.state.Store(light)
-	}
-}
+func MakeLight(f *Func) { f.way.Say(true) }

@@ -37,7 +37,7 @@ type Func struct {
 	// handle is the Function object, valid once safeCall, its C function, is set.
 	handle   uintptr
 	safeCall atomic.Uintptr
-	way      way
+	way      ccall.Way
 	mu       sync.Mutex
 	// narrow are the fields that an automatic constructor may cut numbers for, valid
 	// like handle.
@@ -84,7 +84,6 @@ func (f *Func) Resolve() error {
 	}
 	f.handle, f.narrow = handle, narrow
 	ccall.Named(handle, f.String())
-	f.way.begin()
 	f.safeCall.Store(capi.SafeCall(handle))
 	return nil
 }

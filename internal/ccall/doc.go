@@ -49,7 +49,7 @@
 //
 //	one call, callbacks, releases   head.go; call_*, g_*
 //	what calls may still use        moment.go; moment_*
-//	light calls, on Linux           light.go, light_*
+//	light calls, on Linux           way.go; light.go, light_*
 //	what a fault in C says          names.go, crash_*
 //	many calls in one crossing      vector.go; vector_*
 //	a call within a setting         within.go; within_*

@@ -86,7 +86,6 @@ const (
 )
 
 const (
-	brief          = 5000 // in nanoseconds
 	second         = 1000000000
 	clockMonotonic = 1
 )
@@ -141,13 +140,17 @@ func init() {
 	trampolines = append(trampolines, trampoline{&_lightBlock, trampolines[0].rules})
 }
 
-// LightCalls reports whether Light may be called.
+// Asked reports whether the program has asked for light calls, and they were possible then. Light may be called from then on:
+// it makes no call if there are no light calls any more.
+func Asked() bool { return atomic.LoadUint32(&unusual.light) != 0 }
+
+// LightCalls reports whether there are light calls.
 func LightCalls() bool { return atomic.LoadUintptr(&lightEntry) == lightLow }
 
 // Upgrades counts the calls of Light that became ordinary ones.
 func Upgrades() uint64 { return upgrades.Load() }
 
-// Light is Call as a light call. Unless it returns Done, Finish must follow.
+// Light is Call as a light call. Unless it returns Done, Finish of the Way must follow.
 //
 // The assembly is called by the convention of Go, which passes h in the first register and needs
 // no memory for it. Nothing moves the stack between the conversion of h and the call.
@@ -157,8 +160,8 @@ func Light(h *Head) (how uintptr) {
 	return (*(*func(uintptr) uintptr)(unsafe.Pointer(&entry)))(uintptr(unsafe.Pointer(h)))
 }
 
-// Finish is the rest of Light. It reports whether an ordinary call would have been better.
-func Finish(h *Head, how uintptr) bool {
+// finish is the rest of Light. It reports whether an ordinary call would have been better.
+func finish(h *Head, how uintptr) bool {
 	if how != Unmarked {
 		upgrades.Add(1)
 		return how == Late
@@ -224,12 +227,13 @@ var StartLight = sync.OnceValue(func() bool {
 	if setUrgent(&urgentAction, nil) != 0 {
 		return false
 	}
-	atomic.StoreUint32(&unusual.light, 1)
-	atomic.StoreUintptr(&lightEntry, lightLow)
-	thread := new(uintptr)
 	if !tryLight() {
-		atomic.StoreUintptr(&lightEntry, uintptr(unsafe.Pointer(&_lightOff)))
-	} else if rc, _, _ := purego.SyscallN(create, uintptr(unsafe.Pointer(thread)), 0, uintptr(unsafe.Pointer(&_lightWatch)), uintptr(os.Getpid())); rc != 0 {
+		return false
+	}
+	thread := new(uintptr)
+	atomic.StoreUint32(&unusual.light, 1)
+	atomic.StoreUintptr(&lightEntry, lightLow) // from here on other goroutines may make light calls
+	if rc, _, _ := purego.SyscallN(create, uintptr(unsafe.Pointer(thread)), 0, uintptr(unsafe.Pointer(&_lightWatch)), uintptr(os.Getpid())); rc != 0 {
 		atomic.StoreUintptr(&lightEntry, uintptr(unsafe.Pointer(&_lightOff)))
 	}
 	if lightStopped.Load() {
@@ -253,7 +257,8 @@ func tryLight() bool {
 	defer runtime.UnlockOSThread()
 	giveMark()
 	h := Head{Fn: uintptr(unsafe.Pointer(&_lightTest)), Handle: uintptr(os.Getpid()), Word: uintptr(syscall.Gettid()), Mode: Value, RC: -1}
-	how := Light(&h)
+	entry := &lightLow // lightEntry may be off
+	how := (*(*func(uintptr) uintptr)(unsafe.Pointer(&entry)))(uintptr(unsafe.Pointer(&h)))
 	return (how == Upgraded || how == Late) && h.RC == 0
 }
 

@@ -8,7 +8,10 @@ func StartLight() bool { return false }
 // StopLight does nothing.
 func StopLight() {}
 
-// LightCalls reports whether Light may be called.
+// Asked reports whether Light may be called.
+func Asked() bool { return false }
+
+// LightCalls reports whether there are light calls.
 func LightCalls() bool { return false }
 
 // Light is Call.
@@ -17,8 +20,8 @@ func Light(h *Head) (how uintptr) {
 	return Done
 }
 
-// Finish is the rest of Light.
-func Finish(*Head, uintptr) bool { return false }
+// finish is the rest of Light.
+func finish(*Head, uintptr) bool { return false }
 
 // Upgrades counts the calls of Light that became ordinary ones.
 func Upgrades() uint64 { return 0 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package calls_test
 
 import (
@@ -111,6 +113,36 @@ func TestLightLearns(t *testing.T) {
 	for range 100 {
 		if _, err := call1(slow, 20); err != nil || calls.IsLight(slow) {
 			t.Fatal("light without having been brief", err)
+		}
+	}
+}
+
+// A function that was called before the program asked learns like others. It runs in a process of its own, in which
+// nothing has asked yet.
+func TestLightAskedLater(t *testing.T) {
+	if os.Getenv("TVMFFI_TEST_LATER") == "" {
+		load(t) // builds
+		command := nativetest.Command(t.Context(), nativetest.Self(), "-test.run=^TestLightAskedLater$")
+		command.Env = append(os.Environ(), "TVMFFI_TEST_LATER=1")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	load(t)
+	spin := &calls.Func{Name: "light.spin"}
+	for range 100 {
+		if _, err := call1(spin, 0); err != nil || calls.IsLight(spin) {
+			t.Fatal("light before the program asked", err)
+		}
+	}
+	lightly(t)
+	if !ccall.LightCalls() {
+		return
+	}
+	for n := 0; !calls.IsLight(spin); n++ {
+		if _, err := call1(spin, 0); err != nil || n == 1e6 {
+			t.Fatal("brief calls do not become light", err)
 		}
 	}
 }
