@@ -306,17 +306,21 @@ func TestLightInterrupted(t *testing.T) {
 	}
 	defer collect()()
 	const long = 50_000
+	short := 0
 	for n := 0; calls.IsLight(sleep); n++ {
 		slept, err := call1(sleep, long)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if slept < long {
-			return
+			short++
 		}
 		if n == 1000 {
-			t.Fatal("the calls stay light, and none was interrupted")
+			t.Fatal("the calls stay light", short)
 		}
+	}
+	if short > 20 {
+		t.Errorf("%d calls were interrupted, at most 20 may be", short)
 	}
 }
 

@@ -82,6 +82,7 @@ const (
 	lastTicks = 100
 
 	sigurg     = 23
+	eintr      = 4
 	sigSetmask = 2 // SIG_SETMASK
 )
 
@@ -94,7 +95,8 @@ const (
 const (
 	// Upgraded is a call that became an ordinary one in flight.
 	Upgraded = 1 + iota
-	// Late is Upgraded where the callee ran on for longer than brief, or called Go.
+	// Late is Upgraded where the callee ran on for longer than brief, or called Go, or where the signal interrupted a system
+	// call of it.
 	Late
 	// Unmarked says that no call was made, because the thread has no mark.
 	Unmarked

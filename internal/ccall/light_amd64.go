@@ -22,10 +22,11 @@ type lightStack struct {
 	r15, r14, r13, r12, bx, bp uintptr
 }
 
-// The stack pointer and the program counter in a ucontext_t.
+// The stack pointer, the program counter and the result of a system call in a ucontext_t.
 const (
-	ucontextSP = 160
-	ucontextPC = 168
+	ucontextSP     = 160
+	ucontextPC     = 168
+	ucontextResult = 144
 )
 
 const (

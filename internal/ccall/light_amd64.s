@@ -165,14 +165,19 @@ TEXT tvmffi_urgent(SB), NOSPLIT|NOFRAME, $0
 	JLO   out
 	MOVQ  const_ucontextSP(BX), CX
 	CMPQ  CX, const_stackHigh(R12)
-	JHI   out                          // on a stack of its own
+	JHI   out                                     // on a stack of its own
 	MOVQ  CX, AX
 	SUBQ  $const_reserve, AX
 	CMPQ  AX, const_stackLow(R12)
 	JLO   out
+	MOVQ  BX, (SP)
 	CALL  tvmffi_upgrade(SB)
 	ORQ   $const_upgraded, mark_g(R15)
 	CLOCK
+	MOVQ  (SP), BX
+	CMPQ  const_ucontextResult(BX), $-const_eintr
+	JNE   out
+	MOVQ  $0, mark_seconds(R15)                   // a system call that ends too early: the next ones shall be ordinary
 
 out:
 	ADDQ $const_align, SP

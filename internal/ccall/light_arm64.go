@@ -25,8 +25,8 @@ type registers struct {
 // urgentStack and lightStack hold the registers of C; lightStack has the arguments of a callback.
 type (
 	urgentStack struct {
-		r29, r30 uintptr
-		c        registers
+		r29, r30, context, _ uintptr
+		c                    registers
 	}
 	lightStack struct {
 		r29, r30                uintptr
@@ -41,10 +41,11 @@ type firstStack struct{ bp, pc, signal, info, context, _ uintptr }
 // watchStack holds a struct sigaction.
 type watchStack struct{ action sigaction }
 
-// The stack pointer and the program counter in a ucontext_t.
+// The stack pointer, the program counter and the result of a system call in a ucontext_t.
 const (
-	ucontextSP = 432
-	ucontextPC = 440
+	ucontextSP     = 432
+	ucontextPC     = 440
+	ucontextResult = 184
 )
 
 const (

@@ -210,10 +210,16 @@ TEXT tvmffi_urgent(SB), NOSPLIT|NOFRAME, $0
 	MOVD  const_stackLow(R20), R2
 	CMP   R2, R1
 	BLO   out
+	MOVD  R19, urgentStack_context(RSP)
 	BL    tvmffi_upgrade(SB)
 	ORR   $const_upgraded, R21, R21
 	MOVD  R21, mark_g(R22)
 	CLOCK(R22)
+	MOVD  urgentStack_context(RSP), R19
+	MOVD  const_ucontextResult(R19), R1
+	CMN   $const_eintr, R1
+	BNE   out
+	MOVD  ZR, mark_seconds(R22)               // a system call that ends too early: the next ones shall be ordinary
 
 out:
 	RESTORE(urgentStack_c)

@@ -7,8 +7,8 @@ import (
 
 // Way is how the calls of one C function cross, once a program has asked for light calls. They
 // are ordinary and timed until so many of them as learned says, one after the other, were brief. From then on they are
-// light, until lates of these were late: they took long after they had become ordinary ones, or
-// called Go. Then they are ordinary for good. The zero Way has seen no call yet.
+// light, until lates of these were late: they took long after they had become ordinary ones,
+// called Go, or had a system call that was interrupted. Then they are ordinary for good. The zero Way has seen no call yet.
 //
 // A Way is a number, so that what has one may be copied while nobody calls.
 type Way struct {
