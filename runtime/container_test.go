@@ -3,11 +3,14 @@ package tvmffi_test
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -305,6 +308,39 @@ func TestMap(t *testing.T) {
 		t.Error("empty")
 	}
 	mixed.Release()
+}
+
+// Keys of every type have an order, so that a Go map gives the same Map each time.
+func TestGoMap_order(t *testing.T) {
+	runtimetest.Balanced(t)
+	type pair struct {
+		A string `ffi:"a"`
+		B bool   `ffi:"b"`
+	}
+	arrays, structs, times, complexes, pointers, any1, bigs := map[[2]int]int{}, map[pair]struct{}{}, map[time.Time]int{}, map[complex64]int{}, map[*string]int{}, map[any]int{}, map[*big.Int]struct{}{}
+	for i := range 20 {
+		text := strconv.Itoa(i * 7 % 20)
+		arrays[[2]int{i / 4, -i}] = i
+		structs[pair{text, i%2 == 0}] = struct{}{}
+		times[time.Unix(int64(i/2), 0).In(time.FixedZone("", i%2))] = i
+		complexes[complex(float32(i/3), float32(-i))] = i
+		pointers[&text] = i
+		any1[[]any{i, text, [1]string{text}, float32(i), nil}[i%5]] = i
+		bigs[big.NewInt(int64(100-i))] = struct{}{}
+	}
+	for _, m := range []any{arrays, structs, times, complexes, pointers, any1, bigs} {
+		first := ""
+		for range 10 {
+			text := runtimetest.Must[string](t)(tvmffi.Repr(m))
+			if first == "" {
+				first = text
+			}
+			if text != first {
+				t.Errorf("%T was %s, and then %s", m, first, text)
+				break
+			}
+		}
+	}
 }
 
 func TestMapOfObjects(t *testing.T) {

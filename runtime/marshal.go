@@ -53,7 +53,7 @@ func MarshalMap(x any) (*Map[string, Any], error) {
 // UnmarshalMap stores the entries of from in the tagged fields of the struct to which into
 // points. from is a Map or a Dict with string keys, or an object with fields. A field whose entry
 // is missing gets the default of its tag, such as ffi:"age,default=7". Without a default that is
-// an error, unless the field is optional: then None is a missing entry, too. An
+// an error, unless the field is optional: then it becomes zero, and None is a missing entry, too. An
 // entry without a field is ignored. A field that is an object gets a reference of its own. The
 // error names the path to the value, such as Config.layers[1].name: expected ffi.String, got
 // int. After an error some fields may be set.

@@ -304,3 +304,27 @@ func TestMarshal_sign(t *testing.T) {
 		t.Errorf("0.0 was not left out of %v", m)
 	}
 }
+
+// TestUnmarshal_again: what MarshalMap leaves out is zero again, also in a struct that was used before.
+func TestUnmarshal_again(t *testing.T) {
+	runtimetest.Load(t)
+	type used struct {
+		Name    string   `ffi:"name"`
+		Age     int64    `ffi:"age,optional"`
+		Pointer *int64   `ffi:"pointer,optional"`
+		List    []int64  `ffi:"list,optional"`
+		Default string   `ffi:"default,optional,default=d"`
+		Within  struct{} // has no tag, so it is left alone
+		Other   int
+	}
+	age := int64(7)
+	for _, entries := range [][]tvmffi.Pair[string, any]{{{"name", "new"}}, {{"name", "new"}, {"age", nil}, {"pointer", nil}, {"list", nil}}} {
+		m := runtimetest.Must[*tvmffi.Map[string, any]](t)(tvmffi.NewMap(tvmffi.PairsOf(entries...)))
+		x := used{"old", age, &age, []int64{1}, "old", struct{}{}, 5}
+		err := tvmffi.UnmarshalMap(m, &x)
+		if want := (used{Name: "new", Default: "d", Other: 5}); err != nil || !reflect.DeepEqual(x, want) {
+			t.Errorf("%v became %+v (%v), want %+v", entries, x, err, want)
+		}
+		m.Release()
+	}
+}

@@ -3,10 +3,12 @@ package codec
 import (
 	"cmp"
 	"maps"
+	"math/big"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -339,6 +341,10 @@ func compareValues(a, b reflect.Value) int {
 	switch {
 	case a.Kind() != b.Kind(): // keys of any type
 		return cmp.Compare(a.Kind(), b.Kind())
+	case a.Kind() == reflect.Invalid: // both are nil
+		return 0
+	case a.Kind() == reflect.Array, a.Kind() == reflect.Struct, a.Kind() == reflect.Pointer:
+		return compareParts(a, b)
 	case a.Kind() == reflect.String:
 		return strings.Compare(a.String(), b.String())
 	case a.CanInt():
@@ -347,8 +353,51 @@ func compareValues(a, b reflect.Value) int {
 		return cmp.Compare(a.Uint(), b.Uint())
 	case a.CanFloat():
 		return cmp.Compare(a.Float(), b.Float())
+	case a.CanComplex():
+		x, y := a.Complex(), b.Complex()
+		return cmp.Or(cmp.Compare(real(x), real(y)), cmp.Compare(imag(x), imag(y)))
 	case a.Kind() == reflect.Bool:
 		return cmp.Compare(BoolBits(a.Bool()), BoolBits(b.Bool()))
 	}
 	return 0
+}
+
+// compareParts compares arrays, structs and pointers of one kind by what they hold. Objects have no order.
+func compareParts(a, b reflect.Value) int {
+	if a.Type() != b.Type() { // of an interface
+		return cmp.Compare(a.Type().String(), b.Type().String())
+	}
+	if a.CanInterface() {
+		switch x := a.Interface().(type) {
+		case time.Time:
+			y := b.Interface().(time.Time)
+			_, east := x.Zone()
+			_, other := y.Zone()
+			return cmp.Or(x.Compare(y), cmp.Compare(east, other))
+		case *big.Int:
+			if y := b.Interface().(*big.Int); x != nil && y != nil {
+				return x.Cmp(y)
+			}
+		}
+	}
+	order := 0
+	switch a.Kind() {
+	case reflect.Array:
+		for i := 0; order == 0 && i < a.Len(); i++ {
+			order = compareValues(a.Index(i), b.Index(i))
+		}
+	case reflect.Struct:
+		for i := 0; order == 0 && i < a.NumField(); i++ {
+			order = compareValues(a.Field(i), b.Field(i))
+		}
+	case reflect.Pointer:
+		if order = cmp.Compare(BoolBits(!a.IsNil()), BoolBits(!b.IsNil())); order == 0 && !a.IsNil() {
+			switch a.Elem().Kind() {
+			case reflect.Struct, reflect.Pointer, reflect.Interface: // an object, or without an end
+			default:
+				order = compareValues(a.Elem(), b.Elem())
+			}
+		}
+	}
+	return order
 }

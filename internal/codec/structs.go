@@ -148,6 +148,7 @@ func StructCodec(t reflect.Type, fields []taggedField) *Codec {
 				}
 				if !ok || f.Optional && x.TypeIndex == abi.TypeNone {
 					if f.Optional {
+						f.at(p).SetZero()
 						continue
 					}
 					return r.missing(f.Name, t, fields, from.Loose)
