@@ -34,10 +34,26 @@ func appendExact(b []byte, f float64) []byte {
 	return append(b[:start+len(exact)], b[end:]...)
 }
 
+// mayBeSmall reports whether JSON text may have a float below the normal ones: a number with a negative exponent, or many zeros.
+func mayBeSmall(text []byte) bool {
+	for _, mark := range [][]byte{[]byte("e-"), []byte("E-")} {
+		rest := text
+		for at := bytes.Index(rest, mark); at >= 0; at = bytes.Index(rest, mark) {
+			if at > 0 && isNumber(rest[at-1]) {
+				return true
+			}
+			rest = rest[at+len(mark):]
+		}
+	}
+	return bytes.Contains(text, manyZeros)
+}
+
+var manyZeros = bytes.Repeat([]byte("0"), 300)
+
 // ExactNumbers returns JSON text in which the floats below the normal ones have all their
 // digits. It returns text itself if there are none.
 func ExactNumbers(text []byte) []byte {
-	if !bytes.Contains(text, []byte("e-3")) && !bytes.Contains(text, []byte("E-3")) {
+	if !mayBeSmall(text) {
 		return text
 	}
 	var out []byte
@@ -101,7 +117,12 @@ func isNumber(c byte) bool {
 // denormal returns the float that a number is, if it is below the normal ones or the first of
 // them.
 func denormal(number []byte) (f float64, ok bool) {
-	if !bytes.Contains(number, []byte("e-3")) && !bytes.Contains(number, []byte("E-3")) {
+	exponent := 0
+	if at := bytes.LastIndexAny(number, "eE"); at >= 0 {
+		exponent, _ = strconv.Atoi(string(number[at+1:])) // one that no int holds is the nearest
+	}
+	// Only the digits and a negative exponent make a number small.
+	if max(-exponent, 0)+len(number) < 307 {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(number), 64)

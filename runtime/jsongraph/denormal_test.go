@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
@@ -88,5 +90,28 @@ func TestDenormals(t *testing.T) {
 	// Texts that others wrote are read, too.
 	if list, err := tvmffi.ParseJSON[[]float64]([]byte(`[5e-324, -4.9406564584124654e-324, 1E-310, 0.0]`)); err != nil || list[0] != 5e-324 || list[1] != -5e-324 || list[2] != 1e-310 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestDenormals_anyForm reads numbers below the normal ones in other forms than the shortest.
+func TestDenormals_anyForm(t *testing.T) {
+	runtimetest.Load(t)
+	zeros := func(n int) string { return strings.Repeat("0", n) }
+	for _, text := range []string{
+		"0." + zeros(310) + "5", "-0." + zeros(322) + "7", "1" + zeros(90) + "e-400", "0." + zeros(200) + "3e-115", "1e-0310", "1E-0310",
+		"123456789" + zeros(700) + "e-1020", "2.2250738585072011e-308", "0." + zeros(307) + "22250738585072011", "1e-00000000000000000000310",
+	} {
+		want, err := strconv.ParseFloat(text, 64)
+		if err != nil || want == 0 {
+			t.Fatalf("%s is %v (%v)", text, want, err)
+		}
+		got, err := tvmffi.ParseJSON[float64]([]byte(text))
+		if err != nil || got != want {
+			t.Errorf("ParseJSON of %.40s: %v, %v, want %v", text, got, err, want)
+		}
+		got, err = jsongraph.Unmarshal[float64]([]byte(`{"nodes":[{"type":"ffi.String","data":"e-3"},{"type":"float","data":` + text + `}],"root_index":1}`))
+		if err != nil || got != want {
+			t.Errorf("the graph with %.40s: %v, %v, want %v", text, got, err, want)
+		}
 	}
 }
