@@ -49,6 +49,9 @@ func (p *packer) pack(k *Kernel, args []any) error {
 			want = k.wants[i]
 		}
 		bits, size, err := word(k.m.s, arg, want)
+		if k.floats != nil && k.floats[i] && isInt(arg) {
+			err = typeError("the parameter is a float and %T is not, so its bits would be another number: pass a float%d", arg, 8*k.params[i])
+		}
 		if size == 0 && err == nil {
 			bits, size, err = p.append(reflect.ValueOf(arg))
 			p.large = append(p.large, i)
@@ -71,6 +74,15 @@ func (p *packer) pack(k *Kernel, args []any) error {
 		p.addresses[i] = uintptr(unsafe.Pointer(unsafe.SliceData(p.data))) + uintptr(p.words[i])
 	}
 	return nil
+}
+
+// isInt reports whether an argument is a number that takes the size of its parameter.
+func isInt(arg any) bool {
+	switch arg.(type) {
+	case int, uint:
+		return true
+	}
+	return false
 }
 
 // mismatch is the error of an argument whose size is not that of the parameter.

@@ -3,7 +3,6 @@ package cuda
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 )
 
 // ImageKind is the form of compiled code.
@@ -54,13 +53,22 @@ func KindOf(image []byte) ImageKind {
 	return ImageUnknown
 }
 
-// pointerParams returns which parameters of kernels are pointers, by the name of the kernel,
-// where PTX marks them by .ptr. LLVM does that; the compilers of NVIDIA do not.
-func pointerParams(image []byte) map[string][]bool {
-	if KindOf(image) != ImagePTX || !bytes.Contains(image, []byte(".ptr")) {
+// paramKind is what the code says of a parameter.
+type paramKind uint8
+
+const (
+	paramOther paramKind = iota
+	paramPointer
+	paramFloat
+)
+
+// paramKinds returns what the parameters of kernels are, by the name of the kernel, where PTX says so. It marks pointers by .ptr if
+// LLVM has made it; the compilers of NVIDIA do not.
+func paramKinds(image []byte) map[string][]paramKind {
+	if KindOf(image) != ImagePTX {
 		return nil
 	}
-	kernels := map[string][]bool{}
+	kernels := map[string][]paramKind{}
 	for {
 		before, after, found := bytes.Cut(image, []byte(".entry"))
 		if !found {
@@ -73,11 +81,20 @@ func pointerParams(image []byte) map[string][]bool {
 		if !hasParams || !ends || bytes.Contains(line, []byte("//")) || bytes.ContainsAny(name, "{;/") || bytes.ContainsRune(params, '/') {
 			continue // a kernel without parameters, or a comment
 		}
-		var pointers []bool
+		var kinds []paramKind
 		for param := range bytes.SplitSeq(params, []byte(",")) {
-			pointers = append(pointers, slices.ContainsFunc(bytes.Fields(param), func(word []byte) bool { return string(word) == ".ptr" }))
+			kind := paramOther
+			for word := range bytes.FieldsSeq(param) {
+				switch string(word) {
+				case ".ptr":
+					kind = paramPointer
+				case ".f32", ".f64":
+					kind = paramFloat
+				}
+			}
+			kinds = append(kinds, kind)
 		}
-		kernels[string(bytes.TrimSpace(name))] = pointers
+		kernels[string(bytes.TrimSpace(name))] = kinds
 	}
 }
 

@@ -16,8 +16,9 @@ type Kernel struct {
 	name   string
 	handle uintptr
 	info   KernelInfo
-	params []int // sizes in bytes, nil where the driver cannot report them
-	wants  []int // params, and pointer for those that the code calls pointers
+	params []int  // sizes in bytes, nil where the driver cannot report them
+	wants  []int  // params, and pointer for those that the code calls pointers
+	floats []bool // which of them the code calls floats, nil if it does not say
 	known  bool
 
 	limits  atomic.Pointer[limits] // of the device, nil before the first launch
@@ -86,9 +87,10 @@ func (k *Kernel) readParams(g *guard) {
 		if Code(rc) == ErrInvalidValue {
 			k.known, k.info.Parameters = true, i
 			k.wants = slices.Clone(k.params)
-			if pointers := k.m.pointers[k.name]; len(pointers) == i {
-				for i, is := range pointers {
-					if is && k.wants[i] == 8 {
+			if kinds := k.m.kinds[k.name]; len(kinds) == i {
+				k.floats = make([]bool, i)
+				for i, kind := range kinds {
+					if k.floats[i] = kind == paramFloat; kind == paramPointer && k.wants[i] == 8 {
 						k.wants[i] = pointer
 					}
 				}

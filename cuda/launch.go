@@ -58,7 +58,7 @@ var launches = sync.Pool{New: func() any { return new(launch) }}
 //   - tvmffi.Pointer: the address as it is, the zero value for a null pointer.
 //   - bool, sized integers, floats, complex numbers: as they are.
 //   - int, uint: in the size of the parameter, if they fit. A driver before CUDA 12.4 does not
-//     report the size; then they are an error.
+//     report the size; then they are an error. So is one for a float of PTX.
 //   - structs and arrays of bools, sized integers, floats and complex numbers: with the layout of
 //     Go, which is that of C. The vector types of CUDA are aligned more strictly, float2 to 8
 //     bytes and float4 to 16: add fields for the padding.
@@ -189,8 +189,12 @@ func (k *Kernel) closer(c *LaunchConfig, l *limits) error {
 	}{{"grid", c.Grid, &l.grid}, {"block", c.Block, &l.block}} {
 		for i, n := range d.size.sizes() {
 			if n == 0 || int64(n) > int64(d.limit[i]) {
-				return valueError("launch of %q: the %s %d x %d x %d is out of range: %c must be 1 to %d on %s", k.name, d.what,
-					d.size.X, d.size.Y, d.size.Z, 'x'+rune(i), d.limit[i], k.m.s.device)
+				note := ""
+				if n == 0 {
+					note = "; Dim and GridFor make 0 of what is out of range"
+				}
+				return valueError("launch of %q: the %s %d x %d x %d is out of range: %c must be 1 to %d on %s%s", k.name, d.what,
+					d.size.X, d.size.Y, d.size.Z, 'x'+rune(i), d.limit[i], k.m.s.device, note)
 			}
 		}
 	}

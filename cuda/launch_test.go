@@ -382,6 +382,28 @@ func TestPointerParameters(t *testing.T) {
 	ok(t, cuda.Device(0).Synchronize())
 }
 
+// TestFloatParameters passes an int where PTX says that the kernel has a float: 3 would be the float of these bits, 4e-45.
+func TestFloatParameters(t *testing.T) {
+	f := load(t)
+	k := kernel(t, module(t, 0), "many")
+	launch := func(e, f any) error {
+		return k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}, true, 2, 3, 4, e, f, uint64(5), [16]byte{})
+	}
+	ok(t, launch(float32(3), float64(3)))
+	ok(t, launch(math.Float32bits(3), math.Float64bits(3))) // whose bits are meant
+	f.calls()
+	wantError(t, launch(3, float64(3)), tvmffi.ErrType, `launch of "many": argument 4: the parameter is a float and int is not, so its bits would be another number: pass a float32`)
+	wantError(t, launch(float32(3), uint(3)), tvmffi.ErrType, `launch of "many": argument 5: the parameter is a float and uint is not, so its bits would be another number: pass a float64`)
+	if calls := only(f.calls(), "cuLaunchKernel"); len(calls) != 0 {
+		t.Errorf("the driver has launched: %q", calls)
+	}
+	for _, size := range []int{-1, 1 << 33, 1<<32 + 1} {
+		err := k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(size), Block: cuda.Dim(1)}, true, 2, 3, 4, float32(1), 1.0, uint64(5), [16]byte{})
+		wantError(t, err, tvmffi.ErrValue, "the grid 0 x 1 x 1 is out of range: x must be 1 to 2147483647 on cuda:0; Dim and GridFor make 0 of what is out of range")
+	}
+	ok(t, cuda.Device(0).Synchronize())
+}
+
 // TestLaunchAttributes compares what the driver gets; what a GPU makes of it, no test here can see.
 func TestLaunchAttributes(t *testing.T) {
 	f := load(t)

@@ -362,6 +362,8 @@ func TestPools(t *testing.T) {
 	pinThread(t, f)
 	p := closes[*cuda.Pool](t)(cuda.Device(1).NewPool())
 	f.expect("cuCtxGetCurrent", "cuCtxSetCurrent 1", "cuMemPoolCreate 1 1 0", "cuCtxSetCurrent -1")
+	_, err := cuda.Device(0).NewPool(cuda.PoolMaxSize(-1))
+	wantError(t, err, tvmffi.ErrValue, "a memory pool on cuda:0: the limit of -1 bytes is negative: pass 0 for none")
 	limited := must[*cuda.Pool](t)(cuda.Device(0).NewPool(cuda.PoolMaxSize(1 << 20)))
 	f.expectCall("cuMemPoolCreate 1 0 1048576")
 	if l := cuda.Device(1).Live(); l.Pools != 1 || p.Device() != 1 {
@@ -416,7 +418,7 @@ func TestPools(t *testing.T) {
 	empty := must[*cuda.Memory](t)(p.Alloc(0, st))
 	ok(t, empty.Free())
 	f.calls()
-	_, err := p.Alloc(-1, st)
+	_, err = p.Alloc(-1, st)
 	wantError(t, err, tvmffi.ErrValue, "-1 bytes")
 	_, err = limited.Alloc(16, nil)
 	wantError(t, err, tvmffi.ErrValue, "the memory pool of cuda:0 is closed")

@@ -15,7 +15,7 @@ import (
 // Module is code loaded on one device.
 type Module struct {
 	resource
-	pointers map[string][]bool // of kernels in PTX that says so: which parameters are pointers
+	kinds map[string][]paramKind // of the parameters of kernels in PTX, as far as that says so
 }
 
 // ModuleOption changes how the driver compiles PTX.
@@ -117,7 +117,7 @@ func (d Device) LoadModule(image []byte, options ...ModuleOption) (m *Module, er
 			e.Log = j.log()
 			return e
 		}
-		m = &Module{pointers: pointerParams(image)}
+		m = &Module{kinds: paramKinds(image)}
 		m.open(s, "module on "+d.String(), g.result(0), modules, driver.ModuleUnload)
 		return nil
 	})

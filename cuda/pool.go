@@ -40,7 +40,10 @@ const (
 )
 
 // poolProperties describes a new pool to the driver.
-type poolProperties struct{ driver.PoolProperties }
+type poolProperties struct {
+	driver.PoolProperties
+	limit int64
+}
 
 // PoolOption changes a new pool.
 type PoolOption func(*poolProperties)
@@ -48,7 +51,7 @@ type PoolOption func(*poolProperties)
 // PoolMaxSize limits a pool, in bytes; without it, or with 0, the system determines the limit.
 // Drivers of CUDA 11 refuse it.
 func PoolMaxSize(bytes int64) PoolOption {
-	return func(p *poolProperties) { p.MaxSize = uint64(max(bytes, 0)) }
+	return func(p *poolProperties) { p.limit = bytes }
 }
 
 // NewPool makes a memory pool on a device. The caller closes it.
@@ -57,10 +60,14 @@ func (d Device) NewPool(options ...PoolOption) (p *Pool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	properties := &poolProperties{driver.PoolProperties{Allocation: driver.AllocationPinned, LocationType: driver.LocationDevice, Location: int32(d)}}
+	properties := &poolProperties{PoolProperties: driver.PoolProperties{Allocation: driver.AllocationPinned, LocationType: driver.LocationDevice, Location: int32(d)}}
 	for _, o := range options {
 		o(properties)
 	}
+	if properties.limit < 0 {
+		return nil, valueError("a memory pool on %s: the limit of %d bytes is negative: pass 0 for none", d, properties.limit)
+	}
+	properties.MaxSize = uint64(properties.limit)
 	err = s.with(func(g *guard) error {
 		if err := g.callGo(driver.MemPoolCreate, g.out(0), uintptr(unsafe.Pointer(properties))); err != nil {
 			return about(err, "a memory pool on %s", d)
