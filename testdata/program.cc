@@ -55,8 +55,22 @@ struct LinkObj : public Counted {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("program.Link", LinkObj, Counted);
 };
 
+// Numbers of several widths, and one that no comparison sees.
+struct SlimObj : public Counted {
+  int8_t a = 1;
+  uint16_t b = 2;
+  int64_t c = 3;
+  float d = 0.5;
+  int8_t out = 44;
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("program.Slim", SlimObj, Counted);
+};
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<Counted>();
+  refl::ObjectDef<SlimObj>()
+      .def_ro("a", &SlimObj::a).def_ro("b", &SlimObj::b).def_ro("c", &SlimObj::c).def_ro("d", &SlimObj::d)
+      .def_ro("out", &SlimObj::out, refl::AttachFieldFlag::SEqHashIgnore());
   refl::ObjectDef<VarObj>().def_ro("name", &VarObj::name, refl::AttachFieldFlag::SEqHashIgnore());
   refl::ObjectDef<FuncObj>()
       .def_ro("params", &FuncObj::params, refl::AttachFieldFlag(1 << 4))  // defines: a pattern
@@ -64,6 +78,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_ro("note", &FuncObj::note, refl::AttachFieldFlag::SEqHashIgnore());
   refl::ObjectDef<LinkObj>().def_rw("next", &LinkObj::next).def_rw("value", &LinkObj::value).def_ro("small", &LinkObj::small);
   refl::GlobalDef()
+      .def("program.slim", [] { return ObjectRef(make_object<SlimObj>()); })
       .def("program.var", [](String name) { return ObjectRef(make_object<VarObj>(name)); })
       .def("program.func",
            [](Array<Any> params, Array<Any> body, Any note) {

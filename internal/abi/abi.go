@@ -162,6 +162,7 @@ const (
 	FieldWritable           = 1 << 0
 	FieldHasDefault         = 1 << 1
 	FieldIsStaticMethod     = 1 << 2
+	FieldSEqHashIgnore      = 1 << 3
 	FieldDefaultFromFactory = 1 << 5
 	FieldInitOff            = 1 << 9
 	FieldKwOnly             = 1 << 10

@@ -130,6 +130,7 @@ var values = []value{
 	{"FieldWritable", "kTVMFFIFieldFlagBitMaskWritable"},
 	{"FieldHasDefault", "kTVMFFIFieldFlagBitMaskHasDefault"},
 	{"FieldIsStaticMethod", "kTVMFFIFieldFlagBitMaskIsStaticMethod"},
+	{"FieldSEqHashIgnore", "kTVMFFIFieldFlagBitMaskSEqHashIgnore"},
 	{"FieldDefaultFromFactory", "kTVMFFIFieldFlagBitMaskDefaultFromFactory"},
 	{"FieldInitOff", "kTVMFFIFieldFlagBitMaskInitOff"},
 	{"FieldKwOnly", "kTVMFFIFieldFlagBitMaskKwOnly"},

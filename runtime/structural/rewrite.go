@@ -55,8 +55,8 @@ func owned(x any, err error) (abi.Any, error) {
 // Rewrite returns root with each value replaced by the first rule that fits it; root is not
 // changed. Objects that contain a replaced value are copied, all others are shared with root.
 // A rule sees a value before the values inside it in PreOrder, and after they were replaced in
-// PostOrder. Rewrite returns an error of a callback, as [Walk] does. It needs libtvm_ffi
-// 0.1.14.
+// PostOrder. Rewrite returns an error of a callback, as [Walk] does. A number that a field of C++ cannot hold is an error of
+// kind ErrValue. It needs libtvm_ffi 0.1.14.
 func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
 	var none T
 	if order != PreOrder && order != PostOrder {
@@ -77,6 +77,9 @@ func Rewrite[T any](root T, order Order, rules ...RewriteRule) (T, error) {
 		return none, err
 	}
 	out, err := structuralMap.Call(x, plain, regional, codec.IntValue(int64(order)))
+	if err == nil {
+		err = w.results.fit(x, out)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -123,6 +126,9 @@ func Mutate[T any](root T, rules ...MutateRule) (T, error) {
 		return none, err
 	}
 	out, err := structuralMutate.Call(x, table)
+	if err == nil {
+		err = w.results.fit(x, out)
+	}
 	if err != nil {
 		return none, err
 	}

@@ -148,6 +148,7 @@ type traversal struct {
 	stopped error
 	// rewrites says that results of callbacks are not signals.
 	rewrites bool
+	results  results
 }
 
 // Close drops the references that the walk owns.
@@ -261,6 +262,8 @@ func (w *traversal) array(items []abi.Any) (abi.Any, error) {
 func (w *traversal) run(r rule, a *callbacks.Args) error {
 	v, err := r.call(w, a)
 	switch {
+	case err == nil && w.rewrites:
+		w.results.add(v)
 	case err == nil:
 	case w.rewrites:
 		err = carried(err)
