@@ -218,7 +218,7 @@ func (f *Field) read(o *objects.Object) (abi.Any, error) {
 	return v, nil
 }
 
-// GetAs reads a field as a T, which the value must be: an int is not a float. An object
+// GetAs reads a field as a T, which the value must be: an int is not a float, and a float32 is the nearest one. An object
 // gets its own reference.
 func GetAs[T any](f *Field, x tvmffi.ObjectRef) (T, error) {
 	var none T

@@ -149,8 +149,9 @@ func (a Any) String() string {
 // an int to a float or a string to a data type. An object is a T if its type is T or
 // derives from T; the result shares the reference of a. A container is a T if its elements are
 // what T says, which As looks at all of, also inside slices, maps and structs. A float is an element or a key of
-// the type float32 if it is one bit for bit; Convert makes a container of the nearest ones. The error is of kind ErrType for a
-// value of another type, and ErrOverflow for a number that does not fit T.
+// the type float32 if it is one bit for bit; Convert makes a container of the nearest ones. Elsewhere, also in Go slices, maps and
+// structs, a float32 is the nearest one, which is 0 for 1e-300. A struct ignores an entry that it has no field for. The error is of
+// kind ErrType for a value of another type, and ErrOverflow for a number that does not fit T.
 func As[T any](a Any) (T, error) {
 	if x, ok := held[T](a); ok {
 		return x, nil

@@ -71,7 +71,7 @@
 //	error, *Error                      ffi.Error
 //	DataType, Device, Pointer          DataType, Device, void*
 //	Tuple1 to Tuple8                   ffi.Array of that length
-//	*T                                 Optional: nil is None
+//	*T                                 Optional: nil is None, and so is a pointer to a nil
 //	Valuer                             what its method FFIValue returns
 //
 // [Any] holds a value of any of these types; [As] and [Convert] read it.

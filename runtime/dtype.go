@@ -159,7 +159,7 @@ func dataTypeOf(bits uint64) DataType {
 
 // ParseDataType parses the name of a data type. It accepts the names and the short forms
 // that the library accepts: "float32", "f32", "bf16x4", "int8xvscalex2", "fp8_e4m3fn",
-// "float4_e2m1fn_x2", "handle", "void", "". The library itself parses a name such as
+// "float4_e2m1fn_x2", "handle", "void", "". As there, a width of 0 is the default one: int0 is int32. The library itself parses a name such as
 // "custom[mine]16"; the type must be registered there. "complex64", "complex128x2" and so on are
 // accepted too, which no version of the library reads. The error is of kind ErrValue.
 func ParseDataType(name string) (DataType, error) {

@@ -246,7 +246,9 @@ func (t DataType) number(bits uint64) float64 {
 
 // FromFloat32 returns the bits of the number of type t that is nearest to x. Of two equally
 // near numbers it takes the even one. For an integer type, a number out of range becomes
-// the smallest or greatest integer, and NaN becomes 0. FromFloat32 panics with an *Error
+// the smallest or greatest integer, and NaN becomes 0. For a float, it becomes an infinity; without one, NaN; and in the
+// floats of 4 and 6 bits, which have neither, the greatest number, while NaN becomes -0. float8_e8m0fnu has powers of two
+// only: 0 and negative numbers become NaN. FromFloat32 panics with an *Error
 // if t is not a real number type of at most 64 bits.
 func (t DataType) FromFloat32(x float32) uint64 {
 	if err := t.numeric(); err != nil {

@@ -27,10 +27,10 @@ var (
 // ParseJSON reads JSON text with the parser of the library, as a T: an array
 // becomes an Array, an object a Map in the order of the text, a number an int, of any size, if it
 // is written as one, otherwise a float. JSON has one kind of number, so 3 is also a float if T, or
-// what T holds, wants one: []float64, *Array[float64] and *List[float64] take [1, 2.5]. -0 is the float -0.0. The parser is
+// what T holds, wants one, and a float32 is the nearest one to the float64: []float64, *Array[float64] and *List[float64] take [1, 2.5]. -0 is the float -0.0. The parser is
 // lenient: it takes NaN, Infinity, 01, +1, .5 and 1. too. Its errors, ErrValue, name line, column and
 // character. Text that is nested deeper than 1000 levels is refused. Of two equal names in an object
-// the last counts. A libtvm_ffi before 0.1.14 has no ints beyond int64, and makes floats of them.
+// the last counts, and a struct ignores a name that it has no field for. A libtvm_ffi before 0.1.14 has no ints beyond int64, and makes floats of them.
 func ParseJSON[T any](text []byte) (T, error) {
 	var none T
 	if err := nestedJSON(text); err != nil {
