@@ -123,7 +123,7 @@ func misfit(t schema.TypeSchema, v any) (hints.Integer, json.Number, bool) {
 	if n, narrow := hints.IntegerOf(t); narrow {
 		number, ok := v.(json.Number)
 		i, err := number.Int64()
-		large := err != nil && n.Name == "uint64" // which becomes a float
+		large := err != nil && n.Name == "uint64" // which the library checks
 		return n, number, !ok || large || strings.ContainsAny(number.String(), ".eE") || err == nil && n.Holds(i)
 	}
 	check := func(t schema.TypeSchema, values ...any) (hints.Integer, json.Number, bool) {
@@ -141,6 +141,10 @@ func misfit(t schema.TypeSchema, v any) (hints.Integer, json.Number, bool) {
 	case len(t.Args) == 0:
 	case t.Name == "Optional" && v != nil:
 		return check(t.Args[0], v)
+	case kind == crossing.KindVariant:
+		if i := slices.IndexFunc(t.Args, func(t schema.TypeSchema) bool { return takes(t, v) }); i >= 0 {
+			return check(t.Args[i], v)
+		}
 	case class == crossing.Sequence:
 		return check(t.Args[0], list...)
 	case t.Name == "Tuple" && len(list) == len(t.Args):
@@ -153,6 +157,26 @@ func misfit(t schema.TypeSchema, v any) (hints.Integer, json.Number, bool) {
 		return check(t.Args[1], slices.Collect(maps.Values(object))...)
 	}
 	return hints.Integer{}, "", true
+}
+
+// takes reports whether an alternative of a Variant is the one for a JSON value, as far as misfit looks into it: C++ takes the first
+// one of the kind of the value.
+func takes(t schema.TypeSchema, v any) bool {
+	t = t.Normalized()
+	if t.Name == "Optional" && len(t.Args) == 1 {
+		return v != nil && takes(t.Args[0], v)
+	}
+	kind, _ := crossing.Named(t.Name)
+	switch v := v.(type) {
+	case json.Number:
+		_, narrow := hints.IntegerOf(t)
+		return (narrow || kind == crossing.KindInt) && !strings.ContainsAny(v.String(), ".eE")
+	case []any:
+		return crossing.Rows[kind].Class == crossing.Sequence || t.Name == "Tuple" && len(t.Args) == len(v)
+	case map[string]any:
+		return crossing.Rows[kind].Class == crossing.Mapping
+	}
+	return false
 }
 
 // checkArray returns an error if text is not a JSON array.

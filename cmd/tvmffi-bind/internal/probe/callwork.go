@@ -6,10 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -48,11 +47,7 @@ func call(request childRequest, announce func(doing string) error) (childReply, 
 	if err != nil {
 		return childReply{Thrown: err.Error()}, nil
 	}
-	value, err := jsonValue(result)
-	if err != nil {
-		return childReply{}, err
-	}
-	data, err := json.Marshal(value)
+	data, err := jsonValue(result)
 	return childReply{Result: data}, err
 }
 
@@ -106,24 +101,28 @@ func functionNames(request childRequest) ([]string, error) {
 func decodeArgs(data []byte) ([]any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	var list []any
-	if err := d.Decode(&list); err != nil {
+	if _, err := d.Token(); err != nil {
 		return nil, err
 	}
-	for i := range list {
-		v, err := argument(list[i])
+	var list []any
+	for d.More() {
+		v, err := argument(d)
 		if err != nil {
-			return nil, fmt.Errorf("argument %d: %w", i, err)
+			return nil, fmt.Errorf("argument %d: %w", len(list), err)
 		}
-		list[i] = v
+		list = append(list, v)
 	}
 	return list, nil
 }
 
-// argument converts a JSON value to an argument: a number without a fraction, but -0, becomes an
-// int, an array an Array, an object a Map in the order of its keys.
-func argument(v any) (any, error) {
-	switch v := v.(type) {
+// argument reads an argument: a number without a fraction, but -0, becomes an
+// int, an array an Array, an object a Map in the order of the text.
+func argument(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch v := token.(type) {
 	case json.Number:
 		if n, err := v.Int64(); err == nil && v != "-0" {
 			return n, nil
@@ -131,103 +130,121 @@ func argument(v any) (any, error) {
 		if n, ok := new(big.Int).SetString(v.String(), 10); ok && v != "-0" { // of which an int has no sign
 			return n, nil
 		}
-		return jsonlines.Float(v.String(), 64)
-	case []any:
-		items := make([]any, len(v))
-		for i := range v {
-			item, err := argument(v[i])
+		x, err := jsonlines.Float(v.String(), 64)
+		if wrong := (*strconv.NumError)(nil); errors.As(err, &wrong) {
+			return nil, fmt.Errorf("%.80s is outside the range of float64", v)
+		}
+		return x, err
+	case json.Delim:
+		var items []any
+		var pairs []tvmffi.Pair[string, any]
+		for d.More() {
+			var key json.Token
+			if v == '{' {
+				if key, err = d.Token(); err != nil {
+					return nil, err
+				}
+			}
+			item, err := argument(d)
 			if err != nil {
 				return nil, err
 			}
-			items[i] = item
+			if name, ok := key.(string); ok {
+				pairs = append(pairs, tvmffi.Pair[string, any]{Key: name, Value: item})
+			} else {
+				items = append(items, item)
+			}
+		}
+		if _, err := d.Token(); err != nil {
+			return nil, err
+		}
+		if v == '{' {
+			return tvmffi.PairsOf(pairs...), nil
 		}
 		return tvmffi.Of(items...), nil
-	case map[string]any:
-		var pairs []tvmffi.Pair[string, any]
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			value, err := argument(v[key])
-			if err != nil {
-				return nil, err
-			}
-			pairs = append(pairs, tvmffi.Pair[string, any]{Key: key, Value: value})
-		}
-		return tvmffi.PairsOf(pairs...), nil
-	default: // nil, bool, string
-		return v, nil
 	}
+	return token, nil // nil, bool, string
 }
 
 // jsonValue returns the JSON form of a result. Bytes become base64. A value without a
-// JSON form becomes a string.
-func jsonValue(a tvmffi.Any) (any, error) {
+// JSON form becomes a string. An object has the order of its Map.
+func jsonValue(a tvmffi.Any) (json.RawMessage, error) { return appendJSON(nil, a, 0) }
+
+// mostDepth is that of [json.Marshal] of a [tvmffi.Any].
+const mostDepth = 1000
+
+func appendJSON(b []byte, a tvmffi.Any, depth int) ([]byte, error) {
+	if depth > mostDepth {
+		return nil, fmt.Errorf("the result contains itself, or is nested deeper than %d levels, so it has no form in JSON", mostDepth)
+	}
 	switch v := a.Value().(type) {
 	case nil, bool, int64:
-		return v, nil
+		return appendPlain(b, v)
 	case string:
 		if !utf8.ValidString(v) { // JSON would have U+FFFD in its place
 			return nil, fmt.Errorf("the result has the text %.60q, which is not UTF-8, so it has no form in JSON", v)
 		}
-		return v, nil
+		return appendPlain(b, v)
 	case *big.Int:
-		return json.Number(v.String()), nil
+		return v.Append(b, 10), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return strconv.FormatFloat(v, 'g', -1, 64), nil
+			return appendPlain(b, strconv.FormatFloat(v, 'g', -1, 64))
 		}
-		exact, err := tvmffi.AnyOf(v)
-		if err != nil {
-			return nil, err
-		}
-		return exact, nil // it writes 1.0, and not 1
+		return appendPlain(b, a) // it writes 1.0, and not 1
 	case []byte:
-		return base64.StdEncoding.EncodeToString(v), nil
+		return appendPlain(b, base64.StdEncoding.EncodeToString(v))
 	case interface{ Slice() ([]tvmffi.Any, error) }: // a sequence
 		items, err := v.Slice()
 		if err != nil {
 			return nil, err
 		}
-		return jsonList(items)
+		b = append(b, '[')
+		for i, item := range items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendJSON(b, item, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
 	case interface {
-		Map() (map[tvmffi.Any]tvmffi.Any, error)
+		All() iter.Seq2[tvmffi.Any, tvmffi.Any]
 	}: // a mapping
-		m, err := v.Map()
-		if err != nil {
-			return nil, err
-		}
-		return jsonObject(m)
+		return appendObject(b, v.All(), depth)
 	default:
-		return a.String(), nil
+		return appendPlain(b, a.String())
 	}
 }
 
-func jsonList(items []tvmffi.Any) (any, error) {
-	list := make([]any, len(items))
-	for i, item := range items {
-		v, err := jsonValue(item)
-		if err != nil {
-			return nil, err
-		}
-		list[i] = v
-	}
-	return list, nil
+func appendPlain(b []byte, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(b, text...), err
 }
 
-// jsonObject converts the keys to strings, because JSON has no other keys.
-func jsonObject(m map[tvmffi.Any]tvmffi.Any) (any, error) {
-	object := map[string]any{}
-	for key, value := range m {
-		v, err := jsonValue(value)
-		if err != nil {
-			return nil, err
-		}
+// appendObject converts the keys to strings, because JSON has no other keys.
+func appendObject(b []byte, entries iter.Seq2[tvmffi.Any, tvmffi.Any], depth int) (_ []byte, err error) {
+	seen := map[string]bool{}
+	b = append(b, '{')
+	for key, value := range entries {
 		name := key.String()
 		if !utf8.ValidString(name) {
 			return nil, fmt.Errorf("the result has the key %.60q, which is not UTF-8, so it has no form in JSON", name)
 		}
-		if _, twice := object[name]; twice {
+		if seen[name] {
 			return nil, fmt.Errorf("the result has two keys that JSON writes as %q: JSON has texts for keys alone", name)
 		}
-		object[name] = v
+		if len(seen) > 0 {
+			b = append(b, ',')
+		}
+		seen[name] = true
+		if b, err = appendPlain(b, name); err != nil {
+			return nil, err
+		}
+		if b, err = appendJSON(append(b, ':'), value, depth+1); err != nil {
+			return nil, err
+		}
 	}
-	return object, nil
+	return append(b, '}'), nil
 }
