@@ -98,6 +98,9 @@ func TestMixedReleases(t *testing.T) {
 				if out, err := runtimetest.Child(t, "keys of a module", env(file)...); err != nil || strings.Count(out, "does not fit") != 2 {
 					t.Errorf("as a module of %s with %s: the child ended with %v, want two errors:\n%s", built, with, err, out)
 				}
+				if out, err := runtimetest.Child(t, "keys", append(env(file), "TVMFFI_ALLOW_MIXED=0")...); err == nil || !strings.Contains(out, "does not fit") {
+					t.Errorf("with TVMFFI_ALLOW_MIXED=0: %s", out)
+				}
 				if out, _ := runtimetest.Child(t, "keys", append(env(file), "TVMFFI_ALLOW_MIXED=1")...); strings.Contains(out, "does not fit") || strings.TrimSpace(out) == "keys 10" {
 					t.Errorf("of %s with %s, which is allowed, the child printed\n%s", built, with, out)
 				}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -116,7 +117,7 @@ const allowMixed = "TVMFFI_ALLOW_MIXED"
 // another libtvm_ffi in a way that makes it unsafe to use. The caller has held the Registry since
 // the snapshot.
 func (s Snapshot) Fits() error {
-	if os.Getenv(allowMixed) != "" {
+	if allowed, err := strconv.ParseBool(os.Getenv(allowMixed)); err == nil && allowed { // so 0 and false do not allow it
 		return nil
 	}
 	if err := misfits[s.path]; err != nil || s.loaded {
