@@ -79,7 +79,6 @@ type StubFunctions struct {
 	Layouts            uintptr // address of a Layout for each type index, or 0
 	From, To, End      uintptr // C strings of the message of a failed conversion
 	TypeError          uintptr
-	ValueError         uintptr
 	MemoryError, NoMem uintptr
 }
 

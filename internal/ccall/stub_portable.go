@@ -155,7 +155,7 @@ func (d *Setter) setNumber(field uintptr, v *abi.Any) uintptr {
 		if d.Kind == Float64 {
 			storeBits(field, math.Float64bits(x), 8)
 		} else if narrow := float32(x); math.IsInf(float64(narrow), 0) && !math.IsInf(x, 0) {
-			return raise(stubs.ValueError, d.Range)
+			return raise(stubs.TypeError, d.Range)
 		} else {
 			storeBits(field, uint64(math.Float32bits(narrow)), 4)
 		}
@@ -166,7 +166,7 @@ func (d *Setter) setNumber(field uintptr, v *abi.Any) uintptr {
 		content := ByteArray(stubs.BigIntContent, uintptr(unsafe.Pointer(v)))
 		words := (*[2]uint64)(pointer(content.Data))
 		if content.Size != unsafe.Sizeof(*words) || words[1] != 0 {
-			return raise(stubs.ValueError, d.Range)
+			return raise(stubs.TypeError, d.Range)
 		}
 		storeBits(field, words[0], d.Size)
 	case !whole:
@@ -178,7 +178,7 @@ func (d *Setter) setNumber(field uintptr, v *abi.Any) uintptr {
 		}
 		storeBits(field, bits, 1)
 	case int64(v.Bits) < d.Min || int64(v.Bits) > d.Max:
-		return raise(stubs.ValueError, d.Range)
+		return raise(stubs.TypeError, d.Range)
 	default:
 		storeBits(field, v.Bits, d.Size)
 	}

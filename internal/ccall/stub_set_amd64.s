@@ -175,7 +175,7 @@ TEXT tvmffi_raiseRange(SB), NOSPLIT|NOFRAME, $0
 	SUBQ $rangeStack__size, SP
 	MOVQ Setter_Range(R10), AX
 	MOVQ AX, rangeStack_message(SP)
-	MOVQ ·stubs+StubFunctions_ValueError(SB), DI
+	MOVQ ·stubs+StubFunctions_TypeError(SB), DI
 	MOVQ SP, SI
 	MOVL $1, DX
 	MOVQ ·stubs+StubFunctions_SetParts(SB), AX

@@ -177,7 +177,7 @@ TEXT tvmffi_raiseRange(SB), NOSPLIT|NOFRAME, $0
 	STP.W (R29, R30), -rangeStack__size(RSP)
 	MOVD  Setter_Range(R10), R2
 	MOVD  R2, rangeStack_message(RSP)
-	MOVD  $·stubs+StubFunctions_ValueError(SB), R0
+	MOVD  $·stubs+StubFunctions_TypeError(SB), R0
 	MOVD  (R0), R0
 	ADD   $rangeStack_message, RSP, R1
 	MOVD  $1, R2

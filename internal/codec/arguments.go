@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"errors"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -35,12 +34,9 @@ func ReadArgument(a *callbacks.Args, i int, c *Codec, at unsafe.Pointer) error {
 	if err == nil {
 		return nil
 	}
-	kind := failure.KindType // hosts know it, unlike OverflowError
-	switch f := failure.FailureOf(err); {
-	case f != nil && failure.KindIs(f.Kind, failure.KindValue):
+	kind := failure.KindType // also for a number that does not fit: hosts know it, unlike OverflowError
+	if f := failure.FailureOf(err); f != nil && failure.KindIs(f.Kind, failure.KindValue) {
 		kind = failure.KindValue
-	case errors.Is(err, errBeyondFloat): // Python raises it for such an int, too
-		kind = "OverflowError"
 	}
 	return failure.Errorf(kind, "%w", a.InArgument(i, err))
 }

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -51,14 +50,11 @@ func bigIntCodec() *Codec {
 // bigInt returns the number in a BigInt object.
 func bigInt(v abi.Any) *big.Int { return fromTwosComplement(values.BigIntContent(v)) }
 
-// errBeyondFloat is the cause of the error for an integer that no float is near.
-var errBeyondFloat = errors.New("expected a float, got an int that is too large for one")
-
 // bigFloat returns the float that is nearest to the number in a BigInt object.
 func bigFloat(v abi.Any) (abi.Any, error) {
 	x, _ := bigInt(v).Float64()
 	if math.IsInf(x, 0) {
-		return v, failure.Errorf("OverflowError", "%w", errBeyondFloat)
+		return v, failure.Errorf("OverflowError", "expected a float, got an int that is too large for one")
 	}
 	return abi.Any{TypeIndex: abi.TypeFloat, Bits: math.Float64bits(x)}, nil
 }

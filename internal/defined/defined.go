@@ -116,7 +116,7 @@ func readyToDefine() {
 		BigInt: capi.API.BigIntFromByteArray, BigIntContent: capi.API.BigIntContent,
 		Layouts: shared.layouts,
 		From:    lastingCString("Cannot convert from type `"), To: lastingCString("` to `"), End: lastingCString("`"),
-		TypeError: lastingCString(failure.KindType), ValueError: lastingCString(failure.KindValue),
+		TypeError:   lastingCString(failure.KindType),
 		MemoryError: lastingCString("MemoryError"), NoMem: lastingCString("out of memory"),
 	}, capi.Allocate(ccall.MaxSetters*unsafe.Sizeof(uintptr(0))), capi.Allocate(ccall.MaxCreators*unsafe.Sizeof(uintptr(0))))
 }

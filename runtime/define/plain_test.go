@@ -127,7 +127,7 @@ func TestFloat32Fields(t *testing.T) {
 	runtimetest.MustCall(t, "define.set", c, "weight", 0.25)
 	for _, x := range []float64{3.5e38, -3.5e38, 1e300, -math.MaxFloat64, 0x1p128 - 0x1p103} {
 		_, err := runtimetest.Call("define.set", c, "weight", x)
-		runtimetest.WantError(t, err, tvmffi.ErrValue, "expected a number that fits float32, got one outside its range")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "expected a number that fits float32, got one outside its range")
 	}
 	if weight() != 0.25 {
 		t.Errorf("after errors the field is %v", weight())

@@ -67,7 +67,7 @@ func TestUint64Fields(t *testing.T) {
 	}
 	for _, x := range []any{-1, new(big.Int).Lsh(big.NewInt(1), 64), new(big.Int).Lsh(big.NewInt(-1), 63), new(big.Int).Lsh(big.NewInt(-1), 64), new(big.Int).Lsh(big.NewInt(1), 127)} {
 		_, err := runtimetest.Call("define.set", h, "hash", x)
-		runtimetest.WantError(t, err, tvmffi.ErrValue, "expected an int from 0 to 18446744073709551615, got one outside this range")
+		runtimetest.WantError(t, err, tvmffi.ErrType, "expected an int from 0 to 18446744073709551615, got one outside this range")
 	}
 	// A graph of JSON takes the payload of a value for an int, if the static type of its field is one.
 	for _, x := range []uint64{5, most} {
@@ -124,9 +124,9 @@ func TestDefineParents(t *testing.T) {
 	}
 	// Setters refuse values that do not fit, from C++ too.
 	_, err = runtimetest.Call("define.set", p, "z", 128)
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "expected an int from -128 to 127, got one outside this range")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "expected an int from -128 to 127, got one outside this range")
 	_, err = runtimetest.Call("define.set", p, "z", -129)
-	runtimetest.WantError(t, err, tvmffi.ErrValue, "-128")
+	runtimetest.WantError(t, err, tvmffi.ErrType, "-128")
 	runtimetest.MustCall(t, "define.set", p, "wide", 3)
 	runtimetest.MustCall(t, "define.set", p, "z", true)
 	if v := p.Value(); v.Z != 1 || *v.Wide != 3 {

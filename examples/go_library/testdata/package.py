@@ -885,7 +885,7 @@ def unsigned(g):
         assert started() is g.Basis.FNV == basis and started(g.Basis.FNV) is started(basis) is g.Basis.FNV and started(0) is g.Basis.SUM
         assert spread([[2**64], np.array([high], "u8")], ()) == (float(high), 2.0**64) == spread([(2**64 + 1, 2**63 - 1)], ())
         e = failure(spread, [[1, 10**400]], ())
-        assert type(e) is OverflowError and str(e) == "spread(rows[0][1]=...): expected a float, got an int that is too large for one", e
+        assert type(e) is TypeError and str(e) == "spread(rows[0][1]=...): expected a float, got an int that is too large for one", e
     b = g.Bucket()
     assert (b.hash, b.limit) == (basis, None) and b.holds(basis) and not b.holds(most) and str(basis) in repr(b)
     b.hash, b.limit, b.all = np.uint64(most), high, [1, most]
@@ -894,7 +894,7 @@ def unsigned(g):
     for name, f in {"Bucket.hash": lambda x: setattr(b, "hash", x), "Bucket(hash=...)": g.Bucket}.items():
         for x in -1, 2**64, -(2**63) - 1:
             e = failure(f, x)
-            assert type(e) is ValueError and str(e) == f"{name}: expected an int from 0 to 18446744073709551615, got one outside this range", e
+            assert type(e) is TypeError and str(e) == f"{name}: expected an int from 0 to 18446744073709551615, got one outside this range", e
     e = failure(setattr, g.Point(1), "x", 2**64)
     assert type(e) is TypeError and str(e) == "Point.x: expected a float, got an int beyond int64: pass float(x)", e
     for x in high, most, 2**64, -high - 1:
@@ -963,7 +963,7 @@ def native(g):
         (failure(g.common, {np.timedelta64(1, "s")}, {"a"}), TypeError, "common(a[0]=...): expected a timedelta or a number, got a timedelta64: "),
         (failure(g.common, {1}, {"a"}), TypeError, "common(a[0]=...): expected a string, got int"),
         (failure(g.polynomial, "1"), TypeError, "polynomial(x=...): expected a complex number, got str"),
-        (failure(g.polynomial, 10**400), OverflowError, "polynomial(x=...): int too large to convert to float"),
+        (failure(g.polynomial, 10**400), TypeError, "polynomial(x=...): int too large to convert to float"),
         (failure(g.polynomial, 1, 2, None), TypeError, "polynomial(coefficients[1]=...): expected a complex number, got None"),
         (failure(g.polynomial, 1, 1e300), TypeError, "(1e+300+0i) does not fit complex64"),
         (failure(g.rotation(1), "x"), TypeError, "argument 1: expected a complex number, got str"),

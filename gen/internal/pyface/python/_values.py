@@ -68,7 +68,7 @@ def from_complex(what, x):
     except TypeError:
         z = None
     except OverflowError as e:  # of an int
-        raise OverflowError(f"{_place(what)}: {e}") from None
+        raise TypeError(f"{_place(what)}: {e}") from None
     if z is None:
         raise _wrong(what, "a complex number", x)
     return z.real, z.imag
