@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -355,6 +356,11 @@ func ReadLock(file string) (*Lock, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	err = d.Decode(l)
+	if err == nil {
+		if _, end := d.Token(); !errors.Is(end, io.EOF) { // as in two locks, one behind the other
+			err = errors.New("it has text behind the JSON object")
+		}
+	}
 	if err == nil {
 		err = jsonlines.Check(data, l)
 	}

@@ -176,6 +176,7 @@ func TestReadLock_refused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown field":   {strings.Replace(string(data), `"format"`, `"extra": 1, "format"`, 1), `unknown field "extra"`},
 		"unknown library": {strings.Replace(string(data), `"role"`, `"colour": "red", "role"`, 1), `unknown field "colour"`},
+		"two locks":       {string(data) + string(data), "it has text behind the JSON object"},
 		"a key twice":     {strings.Replace(string(data), `"role"`, `"interface": "bb", "role"`, 1), `the key "interface" occurs twice in libraries.0`},
 		"two cases":       {strings.Replace(string(data), `"role"`, `"Role": "bb", "role"`, 1), `the keys "Role" and "role" in libraries.0 are one key`},
 		"not JSON":        {"lock", "invalid character"},
