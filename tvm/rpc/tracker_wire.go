@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -53,7 +52,7 @@ func readMessage(r io.Reader, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.NewDecoder(bytes.NewReader([]byte(text))).Decode(v); err != nil {
+	if err := json.Unmarshal([]byte(text), v); err != nil {
 		return fmt.Errorf("%w: the message %.100q: %w", ErrProtocol, text, err)
 	}
 	return nil

@@ -86,6 +86,17 @@ func FuzzTracker(f *testing.F) {
 	})
 }
 
+// TestReadMessage: what is behind the JSON of a message is an error, as for the tracker of TVM.
+func TestReadMessage(t *testing.T) {
+	for text, want := range map[string]bool{`[0]`: true, " [0]\n": true, `[0] [1]`: false, `[0]x`: false, `[0`: false, ``: false} {
+		var list []json.RawMessage
+		err := readMessage(bytes.NewReader(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)), &list)
+		if (err == nil) != want || err != nil && !errors.Is(err, ErrProtocol) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestKeys(t *testing.T) {
 	k := newKeys(2)
 	first := k.make("board")
