@@ -39,6 +39,10 @@ type Difference struct {
 	Effect  Effect
 	Text    string // why, in words for the author of the schema
 	Control bool   // the texts that are not JSON have control characters in strings, which a mask may forbid
+
+	// Instead is an equal schema, as JSON, by which the difference is not there: for the one at Place, a JSON pointer. It is
+	// "" if none is known, and for what is narrower. The same documents follow both schemas, and [JSONSchema.Instead] puts it there.
+	Place, Instead string
 }
 
 // String returns the difference in one line.
@@ -56,6 +60,16 @@ func (d Difference) String() string {
 //
 // An error says that the text is not the JSON of a schema, or that an object in it has a key twice, which Compile refuses, too.
 func (s JSONSchema) Check() ([]Difference, error) {
+	c, err := s.check()
+	if err != nil {
+		return nil, err
+	}
+	c.offers(s.Text)
+	return c.found, nil
+}
+
+// check checks a schema. It looks for no offers.
+func (s JSONSchema) check() (*checker, error) {
 	d := json.NewDecoder(strings.NewReader(s.Text))
 	d.UseNumber()
 	c := checker{loose: s.Loose, anyOrder: s.AnyOrder, seen: map[string]bool{}, left: most}
@@ -80,7 +94,8 @@ func (s JSONSchema) Check() ([]Difference, error) {
 	}
 	c.schema("", c.root)
 	if c.left < 0 {
-		return []Difference{{Effect: Looser, Text: "it is too large or too deep to be checked"}}, nil
+		c.found = []Difference{{Effect: Looser, Text: "it is too large or too deep to be checked"}}
+		return &c, nil
 	}
 	slices.SortStableFunc(c.found, func(a, b Difference) int {
 		if a.Effect != b.Effect {
@@ -88,7 +103,7 @@ func (s JSONSchema) Check() ([]Difference, error) {
 		}
 		return strings.Compare(a.Pointer, b.Pointer)
 	})
-	return c.found, nil
+	return &c, nil
 }
 
 // exact returns, as an error, the differences by which the grammar of an Exact schema allows what the schema forbids. Of a text
@@ -98,12 +113,12 @@ func exact(s Source) error {
 	if !ok || !schema.Exact {
 		return nil
 	}
-	all, err := schema.Check()
+	c, err := schema.check()
 	if err != nil {
 		return nil
 	}
 	var broken []string
-	for _, d := range all {
+	for _, d := range c.found {
 		if d.Effect != Narrower {
 			broken = append(broken, d.String())
 		}
@@ -365,28 +380,32 @@ func (c *checker) none(s map[string]any, values []any) bool { return c.judge(s, 
 
 // judge reports whether a validator says the same of all values.
 func (c *checker) judge(s map[string]any, values []any, follows bool) bool {
+	all, ok := c.verdicts(s, values)
+	return ok && !slices.Contains(all, !follows)
+}
+
+// verdicts returns what a validator says of values.
+func (c *checker) verdicts(s map[string]any, values []any) (all []bool, ok bool) {
 	unknown := func(v any) bool {
 		s, _ := v.(map[string]any)
 		return !c.spend(1) || slices.ContainsFunc(untried, func(name string) bool { return s[name] != nil && says(s, name) })
 	}
 	if !c.spend(costOfJudge+len(values)) || within(s, unknown) || rounded(s) || rounded(values) {
-		return false
+		return nil, false
 	}
 	text, err := json.Marshal(s)
 	var schema jsonschema.Schema
 	if err != nil || len(text) > 1000 || json.Unmarshal(text, &schema) != nil {
-		return false
+		return nil, false
 	}
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
-		return false
+		return nil, false
 	}
 	for _, v := range values {
-		if follows != (resolved.Validate(plain(v)) == nil) {
-			return false
-		}
+		all = append(all, resolved.Validate(plain(v)) == nil)
 	}
-	return true
+	return all, true
 }
 
 // allRequire reports whether each branch requires, of its own properties, what stands beside them.

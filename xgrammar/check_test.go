@@ -195,23 +195,31 @@ func TestCheck(t *testing.T) {
 		if e := (*xgrammar.Error)(nil); narrower != (err == nil) || err != nil && (!errors.As(err, &e) || !strings.Contains(e.Reason(), "XGrammar does not follow it exactly: ") || x.effect != xgrammar.Narrower && !strings.Contains(e.Reason(), fmt.Sprintf("%q: %s", x.pointer, all[i].Text))) {
 			t.Errorf("%s, exact: %v", x.schema, err)
 		}
-		code := func(text string) string {
-			return "`` " + strings.ReplaceAll(strings.ReplaceAll(text, "|", `\|`), "\t", "TAB") + " ``"
-		}
 		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", code(x.schema), code(x.pointer), x.effect, strings.ReplaceAll(all[i].Text, "|", `\|`), code(x.text))
 	}
-	const path, begin, end = "../docs/SCHEMAS.md", "<!-- made by go test ./xgrammar -run TestCheck -update -->\n\n", "\n<!-- end -->"
+	inDocs(t, "TestCheck", table.String())
+}
+
+// code writes a text into a table.
+func code(text string) string {
+	return "`` " + strings.ReplaceAll(strings.ReplaceAll(text, "|", `\|`), "\t", "TAB") + " ``"
+}
+
+// inDocs compares a table with the one that the docs have of a test.
+func inDocs(t *testing.T, name, table string) {
+	const path, end = "../docs/SCHEMAS.md", "\n<!-- end -->"
+	begin := "<!-- made by go test ./xgrammar -run " + name + " -update -->\n\n"
 	page := string(must(os.ReadFile(path))(t))
 	before, rest, ok := strings.Cut(page, begin)
 	_, after, ended := strings.Cut(rest, end)
-	if want := before + begin + table.String() + end + after; !ok || !ended {
+	if want := before + begin + table + end + after; !ok || !ended {
 		t.Errorf("%s has no place for the table", path)
 	} else if want != page && *update {
 		if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	} else if want != page {
-		t.Errorf("the table in %s is not that of the rows: run go test ./xgrammar -run TestCheck -update", path)
+		t.Errorf("the table in %s is not that of the rows: run go test ./xgrammar -run %s -update", path, name)
 	}
 }
 
@@ -438,4 +446,26 @@ func randomSchema(r *rand.Rand, depth int, some ...string) map[string]any {
 		s[name] = keywords[name]()
 	}
 	return s
+}
+
+// randomDocument returns a document of constants that occur in random schemas.
+func randomDocument(r *rand.Rand, depth int) string {
+	atoms := []string{"1", "3", "4", "7.5", `"a"`, `"ab"`, `"b"`, `"\""`, "null", "true", "false", "0", "-1", "8", "20000", `""`, "2", "1e2", "{}", "[]"}
+	if depth == 0 || r.IntN(3) == 0 {
+		return atoms[r.IntN(len(atoms))]
+	}
+	var parts []string
+	if r.IntN(2) == 0 {
+		for range r.IntN(4) {
+			parts = append(parts, randomDocument(r, depth-1))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	without := []string{"b", "x1"}[r.IntN(2)]                 // schemas have one of them, which comes before what they do not mention
+	for _, name := range []string{"a", "b", "x1", "x", "y"} { // the order of the schemas
+		if name != without && r.IntN(5) < 2 {
+			parts = append(parts, fmt.Sprintf("%q: %s", name, randomDocument(r, depth-1)))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }

@@ -5,7 +5,6 @@ package xgrammar_test
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -134,27 +133,6 @@ func walk(t *testing.T, r *rand.Rand, m *xgrammar.Matcher, mask *xgrammar.Mask) 
 		text += tokens[next]
 	}
 	return text, false
-}
-
-// randomDocument returns a document of constants that occur in random schemas.
-func randomDocument(r *rand.Rand, depth int) string {
-	atoms := []string{"1", "3", "4", "7.5", `"a"`, `"ab"`, `"b"`, `"\""`, "null", "true", "false", "0", "-1", "8", "20000", `""`, "2", "1e2", "{}", "[]"}
-	if depth == 0 || r.IntN(3) == 0 {
-		return atoms[r.IntN(len(atoms))]
-	}
-	var parts []string
-	if r.IntN(2) == 0 {
-		for range r.IntN(4) {
-			parts = append(parts, randomDocument(r, depth-1))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
-	}
-	for _, name := range []string{"a", "b", "x1", "x", "y"} { // the order of the schemas
-		if r.IntN(5) < 2 {
-			parts = append(parts, fmt.Sprintf("%q: %s", name, randomDocument(r, depth-1)))
-		}
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 // What is so for every schema.

@@ -50,6 +50,17 @@ func must[T any](x T, err error) func(testing.TB) T {
 	}
 }
 
+// must2 is must for two results.
+func must2[A, B any](a A, b B, err error) func(testing.TB) (A, B) {
+	return func(t testing.TB) (A, B) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a, b
+	}
+}
+
 func matcherOf(t testing.TB, c *xgrammar.Compiler, s xgrammar.Source) *xgrammar.Matcher {
 	t.Helper()
 	g := must(c.Compile(t.Context(), s))(t)
