@@ -154,7 +154,7 @@ func (e *equals) offer(at string) (text string, remain map[string]bool) {
 	switch {
 	case e.left < 0:
 	case e.anchored:
-		return "", nil
+		v, ok = e.anchor(s)
 	case e.evaluates:
 		v, ok = e.evaluated(s)
 	default:

@@ -13,8 +13,18 @@ import (
 
 // offers are schemas that XGrammar does not follow, with equal ones that it follows.
 var offers = []struct{ schema, instead string }{
+	{`{"$ref": "#n", "$defs": {"n": {"$anchor": "n", "type": "integer"}}}`, `{"$ref": "#/$defs/n", "$defs": {"n": {"$anchor": "n", "type": "integer"}}}`},
+	{`{"enum": ["a", 3, "abc"], "type": "string", "maxLength": 2}`, `{"const": "a"}`},
+	{`{"type": "integer", "minimum": 1, "exclusiveMaximum": 5, "not": {"const": 3}}`, `{"enum": [1, 2, 4]}`},
+	{`{"type": ["boolean", "null"], "not": {"const": false}}`, `{"enum": [true, null]}`},
+	{`{"type": ["string", "null"], "not": {"type": "null"}}`, `{"type": "string"}`},
 	{`{"minimum": 3}`, `{"type": ["string", "number", "boolean", "null", "array", "object"], "minimum": 3, "additionalProperties": {}, "items": {}}`},
 	{`{"type": "object", "properties": {"b": {}}, "required": ["b", "a"], "additionalProperties": {"type": "integer"}}`, `{"type": "object", "properties": {"b": {}, "a": {"type": "integer"}}, "required": ["b", "a"], "additionalProperties": {"type": "integer"}}`},
+	{`{"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"], "additionalProperties": {}, "minProperties": 2}`, `{"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"], "additionalProperties": {}}`},
+	{`{"type": "object", "properties": {"a": {}, "ab": {}}, "propertyNames": {"maxLength": 1}}`, `{"type": "object", "properties": {"a": {}}, "propertyNames": {"maxLength": 1}}`},
+	{`{"type": "object", "propertyNames": {"pattern": "^a$"}, "additionalProperties": false}`, `{"type": "object", "additionalProperties": false}`},
+	{`{"type": "object", "propertyNames": {"type": ["string", "null"]}}`, `{"type": "object", "propertyNames": {"type": "string"}}`},
+	{`{"type": "string", "pattern": "^[a-z]+$", "maxLength": 5, "minLength": 2}`, `{"type": "string", "pattern": "^[a-z]{2,5}$"}`},
 	{`{"type": "integer", "multipleOf": 2.5}`, `{"type": "integer", "multipleOf": 5}`},
 	{`{"type": ["number", "null"], "multipleOf": 3}`, `{"type": ["integer", "null"], "multipleOf": 3}`},
 }

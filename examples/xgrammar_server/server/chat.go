@@ -389,7 +389,11 @@ func (r *request) loosely() (string, error) {
 				continue
 			}
 			if strict != nil {
-				return invalid(param, "the schema is strict, and cannot be followed at %s", d)
+				instead := ""
+				if d.Instead != "" && len(d.Instead) < 2000 {
+					instead = fmt.Sprintf("; this schema at %q is equal, and can be followed: %s", d.Place, d.Instead)
+				}
+				return invalid(param, "the schema is strict, and cannot be followed at %s%s", d, instead)
 			}
 			if parts.Len() > 2000 {
 				parts.WriteString(", ...")

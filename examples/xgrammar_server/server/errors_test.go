@@ -98,7 +98,7 @@ func TestErrors(t *testing.T) {
 		{`"response_format": {"type": "json_schema", "json_schema": {"strict": true, "schema": {"type": "array", "items": {"type": "integer"}, "uniqueItems": true}}}`, 400,
 			`response_format: the schema is strict, and cannot be followed at \"/uniqueItems\": XGrammar does not look at uniqueItems (looser)`},
 		{`"tools": [{"type": "function", "function": {"name": "f", "strict": true, "parameters": {"type": "object", "required": ["a"]}}}]`, 400,
-			`"message":"tools[0]: the schema is strict, and cannot be followed at \"/required/0\"`},
+			`add \"a\" there (looser); this schema at \"\" is equal, and can be followed: {\"type\": \"object\", \"required\": [\"a\"], \"properties\": {\"a\": {}}}","type":"invalid_request_error","param":"tools[0]"`},
 		{tools + `, ` + schema(`{"type": "wrong"}`), 400, `response_format or tools: `},
 		{tools + `, "tool_choice": {"type": "function", "function": {"name": "f"}}`, 400, `tool_choice: no tool has the name \"f\"","type":"invalid_request_error","param":"tool_choice"`},
 		{`"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "wrong"}}}]`, 400, `tools: `},
