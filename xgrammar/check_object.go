@@ -74,7 +74,7 @@ func (c *checker) names(at string, s, v map[string]any, others bool) {
 		for name := range properties {
 			names = append(names, name)
 		}
-		if !c.all(v, names) {
+		if !c.all(v, names) || len(patterns) > 0 && says(s, "propertyNames") {
 			c.add(here, Looser, "XGrammar does not look at propertyNames beside properties")
 		}
 	case len(patterns) > 0:

@@ -61,6 +61,7 @@ var differences = []struct {
 	{`{"type": "object", "patternProperties": {"^x.*$": {"type": "integer"}, "^.*y$": {"type": "string"}}}`, "/patternProperties", xgrammar.Looser, `{"xy": 1}`},
 	{`{"type": "object", "patternProperties": {"^x$": {}}, "additionalProperties": {"type": "integer"}}`, "", xgrammar.Narrower, `{"y": 1}`},
 	{`{"type": "object", "properties": {"ab": {}}, "propertyNames": {"maxLength": 1}}`, "/propertyNames", xgrammar.Looser, `{"ab": 1}`},
+	{`{"type": "object", "properties": {"a": {}}, "patternProperties": {"^x*$": {}}, "propertyNames": {"maxLength": 1}}`, "/propertyNames", xgrammar.Looser, `{"a": 1, "xx": 1}`},
 	{`{"type": "object", "properties": {"a": {"type": "integer"}}, "propertyNames": {"enum": ["a"]}, "additionalProperties": true}`, "/propertyNames", xgrammar.Looser, `{"a": "s"}`},
 	{`{"type": "object", "propertyNames": {"type": ["string", "null"]}}`, "/propertyNames/type", xgrammar.NotJSON, `{null: 1}`},
 	{`{"type": ["object", "null"], "propertyNames": {"type": ["integer"], "minimum": 3}}`, "/propertyNames/type", xgrammar.NotJSON, `{3: 1}`},
