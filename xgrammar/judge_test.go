@@ -52,6 +52,21 @@ func (j judge) follow(schema string, documents []string) (follow []bool) {
 	return follow
 }
 
+// each says "true" or "false" of each document, and "" where the package has no answer: it goes in circles, or a number is too large.
+func (j judge) each(schema string, documents []string) []string {
+	all, answers := j.follow(schema, documents), make([]string, len(documents))
+	for i, text := range documents {
+		if one := all; all == nil {
+			if one = j.follow(schema, []string{text}); one != nil {
+				answers[i] = strconv.FormatBool(one[0])
+			}
+			continue
+		}
+		answers[i] = strconv.FormatBool(all[i])
+	}
+	return answers
+}
+
 // TestCheck_python: where a grammar allows a document against a random schema, by Python's package jsonschema, Check has said so, also
 // where it speaks of other parts of the schema; and where a grammar forbids one that follows the schema.
 // TVMFFI_TEST_JUDGE is how long it goes on, with schemas that are new each time.
@@ -60,28 +75,107 @@ func TestCheck_python(t *testing.T) {
 	mask := must(v.NewMask())(t)
 	defer mask.Release()
 	j := newJudge(t)
+	shown, offered := 0, 0
+	n := eachRandom(t, func(r *rand.Rand) {
+		s := randomOf(t, r)
+		g, err := c.Compile(t.Context(), s)
+		if err != nil {
+			return // XGrammar refuses it
+		}
+		documents, allowed := written(t, r, g, mask)
+		g.Release()
+		if compare(t, j, s, documents, allowed, true) {
+			shown++
+		}
+		if equal(t, j, s, documents) {
+			offered++
+		}
+	})
+	if shown < n/4 {
+		t.Errorf("only %d of %d schemas show a difference", shown, n)
+	}
+	t.Logf("%d schemas show a difference, and %d have an equal one", shown, offered)
+}
+
+// TestInstead_python: by Python's package jsonschema, the same documents follow a random schema and the one that Instead returns, and
+// what a grammar allows against the second one, Check says of it.
+// TVMFFI_TEST_JUDGE is how long it goes on, as in TestCheck_python.
+func TestInstead_python(t *testing.T) {
+	v, c := compilerOf(t, xgrammar.CompilerOptions{})
+	mask := must(v.NewMask())(t)
+	defer mask.Release()
+	j := newJudge(t)
+	offered, followed := 0, 0
+	n := eachRandom(t, func(r *rand.Rand) {
+		some := [][]string{
+			{"type", "allOf", "allOf", "anyOf", "oneOf", "$ref", "minimum", "maximum", "required", "properties", "properties", "additionalProperties", "enum", "const", "title"},
+			{"type", "type", "allOf", "anyOf", "oneOf", "items", "prefixItems", "minItems", "maxItems", "multipleOf", "minimum", "exclusiveMaximum", "maximum", "not", "contains", "minContains", "if", "then"},
+			{"type", "required", "properties", "patternProperties", "propertyNames", "additionalProperties", "minProperties", "maxProperties", "unevaluatedProperties", "allOf", "$ref"},
+			{"enum", "const", "type", "oneOf", "oneOf", "anyOf", "minLength", "maxLength", "pattern", "minimum", "not", "if", "then", "dependentRequired", "allOf"},
+		}[r.IntN(4)]
+		s := randomOf(t, r, some...)
+		better, _ := must2(s.Instead())(t)
+		if better.Text == s.Text {
+			return
+		}
+		g, err := c.Compile(t.Context(), better)
+		if err != nil {
+			return // XGrammar refuses it
+		}
+		documents, allowed := written(t, r, g, mask)
+		g.Release()
+		if equal(t, j, s, documents) {
+			offered++
+		}
+		compare(t, j, better, documents, allowed, false)
+		if all := must(better.Check())(t); !slices.ContainsFunc(all, func(d xgrammar.Difference) bool { return d.Effect != xgrammar.Narrower }) {
+			followed++
+		}
+	})
+	if offered < n/8 || followed < n/16 {
+		t.Errorf("only %d of %d schemas have an equal one, and %d one that is followed", offered, n, followed)
+	}
+	t.Logf("%d schemas have an equal one, and %d one that is followed", offered, followed)
+}
+
+// eachRandom calls f until the time of TVMFFI_TEST_JUDGE is over, and returns how often.
+func eachRandom(t *testing.T, f func(*rand.Rand)) (n int) {
 	seed, least, end := uint64(1), 200, time.Now()
 	if text := os.Getenv("TVMFFI_TEST_JUDGE"); text != "" {
 		seed, end = rand.Uint64(), end.Add(must(time.ParseDuration(text))(t))
 	}
 	r := rand.New(rand.NewPCG(seed, 2))
-	n, shown := 0, 0
 	for ; (n < least || time.Now().Before(end)) && !t.Failed(); n++ {
-		s := xgrammar.JSONSchema{Text: string(must(json.Marshal(randomRoot(r, 1+r.IntN(2))))(t)), Loose: r.IntN(2) == 0, AnyOrder: r.IntN(6) == 0}
-		g, err := c.Compile(t.Context(), s)
-		if err != nil {
-			continue // XGrammar refuses it
+		f(r)
+	}
+	t.Logf("%d schemas with the seed %d", n, seed)
+	return n
+}
+
+func randomOf(t *testing.T, r *rand.Rand, some ...string) xgrammar.JSONSchema {
+	return xgrammar.JSONSchema{Text: string(must(json.Marshal(randomRoot(r, 1+r.IntN(2), some...)))(t)), Loose: r.IntN(2) == 0, AnyOrder: r.IntN(6) == 0}
+}
+
+// equal compares a schema with the one that Instead returns, and reports whether there is another one.
+func equal(t *testing.T, j judge, s xgrammar.JSONSchema, documents []string) bool {
+	better, rest := must2(s.Instead())(t)
+	if better.Text == s.Text {
+		return false
+	}
+	if all := must(better.Check())(t); !slices.Equal(all, rest) {
+		t.Errorf("%s: %v remain, and %v are in %s", s.Text, rest, all, better.Text)
+	}
+	was, now, asked := j.each(s.Text, documents), j.each(better.Text, documents), 0
+	for i, text := range documents {
+		if was[i] == "" || now[i] == "" {
+			continue
 		}
-		documents, allowed := written(t, r, g, mask)
-		g.Release()
-		if compare(t, j, s, documents, allowed) {
-			shown++
+		if asked++; was[i] != now[i] {
+			t.Errorf("%s follows %s: %s, and %s: %s", text, s.Text, was[i], better.Text, now[i])
+			break
 		}
 	}
-	if shown < n/4 {
-		t.Errorf("only %d of %d schemas show a difference", shown, n)
-	}
-	t.Logf("%d schemas with the seed %d, of which %d show a difference", n, seed, shown)
+	return asked > 0
 }
 
 // written returns documents that a grammar allows, and others.
@@ -142,18 +236,19 @@ var (
 	spelled = regexp.MustCompile(`"(enum|const)":(\[|\{|\[[^\]]*[[{])[^]]*`) // a constant that is written in one way
 )
 
-// compare compares documents, and reports whether one shows a difference.
-func compare(t *testing.T, j judge, s xgrammar.JSONSchema, documents []string, allowed []bool) (shown bool) {
+// compare compares documents, and reports whether one shows a difference. With all, it also looks at what is forbidden, as the documents
+// have the order of the schema, and at the schema without the parts that are not followed.
+func compare(t *testing.T, j judge, s xgrammar.JSONSchema, documents []string, allowed []bool, all bool) (shown bool) {
 	follow := j.follow(s.Text, documents)
 	if follow == nil {
 		return false
 	}
-	all := must(s.Check())(t)
-	looser := len(all) > 0 && all[0].Effect != xgrammar.Narrower
-	narrower := len(all) > 0 && slices.ContainsFunc(all, func(d xgrammar.Difference) bool { return d.Effect == xgrammar.Narrower })
+	found := must(s.Check())(t)
+	looser := len(found) > 0 && found[0].Effect != xgrammar.Narrower
+	narrower := slices.ContainsFunc(found, func(d xgrammar.Difference) bool { return d.Effect == xgrammar.Narrower })
 	rest, reduced := follow, ""
-	if looser && !strings.Contains(s.Text, "unevaluated") && !strings.Contains(s.Text, "patternProperties") && !strings.Contains(s.Text, "propertyNames") { // they say other things without the rest
-		reduced = without(t, s.Text, all)
+	if all && looser && !strings.Contains(s.Text, "unevaluated") && !strings.Contains(s.Text, "patternProperties") && !strings.Contains(s.Text, "propertyNames") { // they say other things without the rest
+		reduced = without(t, s.Text, found)
 		if rest = j.follow(reduced, documents); rest == nil {
 			rest, reduced = follow, "" // the package does not read it
 		}
@@ -165,11 +260,11 @@ func compare(t *testing.T, j judge, s xgrammar.JSONSchema, documents []string, a
 		switch shown = shown || allowed[i] && !follow[i]; {
 		case byForm.MatchString(text):
 		case allowed[i] && !follow[i] && !looser:
-			t.Errorf("%s, loose %v, any order %v: %s is allowed, and the differences are %v", s.Text, s.Loose, s.AnyOrder, text, all)
+			t.Errorf("%s, loose %v, any order %v: %s is allowed, and the differences are %v", s.Text, s.Loose, s.AnyOrder, text, found)
 		case allowed[i] && !rest[i] && reduced != "":
-			t.Errorf("%s, loose %v, any order %v: %s is allowed, also by %s, without the differences %v", s.Text, s.Loose, s.AnyOrder, text, reduced, all)
-		case !allowed[i] && follow[i] && s.Loose && !narrower && !oneWay.MatchString(text) && !spelled.MatchString(s.Text):
-			t.Errorf("%s, loose %v, any order %v: %s is forbidden, and the differences are %v", s.Text, s.Loose, s.AnyOrder, text, all)
+			t.Errorf("%s, loose %v, any order %v: %s is allowed, also by %s, without the differences %v", s.Text, s.Loose, s.AnyOrder, text, reduced, found)
+		case !allowed[i] && follow[i] && all && s.Loose && !narrower && !oneWay.MatchString(text) && !spelled.MatchString(s.Text):
+			t.Errorf("%s, loose %v, any order %v: %s is forbidden, and the differences are %v", s.Text, s.Loose, s.AnyOrder, text, found)
 		}
 	}
 	return shown

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The functions of this file look for equal schemas that XGrammar follows. What makes them is in offer_rules.go.
+// The functions of this file look for equal schemas that XGrammar follows. What makes them is in offer_merge.go and offer_rules.go.
 
 // The limits of Instead: how often it asks again, as what an offer brings to light may have one, too, and how long a text may become.
 const (
@@ -195,8 +195,17 @@ func (e *equals) whole(s map[string]any) (any, bool) {
 			delete(inner, name)
 		}
 	}
+	v, ok := any(inner), true
 	order := e.order.names(s)
-	v, ok := e.polish(inner)
+	if slices.ContainsFunc(leading, func(lead string) bool { return inner[lead] != nil }) && len(inner) > 1 || inner["allOf"] != nil || inner["oneOf"] != nil {
+		order = slices.DeleteFunc(slices.Clone(order), func(name string) bool { return name == "$defs" || name == "definitions" }) // which come last
+		var g gathered
+		if ok = e.gather(inner, 0, &g); ok {
+			v, ok = e.combine(g, 0)
+		}
+	} else {
+		v, ok = e.polish(inner)
+	}
 	out, isObject := v.(map[string]any)
 	if !ok || !isObject {
 		return nil, false

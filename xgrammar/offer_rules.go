@@ -107,6 +107,28 @@ func (e *equals) thatFollow(s, others map[string]any, values []any) (any, bool) 
 	return out, true
 }
 
+// once returns the schema of the constants that follow one of several schemas of constants.
+func (e *equals) once(s map[string]any, branches []any) (any, bool) {
+	var values []any
+	for _, b := range branches {
+		for name := range object(b) {
+			if name != "const" && name != "enum" && !annotates(name) {
+				return nil, false
+			}
+		}
+		more, ok := constants(object(b))
+		if !ok || len(values)*len(more) > mostListed*mostListed {
+			return nil, false
+		}
+		for _, v := range more {
+			if e.noneOf(values, []any{v}) {
+				values = append(values, v)
+			}
+		}
+	}
+	return e.thatFollow(s, s, values)
+}
+
 // mostListed is how many values may stand for a type.
 const mostListed = 100
 

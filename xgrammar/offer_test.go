@@ -13,7 +13,16 @@ import (
 
 // offers are schemas that XGrammar does not follow, with equal ones that it follows.
 var offers = []struct{ schema, instead string }{
+	{`{"allOf": [{"type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]}, {"type": "object", "properties": {"a": {"type": "string"}}}]}`, `{"type": "object", "properties": {"b": {"type": "integer"}, "a": {"type": "string"}}, "required": ["b"]}`},
+	{`{"allOf": [{"$ref": "#/$defs/a"}, {"properties": {"n": {"type": "integer", "minimum": 3}}, "required": ["n"]}], "$defs": {"a": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}}}}`, `{"type": "object", "properties": {"n": {"type": "integer", "maximum": 9, "minimum": 3}}, "required": ["n"], "$defs": {"a": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}}}}`},
+	{`{"allOf": [{"type": "object", "properties": {"a": {}, "b": {}}}, {"properties": {"a": {}}, "additionalProperties": false}]}`, `{"type": "object", "properties": {"a": {}}, "additionalProperties": false}`},
+	{`{"allOf": [{"type": "array", "prefixItems": [{"type": "integer"}], "maxItems": 4}, {"items": {"type": ["integer", "null"]}, "maxItems": 3}]}`, `{"type": "array", "prefixItems": [{"type": "integer"}], "maxItems": 3, "items": {"type": ["integer", "null"]}}`},
+	{`{"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}`, `{"anyOf": [{"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]}, {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b"]}]}`},
+	{`{"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "oneOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"properties": {"k": {"const": 2}}, "required": ["k"]}]}`, `{"oneOf": [{"type": "object", "properties": {"x": {"type": "integer"}, "k": {"const": 1}}, "required": ["x", "k"]}, {"type": "object", "properties": {"x": {"type": "integer"}, "k": {"const": 2}}, "required": ["x", "k"]}]}`},
+	{`{"anyOf": [{"type": "integer"}, {"type": "string"}], "minimum": 2, "maxLength": 0, "title": "t"}`, `{"anyOf": [{"minimum": 2, "maxLength": 0, "type": "integer"}, {"minimum": 2, "maxLength": 0, "type": "string"}], "title": "t"}`},
+	{`{"type": "array", "items": {"$ref": "#/$defs/n", "minimum": 5}, "$defs": {"n": {"type": "integer"}}}`, `{"type": "array", "items": {"minimum": 5, "type": "integer"}, "$defs": {"n": {"type": "integer"}}}`},
 	{`{"$ref": "#n", "$defs": {"n": {"$anchor": "n", "type": "integer"}}}`, `{"$ref": "#/$defs/n", "$defs": {"n": {"$anchor": "n", "type": "integer"}}}`},
+	{`{"oneOf": [{"enum": [1, 2]}, {"enum": [2, 3]}]}`, `{"enum": [1, 3]}`},
 	{`{"enum": ["a", 3, "abc"], "type": "string", "maxLength": 2}`, `{"const": "a"}`},
 	{`{"type": "integer", "minimum": 1, "exclusiveMaximum": 5, "not": {"const": 3}}`, `{"enum": [1, 2, 4]}`},
 	{`{"type": ["boolean", "null"], "not": {"const": false}}`, `{"enum": [true, null]}`},
@@ -129,8 +138,8 @@ func TestInstead_loose(t *testing.T) {
 
 // TestInstead_remains: a schema of many parts keeps what has no offer, in its order.
 func TestInstead_remains(t *testing.T) {
-	s := xgrammar.JSONSchema{Text: `{"type": "object", "properties": {"z": {"type": "number", "multipleOf": 3}, "m": {"type": "array", "items": {"type": "number", "multipleOf": 2}, "uniqueItems": true}, "<a/b>": {"type": "string", "not": {"type": "null"}}}, "required": ["z"]}`}
-	const want = `{"type": "object", "properties": {"z": {"type": "integer", "multipleOf": 3}, "m": {"type": "array", "items": {"type": "integer", "multipleOf": 2}, "uniqueItems": true}, "<a/b>": {"type": "string", "not": {"type": "null"}}}, "required": ["z"]}`
+	s := xgrammar.JSONSchema{Text: `{"type": "object", "properties": {"z": {"allOf": [{"type": "integer"}, {"minimum": 3}]}, "m": {"type": "array", "items": {"type": "number", "multipleOf": 2}, "uniqueItems": true}, "<a/b>": {"type": "string", "not": {"type": "null"}}}, "required": ["z"]}`}
+	const want = `{"type": "object", "properties": {"z": {"type": "integer", "minimum": 3}, "m": {"type": "array", "items": {"type": "integer", "multipleOf": 2}, "uniqueItems": true}, "<a/b>": {"type": "string", "not": {"type": "null"}}}, "required": ["z"]}`
 	better, rest := must2(s.Instead())(t)
 	if better.Text != want || len(rest) != 1 || rest[0].Pointer != "/properties/m/uniqueItems" {
 		t.Errorf("%s, and %v remain", better.Text, rest)
