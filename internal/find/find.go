@@ -145,8 +145,8 @@ type Candidate struct {
 // Check returns why a candidate cannot be the file of f, nil if it can.
 type Check func(c Candidate, f File) error
 
-// source lists the candidates of one kind.
-type source func(f File, o *Options) []Candidate
+// source yields the candidates of one kind. It looks for one when it is asked: the first is mostly taken.
+type source func(f File, o *Options) iter.Seq[Candidate]
 
 // Candidates yields the places where a program looks for the file of f, in order, each with the error of the first
 // check that it fails.
@@ -163,7 +163,7 @@ func InPackages(f File, checks ...Check) iter.Seq2[Candidate, error] {
 func candidates(f File, o *Options, sources []source, checks ...Check) iter.Seq2[Candidate, error] {
 	return func(yield func(Candidate, error) bool) {
 		for _, list := range sources {
-			for _, c := range list(f, o) {
+			for c := range list(f, o) {
 				if !yield(c, c.pass(f, checks)) || c.Explicit {
 					return
 				}
@@ -210,15 +210,15 @@ func sameHash(c Candidate, f File) error {
 	return fmt.Errorf("another version: its sha256 is %s, the bindings were made from %s", got, f.SHA256)
 }
 
-func explicit(f File, o *Options) []Candidate {
+func explicit(f File, o *Options) iter.Seq[Candidate] {
 	path := f.Named(o)
 	if IsCore(f.Name) {
 		path = ExplicitCore(o)
 	}
 	if path == "" {
-		return nil
+		return slices.Values[[]Candidate](nil)
 	}
-	return []Candidate{{Path: path, Where: explicitly, Explicit: true}}
+	return slices.Values([]Candidate{{Path: path, Where: explicitly, Explicit: true}})
 }
 
 // Named returns the file that the options name for the library, "" if they name none. The name that it has on this platform
@@ -237,7 +237,8 @@ func (f File) Named(o *Options) string {
 // executable is replaced by a test: only Linux without /proc does not know it.
 var executable = os.Executable
 
-func folders(f File, o *Options) (places []Candidate) {
+func folders(f File, o *Options) iter.Seq[Candidate] {
+	var places []Candidate
 	add := func(where string, dirs ...string) {
 		for _, dir := range dirs {
 			places = append(places, Candidate{Path: f.In(dir), Where: where})
@@ -249,7 +250,7 @@ func folders(f File, o *Options) (places []Candidate) {
 		add("folder of the executable", filepath.Dir(exe))
 		add("lib folder of the executable", filepath.Join(filepath.Dir(exe), "lib"))
 	}
-	return places
+	return slices.Values(places)
 }
 
 const (
@@ -259,38 +260,54 @@ const (
 
 func searchPath() []string { return filepath.SplitList(os.Getenv(pathVariable)) }
 
-func packages(f File, o *Options) []Candidate {
-	if f.Package == "" {
-		return nil
-	}
-	core, cache := IsCore(f.Name), "cache of tvmffi-bind"
-	if core {
-		cache += " setup"
-	}
-	places, err := Cached(f.Package, f.PathInPackage)
-	places = exactFirst(f, places)
-	for i := range places {
-		places[i].Where = cache
-	}
-	installed := Installed(f.Package, f.PathInPackage)
-	places = append(places, installed...)
-	if core && o.CoreVersion != "" {
-		wanted := slices.DeleteFunc(slices.Clone(places), func(c Candidate) bool { return c.Version != o.CoreVersion })
-		places = append(wanted, slices.DeleteFunc(places, func(c Candidate) bool { return c.Version == o.CoreVersion })...)
-	}
-	none := len(places) == 0 && err == nil && filepath.IsLocal(filepath.FromSlash(f.PathInPackage)) // the error lists what was tried
-	if dir, err := CacheDir(); none && !core && err == nil {
-		places = append(places, Candidate{Path: filepath.Join(dir, "wheels", f.Package+"-"+cmp.Or(f.Version, "*"), filepath.FromSlash(f.PathInPackage)), Where: cache})
-	}
-	if none || core && len(installed) == 0 {
-		for _, dir := range Searched() {
-			places = append(places, Candidate{Path: filepath.Join(dir, filepath.FromSlash(f.PathInPackage)), Where: "Python package"})
+func packages(f File, o *Options) iter.Seq[Candidate] {
+	return func(yield func(Candidate) bool) {
+		if f.Package == "" {
+			return
 		}
+		core, cache := IsCore(f.Name), "cache of tvmffi-bind"
+		if core {
+			cache += " setup"
+		}
+		cached, err := Cached(f.Package, f.PathInPackage)
+		cached = exactFirst(f, cached)
+		for i := range cached {
+			cached[i].Where = cache
+		}
+		if err != nil && !yield(Candidate{Where: cache, Cached: true, refused: err}) {
+			return
+		}
+		each := func(places []Candidate, version string, wanted bool) bool {
+			for _, c := range places {
+				if wanted == (version == "" || c.Version == version) && !yield(c) {
+					return false
+				}
+			}
+			return true
+		}
+		version := ""
+		if core {
+			version = o.CoreVersion
+		}
+		if !each(cached, version, true) { // before the Pythons of this machine, which are many folders
+			return
+		}
+		installed := Installed(f.Package, f.PathInPackage)
+		if !each(installed, version, true) || !each(cached, version, false) || !each(installed, version, false) {
+			return
+		}
+		var tried []Candidate
+		none := len(cached)+len(installed) == 0 && err == nil && filepath.IsLocal(filepath.FromSlash(f.PathInPackage)) // the error lists what was tried
+		if dir, err := CacheDir(); none && !core && err == nil {
+			tried = append(tried, Candidate{Path: filepath.Join(dir, "wheels", f.Package+"-"+cmp.Or(f.Version, "*"), filepath.FromSlash(f.PathInPackage)), Where: cache})
+		}
+		if none || core && len(installed) == 0 {
+			for _, dir := range Searched() {
+				tried = append(tried, Candidate{Path: filepath.Join(dir, filepath.FromSlash(f.PathInPackage)), Where: "Python package"})
+			}
+		}
+		each(tried, "", true)
 	}
-	if err != nil {
-		places = slices.Insert(places, 0, Candidate{Where: cache, Cached: true, refused: err})
-	}
-	return places
 }
 
 // exactFirst puts the file with the hash of f before others of its version: the cache may have the wheels for several platforms.

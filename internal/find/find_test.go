@@ -116,6 +116,16 @@ func TestOrder(t *testing.T) {
 			break
 		}
 	}
+	// The folders of Pythons are read after the files of the cache: mostly one of these is taken.
+	for c := range Candidates(f, &Options{}) {
+		if c.Cached {
+			if err := os.RemoveAll(filepath.Join(top, "venv")); err != nil {
+				t.Fatal(err)
+			}
+		} else if c.Site != "" {
+			t.Errorf("%s was looked for before the cache", c.Path)
+		}
+	}
 }
 
 // Of libtvm_ffi, the version that bindings name comes first, from the cache and from packages.
