@@ -1,7 +1,6 @@
 package jsonlines
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -18,7 +17,7 @@ func Unmarshal(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return err
 	}
-	return Check(data, into)
+	return check(data, into)
 }
 
 // Check returns an error if encoding/json would lose a part of JSON text without an error: a key that an object has twice, of
@@ -33,7 +32,12 @@ func Check(data []byte, into any) error {
 	if !json.Valid(data) {
 		return nil
 	}
-	k := keys{data: data}
+	return check(data, into)
+}
+
+// check is Check of valid JSON.
+func check(data []byte, into any) error {
+	k := keys{data: string(data)} // the keys are parts of it
 	if !utf8.Valid(data) {
 		at := 0
 		for r, size := utf8.DecodeRune(data); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRune(data[at:]) {
@@ -48,17 +52,24 @@ func Check(data []byte, into any) error {
 // errorf returns an error with a place in the text.
 func (k *keys) errorf(at int, format string, args ...any) error {
 	before := k.data[:at]
-	return fmt.Errorf("line %d, column %d: %w", bytes.Count(before, []byte("\n"))+1, at-bytes.LastIndexByte(before, '\n'), fmt.Errorf(format, args...))
+	return fmt.Errorf("line %d, column %d: %w", strings.Count(before, "\n")+1, at-strings.LastIndexByte(before, '\n'), fmt.Errorf(format, args...))
 }
 
 // keys goes through valid JSON text.
 type keys struct {
-	data []byte
+	data string
 	at   int
-	path []string
+	path []step
 	err  error
 	// fields are those of the struct types so far, by their names in JSON, folded.
 	fields map[reflect.Type]map[string]reflect.StructField
+}
+
+// step is a key of an object, or an index.
+type step struct {
+	key   bool
+	name  string
+	index int
 }
 
 // next returns the next byte that is not a space.
@@ -87,13 +98,13 @@ func (k *keys) value(t reflect.Type) {
 			if k.data[k.at] == ',' {
 				k.at++
 			}
-			k.path = append(k.path, strconv.Itoa(i))
+			k.path = append(k.path, step{index: i})
 			k.part(elem)
 			k.path = k.path[:len(k.path)-1]
 		}
 		k.at++
 	default:
-		for k.at < len(k.data) && !bytes.ContainsRune([]byte(",]} \t\r\n"), rune(k.data[k.at])) {
+		for k.at < len(k.data) && strings.IndexByte(",]} \t\r\n", k.data[k.at]) < 0 {
 			k.at++
 		}
 	}
@@ -127,7 +138,13 @@ func (k *keys) where() string {
 	if len(k.path) == 0 {
 		return ""
 	}
-	return " in " + strings.Join(k.path, ".")
+	parts := make([]string, len(k.path))
+	for i, s := range k.path {
+		if parts[i] = s.name; !s.key {
+			parts[i] = strconv.Itoa(s.index)
+		}
+	}
+	return " in " + strings.Join(parts, ".")
 }
 
 // fieldsOf returns the fields of a struct type, by their names in JSON, folded.
@@ -175,7 +192,7 @@ func folded(name string) string {
 }
 
 // text skips a text and returns it with its quotes.
-func (k *keys) text() []byte {
+func (k *keys) text() string {
 	start := k.at
 	for k.at++; k.data[k.at] != '"'; k.at++ {
 		if k.data[k.at] == '\\' {
@@ -210,7 +227,7 @@ func (k *keys) unit(at int) rune {
 	if at+6 > len(k.data) || k.data[at] != '\\' || k.data[at+1] != 'u' {
 		return 0
 	}
-	n, err := strconv.ParseUint(string(k.data[at+2:at+6]), 16, 16)
+	n, err := strconv.ParseUint(k.data[at+2:at+6], 16, 16)
 	if err != nil {
 		return 0
 	}
@@ -237,9 +254,9 @@ func (k *keys) object(t reflect.Type) {
 		}
 		start := k.at
 		text := k.text()
-		name := string(text[1 : len(text)-1])
+		name := text[1 : len(text)-1]
 		if strings.Contains(name, `\`) {
-			if json.Unmarshal(text, &name) != nil {
+			if json.Unmarshal([]byte(text), &name) != nil {
 				return // not valid JSON
 			}
 		}
@@ -262,7 +279,7 @@ func (k *keys) object(t reflect.Type) {
 		}
 		k.next()
 		k.at++ // the colon
-		k.path = append(k.path, name)
+		k.path = append(k.path, step{key: true, name: name})
 		if fields != nil {
 			k.value(elem)
 		} else {

@@ -171,6 +171,10 @@ func (m *Model) readVocab(text json.RawMessage) error {
 	if text == nil {
 		return errors.New("model.vocab has neither the numbers nor the scores of tokens")
 	}
+	var ok bool
+	if m.Vocab, ok = numbers(string(text)); ok {
+		return nil
+	}
 	err := json.Unmarshal(text, &m.Vocab)
 	if err == nil && null().Match(text) {
 		err = jsonlines.Check(text, &m.Vocab)
@@ -179,6 +183,86 @@ func (m *Model) readVocab(text json.RawMessage) error {
 		return fmt.Errorf("model.vocab has neither the numbers nor the scores of tokens: %w", err)
 	}
 	return nil
+}
+
+// numbers reads the JSON of an object of numbers of up to nine digits, which is valid. It reports false for any other. A large object takes
+// encoding/json several times as long.
+func numbers(text string) (map[string]int, bool) {
+	all := make(map[string]int, strings.Count(text, ":"))
+	rest, ok := strings.CutPrefix(text, "{")
+	if rest = spaceless(rest); rest == "}" {
+		return all, true
+	}
+	for ok {
+		var name string
+		if name, rest, ok = quoted(rest); !ok {
+			break
+		}
+		rest = spaceless(strings.TrimPrefix(spaceless(rest), ":"))
+		n, digits := 0, 0
+		for ; digits < len(rest) && digits < 10 && '0' <= rest[digits] && rest[digits] <= '9'; digits++ {
+			n = 10*n + int(rest[digits]-'0')
+		}
+		rest = spaceless(rest[digits:])
+		if digits == 0 || digits > 9 || rest == "" || rest[0] != ',' && rest[0] != '}' {
+			break // a sign, a fraction, or no number
+		}
+		if all[name] = n; rest[0] == '}' {
+			return all, true
+		}
+		rest = spaceless(rest[1:])
+	}
+	return nil, false
+}
+
+// texts reads the JSON of a list of texts, as numbers does.
+func texts(text string) ([]string, bool) {
+	all := make([]string, 0, strings.Count(text, ",")+1)
+	rest, ok := strings.CutPrefix(text, "[")
+	if rest = spaceless(rest); rest == "]" {
+		return all, true
+	}
+	for ok {
+		var one string
+		if one, rest, ok = quoted(rest); !ok {
+			break
+		}
+		all = append(all, one)
+		if rest = spaceless(rest); rest == "" || rest[0] != ',' {
+			return all, rest == "]"
+		}
+		rest = spaceless(rest[1:])
+	}
+	return nil, false
+}
+
+// quoted returns the text that the JSON begins with, and what follows it.
+func quoted(text string) (value, rest string, ok bool) {
+	if text == "" || text[0] != '"' {
+		return "", text, false
+	}
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+			ok = true // it has an escape
+		case '"':
+			if ok {
+				ok = json.Unmarshal([]byte(text[:i+1]), &value) == nil
+				return value, text[i+1:], ok
+			}
+			return text[1:i], text[i+1:], true
+		}
+	}
+	return "", text, false
+}
+
+// spaceless returns a text without the spaces of JSON at its beginning.
+func spaceless(text string) string {
+	for text != "" && strings.IndexByte(" \t\r\n", text[0]) >= 0 {
+		text = text[1:]
+	}
+	return text
 }
 
 // number returns a score as the JSON of Rust reads it, which may be a unit in the last place off. Sums of scores that are equal
@@ -202,8 +286,8 @@ func (m *Model) readMerges(text json.RawMessage) error {
 	if given(text) == nil {
 		return nil
 	}
-	var lines []string
-	if json.Unmarshal(text, &lines) == nil {
+	lines, ok := texts(string(text))
+	if ok || json.Unmarshal(text, &lines) == nil {
 		m.Merges = make([]string, 0, 2*len(lines))
 		for i, line := range lines {
 			left, right, ok := strings.Cut(line, " ")

@@ -1,6 +1,8 @@
 package tokenfile
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +72,39 @@ func TestNumber(t *testing.T) {
 		f, err := Read([]byte(`{"model": {"vocab": [["a", ` + text + `]]}}`))
 		if err != nil || f.Model.Pieces[0].Score != want {
 			t.Errorf("%s: %+v, %v, want %v", text, f, err, want)
+		}
+	}
+}
+
+// TestQuick: what is read without encoding/json is what it reads.
+func TestQuick(t *testing.T) {
+	for _, text := range []string{`{}`, ` { } `, `{"a": 0, "b" :1,"":2}`, "{\n\t\"é\": 123456789,\r\n \"\\u00e9\\n\\\"\\\\\": 3}", `{"\\": 1, "}": 2, "\"": 3}`} {
+		text = strings.TrimSpace(text)
+		var want map[string]int
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := numbers(text); !ok || !maps.Equal(got, want) {
+			t.Errorf("%s is %v, %v, want %v", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{`{"a": -1}`, `{"a": 1.5}`, `{"a": 1e3}`, `{"a": null}`, `{"a": "1"}`, `{"a": 1234567890}`, `{"a": {}}`, `[]`, `null`, `"{}"`} {
+		if got, ok := numbers(text); ok {
+			t.Errorf("%s is %v", text, got)
+		}
+	}
+	for _, text := range []string{`[]`, `[ ]`, `["a b", "c d" ,"\u00e9 \"" ]`, `["]", ",", ""]`} {
+		var want []string
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := texts(text); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s is %q, %v, want %q", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{`[["a", "b"]]`, `["a", 1]`, `[null]`, `{}`, `"[]"`} {
+		if got, ok := texts(text); ok {
+			t.Errorf("%s is %q", text, got)
 		}
 	}
 }
