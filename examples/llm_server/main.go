@@ -10,7 +10,6 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(20) // most of the heap is the cache of the chats: garbage may be a fifth of it, not as much again
 	folder := flag.String("model", "smollm2", "`folder` that model/compile.py has written")
 	chats := flag.Int("chats", 8, "chats that are answered at the same time, of about 50 MB each, 16 at most; others wait")
 	verify := flag.Bool("verify", false, "compare the weights with their MD5 sums at the start, which reads them all")

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -58,9 +59,7 @@ func open(folder string, chats int, verify bool) (_ *model, err error) {
 		return nil, fmt.Errorf("-chats is %d, want 1 to %d", chats, rows)
 	}
 	m := &model{free: make(chan struct{}, chats)}
-	// The memory of the chats comes first. Go clears new memory only where it had used it before, so here the system still gives a
-	// page when it is first written.
-	if m.cache, err = tvmffi.NewTensor(tvmffi.Float16, append([]int64{int64(chats)}, cache...)...); err != nil {
+	if err := m.places(chats); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -224,6 +223,20 @@ func lacking(needs []string, cpuinfo string) (lacks []string) {
 		}
 	}
 	return lacks
+}
+
+// places makes the cache.
+func (m *model) places(chats int) error {
+	shape := append([]int64{int64(chats)}, cache...)
+	size, err := tvmffi.Float16.BytesOf(shape)
+	if err != nil {
+		return err
+	}
+	r, err := zeros(size)
+	if err == nil {
+		m.cache, err = tvmffi.FromPointer(tvmffi.Pointer{Address: reflect.ValueOf(r.bytes).Pointer()}, tvmffi.Float16, tvmffi.CPU, r, shape...)
+	}
+	return err
 }
 
 // memory makes what the passes read and write: once, so a step makes nothing.
