@@ -66,7 +66,7 @@ func loadedAs(f find.File) string {
 			continue
 		}
 		if f.SHA256 != "" {
-			if hash, err := find.HashFile(file); err == nil && hash == f.SHA256 {
+			if hash, err := hashOf(file); err == nil && hash == f.SHA256 {
 				return file
 			}
 		}
@@ -83,6 +83,32 @@ func loadedAs(f find.File) string {
 		}
 	}
 	return ""
+}
+
+// hashes are those of loaded files: each package of bindings on a library asks for it.
+var hashes sync.Map // of paths to hashed
+
+type hashed struct {
+	info os.FileInfo
+	hash string
+}
+
+// hashOf returns the hash of a file. It reads a file again only if that is another one, or was written since.
+func hashOf(file string) (string, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	if v, ok := hashes.Load(file); ok {
+		if h := v.(hashed); os.SameFile(h.info, info) && h.info.Size() == info.Size() && h.info.ModTime().Equal(info.ModTime()) {
+			return h.hash, nil
+		}
+	}
+	hash, err := find.HashFile(file)
+	if err == nil {
+		hashes.Store(file, hashed{info, hash})
+	}
+	return hash, err
 }
 
 // sameContent reports whether two paths name the same file, or copies of it.
