@@ -85,7 +85,7 @@ int main(int, char** argv) {
   TVMFFIByteArray key{"perf.Node", 9};
   int32_t index;
   if (TVMFFITypeKeyToIndex(&key, &index)) return 1;
-  const TVMFFIFieldInfo* fields = TVMFFIGetTypeInfo(index)->fields;  // value, weight, name, leaf
+  const TVMFFIFieldInfo* fields = TVMFFIGetTypeInfo(index)->fields;  // value, weight, name, leaf, delta
   auto at = [=](int i) { return reinterpret_cast<char*>(const_cast<ffi::Object*>(node.get())) + fields[i].offset; };
   auto getter = [=](int i) {
     TVMFFIAny r = value(kTVMFFINone, 0);
@@ -97,6 +97,12 @@ int main(int, char** argv) {
   });
   item("field_int.c", [=](long n) {
     for (long i = 0; i < n; ++i) use(getter(0).v_int64);
+  });
+  item("field_getter", [p = reinterpret_cast<volatile int32_t*>(at(4))](long n) {
+    for (long i = 0; i < n; ++i) use(int64_t(*p));
+  });
+  item("field_getter.c", [=](long n) {
+    for (long i = 0; i < n; ++i) use(getter(4).v_int64);
   });
   item("field_float", [p = reinterpret_cast<volatile double*>(at(1))](long n) {
     for (long i = 0; i < n; ++i) use(double(*p));

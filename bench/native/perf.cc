@@ -39,6 +39,7 @@ class NodeObj : public ffi::Object {
   double weight = 0;
   ffi::String name;
   Leaf leaf;
+  int32_t delta = -7;  // which only the getter knows to have a sign
   explicit NodeObj(int64_t v) : value(v), weight(static_cast<double>(v) / 2), name("a name of 22 characters"), leaf(v) {}
   int64_t Add(int64_t n) const { return value + n; }
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("perf.Node", NodeObj, ffi::Object);
@@ -137,6 +138,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_rw("weight", &NodeObj::weight)
       .def_rw("name", &NodeObj::name)
       .def_rw("leaf", &NodeObj::leaf)
+      .def_rw("delta", &NodeObj::delta)
       .def("add", &NodeObj::Add, "The sum of value and n.");
   refl::ObjectDef<PointObj>()
       .def_rw("x", &PointObj::x)

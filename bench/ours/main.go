@@ -36,8 +36,15 @@ func main() {
 		scale()
 		return
 	}
-	if calls(); !light {
-		objects()
+	calls()
+	node := must(perf.MakeNode(7))
+	item("field_getter", func(n int) {
+		for range n {
+			intSink += node.Delta()
+		}
+	})
+	if !light {
+		objects(node)
 		defined()
 		callbacks()
 		intArrays()
@@ -106,8 +113,7 @@ func arguments() {
 	})
 }
 
-func objects() {
-	node := must(perf.MakeNode(7))
+func objects(node *perf.Node) {
 	item("field_int", func(n int) {
 		for range n {
 			intSink += node.Value()

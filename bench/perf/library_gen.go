@@ -51,6 +51,7 @@ func LoadChecked(options ...tvmffi.LoadOption) error {
 		&fieldNodeWeight,
 		&fieldNodeName,
 		&fieldNodeLeaf,
+		&fieldNodeDelta,
 		&methodNodeAdd,
 		&typePoint,
 		&newPoint,

@@ -12,8 +12,8 @@ var typeNode = bindrt.Type{Library: &library, Key: "perf.Node"}
 
 // Node is the object type perf.Node.
 //
-// [MakeNode] returns one. Fields: [Node.Value], [Node.Weight], [Node.Name] and [Node.Leaf]. Its
-// methods Release and String come from [tvmffi.Object].
+// [MakeNode] returns one. Fields: [Node.Value], [Node.Weight], [Node.Name], [Node.Leaf] and
+// [Node.Delta]. Its methods Release and String come from [tvmffi.Object].
 type Node struct {
 	_ [0]*Node
 	objectBase
@@ -73,6 +73,20 @@ func (x *Node) Leaf() *Leaf {
 // SetLeaf sets the field leaf.
 func (x *Node) SetLeaf(v LeafRef) error {
 	return bindrt.SetField(&fieldNodeLeaf, bindrt.Ref(x), v)
+}
+
+var fieldNodeDelta = bindrt.Field{Owner: &typeNode, Name: "delta", Sig: "int"}
+
+// Delta reads the field delta:
+//
+//	int
+func (x *Node) Delta() int64 {
+	return fieldNodeDelta.Int(bindrt.Ref(x))
+}
+
+// SetDelta sets the field delta.
+func (x *Node) SetDelta(v int64) error {
+	return bindrt.SetField(&fieldNodeDelta, bindrt.Ref(x), v)
 }
 
 var methodNodeAdd = bindrt.Func{Owner: &typeNode, Name: "add", Sig: "(perf.Node, int) -> int"}

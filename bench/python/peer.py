@@ -74,6 +74,12 @@ def field_int(n):
 
 
 @item
+def field_getter(n):
+    for _ in range(n):
+        node.delta
+
+
+@item
 def field_float(n):
     for _ in range(n):
         node.weight

@@ -31,6 +31,22 @@ func InvokeResult(fn, handle uintptr) (abi.Any, error) {
 	return h.Res, nil
 }
 
+// InvokeResultBy is InvokeResult by a way of crossing.
+func InvokeResultBy(way *ccall.Way, fn, handle uintptr) (abi.Any, error) {
+	h := ccall.Head{Fn: fn, Handle: handle, Mode: ccall.Result}
+	if !ccall.Asked() {
+		ccall.Call(&h)
+	} else if !way.Light() {
+		way.Cross(&h)
+	} else if how := ccall.Light(&h); how != ccall.Done {
+		way.Finish(&h, how)
+	}
+	if h.RC != 0 {
+		return abi.Any{}, OfCall(h.Failure())
+	}
+	return h.Res, nil
+}
+
 // Apply calls a Function object with any number of packed values, borrowed, and
 // returns its result, owned. fn and what the values refer to must be kept alive.
 func Apply(fn uintptr, values []abi.Any) (abi.Any, error) {

@@ -241,7 +241,7 @@ func (f *Field) set(o *objects.Object, t values.AnyView, err error, need int64) 
 		return failure.Errorf(failure.KindAttr, "field %s is read-only", f)
 	}
 	write := func(v abi.Any) error {
-		err := f.write(info, o, v)
+		err := r.write(o, v)
 		if err != nil && need != 0 { // a constructor names the field itself
 			err = failure.Annotate("field "+f.String(), err)
 		}
@@ -260,7 +260,7 @@ func (f *Field) set(o *objects.Object, t values.AnyView, err error, need int64) 
 // if it did.
 func (f *Field) setNarrow(o *objects.Object, r *Reader, v abi.Any, write func(abi.Any) error) error {
 	defer runtime.KeepAlive(o)
-	before, err := failure.InvokeResult(r.getter, o.Addr()+r.offset)
+	before, err := r.get(o.Addr() + r.offset)
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (f *Field) Holds(handle uintptr, v abi.Any) error {
 	if err != nil || !r.cutsSilently(v) {
 		return err
 	}
-	got, err := failure.InvokeResult(r.getter, handle+r.offset)
+	got, err := r.get(handle + r.offset)
 	if err != nil {
 		return err
 	}
@@ -316,14 +316,15 @@ func (f *Field) Holds(handle uintptr, v abi.Any) error {
 func (f *Field) cut(r *Reader, v abi.Any) error { return r.cut(f.String(), v) }
 
 // write calls the setter.
-func (f *Field) write(info *abi.FieldInfo, o *objects.Object, v abi.Any) error {
-	err := setAt(info, o.Addr()+uintptr(info.Offset), v)
+func (r *Reader) write(o *objects.Object, v abi.Any) error {
+	err := r.setAt(o.Addr()+r.offset, v)
 	runtime.KeepAlive(o)
 	return err
 }
 
 // setAt calls the setter, which is a C function or a Function object, for a field at an address.
-func setAt(info *abi.FieldInfo, at uintptr, v abi.Any) error {
+func (r *Reader) setAt(at uintptr, v abi.Any) error {
+	info := r.Info
 	var frame struct {
 		head  ccall.Head
 		block [2]abi.Any
@@ -335,7 +336,7 @@ func setAt(info *abi.FieldInfo, at uintptr, v abi.Any) error {
 		frame.block[0] = abi.Any{TypeIndex: abi.TypeOpaquePtr, Bits: uint64(at)}
 		frame.block[1] = v
 	}
-	ccall.Call(&frame.head)
+	r.setting.Cross(&frame.head)
 	if frame.head.RC != 0 {
 		return failure.OfCall(frame.head.Failure())
 	}

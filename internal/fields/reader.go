@@ -9,6 +9,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
+	"github.com/tvmffi-go/tvmffi/internal/ccall"
 	"github.com/tvmffi-go/tvmffi/internal/crossing"
 	"github.com/tvmffi-go/tvmffi/internal/failure"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
@@ -28,6 +29,8 @@ type Reader struct {
 	flat           bool
 	cuts           cuts
 	number         int8 // the bytes of a number that the setter may change
+	// getting and setting are how calls of the getter and the setter cross.
+	getting, setting ccall.Way
 }
 
 // fieldEncoding says what the bytes of a field are.
@@ -168,8 +171,13 @@ func (r *Reader) Peek(handle uintptr) (v abi.Any, owned bool, err error) {
 			return abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(v)}, false, nil
 		}
 	}
-	v, err = failure.InvokeResult(r.getter, at)
+	v, err = r.get(at)
 	return v, err == nil, err
+}
+
+// get calls the getter with the address of a field of a live object.
+func (r *Reader) get(at uintptr) (abi.Any, error) {
+	return failure.InvokeResultBy(&r.getting, r.getter, at)
 }
 
 // InPlace is Peek for a field that holds a pointer to an object or an Any. The compiler
@@ -313,7 +321,7 @@ func (r *Reader) checkAny(v abi.Any) error {
 		return nil
 	}
 	defer runtime.KeepAlive(&held)
-	if setAt(r.Info, capi.Address(&held), v) != nil {
+	if r.setAt(capi.Address(&held), v) != nil {
 		return nil // the library says so
 	}
 	got, err := failure.InvokeResult(r.getter, capi.Address(&held))

@@ -80,9 +80,11 @@ func nodeTypeOf(key string) (*nodeType, error) {
 		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
 	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*fields.Reader{}, bools: map[string]bool{}, dtypes: map[string]bool{}}
-	for _, f := range codec.FieldsOf(index) {
+	readers := codec.FieldsOf(index)
+	for i := range readers {
+		f := &readers[i]
 		if f.Narrow() {
-			t.narrow[f.Name] = &f
+			t.narrow[f.Name] = f
 		}
 		switch f.Info.StaticTypeIndex {
 		case abi.TypeBool:

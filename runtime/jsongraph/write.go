@@ -326,11 +326,12 @@ func plainFields(index abi.TypeIndex) bool {
 		}
 	}
 	names := map[string]bool{}
-	for _, f := range codec.FieldsOf(index) {
-		if names[f.Name] {
+	readers := codec.FieldsOf(index)
+	for i := range readers {
+		if names[readers[i].Name] {
 			return false
 		}
-		names[f.Name] = true
+		names[readers[i].Name] = true
 	}
 	if info.Metadata != 0 && capi.PointerTo[abi.TypeMetadata](info.Metadata).Creator != 0 {
 		return true

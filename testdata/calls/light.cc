@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -104,7 +105,45 @@ int64_t Fork(int64_t x) {
   return WEXITSTATUS(status);
 }
 
+// An object with a field whose getter calls f if x is positive.
+struct Odd {
+  ffi::Function f;
+  int64_t x;
+};
+class OddObj : public ffi::Object {
+ public:
+  Odd odd;
+  explicit OddObj(ffi::Function f) : odd{std::move(f), 0} {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("light.Odd", OddObj, ffi::Object);
+};
+
+int GetOdd(void* at, TVMFFIAny* result) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  auto* odd = static_cast<Odd*>(at);
+  int64_t x = odd->x > 0 ? odd->f(odd->x).cast<int64_t>() : odd->x;
+  *result = ffi::details::AnyUnsafe::MoveAnyToTVMFFIAny(ffi::Any(x));
+  TVM_FFI_SAFE_CALL_END();
+}
+
+int SetOdd(void* at, const TVMFFIAny* x) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  static_cast<Odd*>(at)->x = x->v_int64;
+  TVM_FFI_SAFE_CALL_END();
+}
+
 TVM_FFI_STATIC_INIT_BLOCK() {
+  TVMFFIFieldInfo field = {};
+  field.name = {"x", 1};
+  const char* metadata = R"({"type_schema":"{\"type\":\"int\"}"})";
+  field.metadata = {metadata, strlen(metadata)};
+  field.flags = kTVMFFIFieldFlagBitMaskWritable;
+  field.size = sizeof(Odd);
+  field.alignment = alignof(Odd);
+  field.offset = sizeof(ffi::Object);
+  field.getter = GetOdd;
+  field.setter = reinterpret_cast<void*>(SetOdd);
+  field.field_static_type_index = kTVMFFIInt;
+  TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeRegisterField(OddObj::_GetOrAllocRuntimeTypeIndex(), &field));
   tvm::ffi::reflection::GlobalDef()
       .def("light.add_one", [](int64_t x) { return x + 1; })
       .def("light.echo", [](ffi::String s) { return s; })
@@ -117,6 +156,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("light.other_stack", OtherStack)
       .def("light.take_urgent", TakeUrgent)
       .def("light.fork", Fork)
+      .def("light.odd", [](ffi::Function f) { return ffi::ObjectRef(ffi::make_object<OddObj>(std::move(f))); })
       .def("light.lock", [](int64_t x) {
         std::lock_guard<std::mutex> lock(mutex);
         return x;

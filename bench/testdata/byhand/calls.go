@@ -56,11 +56,16 @@ func calls() {
 	})
 }
 
-// objects reads the fields of a perf.Node by get: value, weight, name, leaf.
+// objects reads the fields of a perf.Node by get: value, weight, name, leaf, delta.
 func objects(get func(i int) value) {
 	item("field_int", func(n int) {
 		for range n {
 			intSink += number(get(0))
+		}
+	})
+	item("field_getter", func(n int) {
+		for range n {
+			intSink += number(get(4))
 		}
 	})
 	item("field_float", func(n int) {

@@ -98,7 +98,7 @@ fn main() {
     let node = make(&make_node, 7);
     let index = AnyView::from(&node).type_index();
     let field = |name| FieldGetter::new(index, name).unwrap();
-    let (value, weight, name, child) = (field("value"), field("weight"), field("name"), field("leaf"));
+    let (value, weight, name, child, delta) = (field("value"), field("weight"), field("name"), field("leaf"), field("delta"));
     let fail = global("perf.fail");
     let message = tvm_ffi::String::from(s32.as_str());
     let (repeat, on_thread) = (global("perf.repeat"), global("perf.repeat_on_thread"));
@@ -138,6 +138,12 @@ fn main() {
     items.push(("field_int", Box::new(|n| {
         for _ in 0..n {
             let r: i64 = value.get(&**ObjectRef::data(&node)).unwrap();
+            black_box(r);
+        }
+    })));
+    items.push(("field_getter", Box::new(|n| {
+        for _ in 0..n {
+            let r: i64 = delta.get(&**ObjectRef::data(&node)).unwrap();
             black_box(r);
         }
     })));
