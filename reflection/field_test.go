@@ -156,6 +156,21 @@ func TestValue(t *testing.T) {
 	wantError(t, "a method of a list", err, tvmffi.ErrType, "garden.Rose.pluck: expected garden.Rose, got ffi.List")
 }
 
+// TestMethod_function: a method has one Function, which remembers whether its calls are brief, and which nobody ends.
+func TestMethod_function(t *testing.T) {
+	pluck := must2(t, func() (*reflection.Method, error) { return typeByKey(t, "garden.Rose").MethodByName("pluck") })
+	x := rose(t)
+	defer x.Release()
+	f := must2(t, pluck.Func)
+	f.Release()
+	if again := must2(t, pluck.Func); again != f {
+		t.Error("a method has two Functions")
+	}
+	if _, err := f.Call(x, 1); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestValue_none(t *testing.T) {
 	load(t)
 	released := rose(t)

@@ -378,6 +378,8 @@ type Method struct {
 	name  string
 	info  abi.MethodInfo
 	meta  schema.Metadata
+	// function is what Func returns. It remembers whether its calls are brief.
+	function atomic.Pointer[tvmffi.Function]
 }
 
 func newMethod(owner *Type, info abi.MethodInfo) *Method {
@@ -415,8 +417,12 @@ func (m *Method) Func() (*tvmffi.Function, error) {
 	if m.info.Method.TypeIndex != abi.TypeFunction {
 		return nil, errorf(failure.KindType, "%s is not a function, but %s", m, capi.KeyOf(m.info.Method.TypeIndex))
 	}
+	if f := m.function.Load(); f != nil {
+		return f, nil
+	}
 	f, _ := tvmffi.Cast[*tvmffi.Function](wrap(objects.Static(uintptr(m.info.Method.Bits))))
-	return f, nil
+	m.function.CompareAndSwap(nil, f)
+	return m.function.Load(), nil
 }
 
 // Call calls the method on x, which is nil for a static method. C++ converts and checks

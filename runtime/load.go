@@ -36,14 +36,14 @@ func WithDir(dir string) LoadOption {
 	return func(o *find.Options) { o.Dirs = append(o.Dirs, dir) }
 }
 
-// WithLightCalls makes calls of generated functions, and of the getters and setters of fields,
-// cheaper where that is safe: on Linux, with a release of Go that was tested. Calls of a function
-// that has been brief cross without a word to the Go scheduler, which learns of them only if it
-// needs the thread, or if the function calls Go. So a profile of the CPU does not say who called
-// such a function, and a system call in it may be interrupted (EINTR). C must call Go only through
-// Functions: a call through a cgo export or a purego callback would end the process.
-// WithLightCalls must come with the first Load of the process, in package main, and has no effect
-// where light calls would not be safe. docs/LIGHT.md explains it.
+// WithLightCalls makes calls of functions, and of the getters and setters of fields, cheaper where
+// that is safe: on Linux, with a release of Go that was tested. Calls of a function that has been
+// brief cross without a word to the Go scheduler, which learns of them only if it needs the thread,
+// or if the function calls Go. So a profile of the CPU does not say who called such a function, and
+// a system call in it may be interrupted (EINTR). C must call Go only through Functions: a call
+// through a cgo export or a purego callback would end the process. WithLightCalls must come with
+// the first Load of the process, in package main, and has no effect where light calls would not be
+// safe. docs/LIGHT.md explains it.
 func WithLightCalls() LoadOption {
 	return func(o *find.Options) { o.LightCalls = true }
 }

@@ -406,7 +406,11 @@ func (c *Call) do(want abi.TypeIndex) error {
 		if c.head.Fn == 0 {
 			return c.doSlowly(want)
 		}
-		ccall.Call(&c.head)
+		if !ccall.Asked() {
+			ccall.Call(&c.head)
+		} else {
+			c.crossFunction()
+		}
 	} else {
 		fn := f.safeCall.Load()
 		if fn == 0 {
@@ -425,6 +429,15 @@ func (c *Call) do(want abi.TypeIndex) error {
 		return c.wrong(want)
 	}
 	return nil
+}
+
+// crossFunction makes the crossing of a call of a Function object, which begin has kept behind the arguments.
+func (c *Call) crossFunction() {
+	if w := (*(**objects.Object)(c.slot(uint32(c.head.Units)))).Way(); !w.Light() {
+		w.Cross(&c.head)
+	} else if how := ccall.Light(&c.head); how != ccall.Done {
+		w.Finish(&c.head, how)
+	}
 }
 
 // doSlowly is do for a call that needs more than its frame, or whose function has not been
@@ -504,10 +517,10 @@ func (c *Call) finish() error {
 		e.err = c.checkNumbers(e.narrow)
 	}
 	if c.extra == nil || c.extra.err == nil {
-		if c.fn == nil {
-			ccall.Call(&c.head)
-		} else {
+		if c.fn != nil {
 			c.fn.way.Cross(&c.head)
+		} else {
+			c.crossFunction()
 		}
 	}
 	if e := c.extra; e != nil {

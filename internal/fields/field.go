@@ -42,6 +42,15 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 	return r.Info, nil
 }
 
+// Getting returns how calls of the getter cross.
+func (f *Field) Getting() (*ccall.Way, error) {
+	r, err := f.find()
+	if err != nil {
+		return nil, err
+	}
+	return &r.getting, nil
+}
+
 // find returns the reader of the field.
 func (f *Field) find() (*Reader, error) {
 	if r := f.reader.Load(); r != nil {

@@ -25,7 +25,11 @@ type Object struct {
 	status  uint32
 	born    ccall.Moment
 	cleanup runtime.Cleanup // in stateGuarded
+	way     ccall.Way       // of the calls of a Function
 }
+
+// Way is how calls of o, a Function, cross.
+func (o *Object) Way() *ccall.Way { return &o.way }
 
 // refer makes a wrapper of a live object. Those that may be released also get their Moment.
 func refer(handle uintptr, status uint32) *Object {

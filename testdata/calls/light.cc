@@ -162,6 +162,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
         return x;
       })
       // The rest call f if x is positive.
+      .def("light.bind",
+           [](ffi::Function f) {
+             return Callback([f](int64_t x) { return x > 0 ? f(x).cast<int64_t>() : x; });
+           })
       .def("light.call", [](const Callback& f, int64_t x) { return x > 0 ? f(x) : x; })
       .def("light.call_locked", [](const Callback& f, int64_t x) {
         std::lock_guard<std::mutex> lock(mutex);

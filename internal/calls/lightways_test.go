@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/calls"
@@ -18,6 +19,7 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/fields"
 	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/registry"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	"github.com/tvmffi-go/tvmffi/internal/values"
 )
 
@@ -29,25 +31,75 @@ type odd struct {
 	x fields.Field
 }
 
-// newOdd makes an odd that calls f.
-func newOdd(f *objects.Object) (*odd, error) {
+// called is a C function that calls f if its argument is positive, and is brief otherwise.
+type called struct {
+	get func(x int64) (int64, error)
+	way *ccall.Way
+	end func()
+}
+
+// ways are how such a function is called.
+var ways = map[string]func(f *objects.Object) (*called, error){
+	"the getter of a field": func(f *objects.Object) (*called, error) {
+		o, err := made("odd", f, &typeOdd)
+		if err != nil {
+			return nil, err
+		}
+		x := &odd{o, fields.Field{Owner: &typeOdd, Name: "x", Sig: "int"}}
+		way, err := x.x.Getting()
+		return &called{x.get, way, o.Release}, err
+	},
+	"a Function": func(f *objects.Object) (*called, error) {
+		o, err := made("bind", f, &typeFunction)
+		if err != nil {
+			return nil, err
+		}
+		return &called{func(x int64) (int64, error) { return callObject(o, x) }, o.Way(), o.Release}, nil
+	},
+}
+
+var typeFunction = fields.Type{Key: "ffi.Function"}
+
+// callObject calls f(x), which returns an int.
+func callObject(f *objects.Object, x int64) (int64, error) {
 	var c calls.Call1
-	c.Begin(&calls.Func{Name: "light.odd"}, 1)
+	c.BeginFunction(f, 1)
+	c.Int(0, x)
+	return c.DoInt()
+}
+
+// made makes an object of f.
+func made(by string, f *objects.Object, t *fields.Type) (*objects.Object, error) {
+	var c calls.Call1
+	c.Begin(&calls.Func{Name: "light." + by}, 1)
 	c.Object(0, f)
 	if err := c.Do(); err != nil {
 		return nil, err
 	}
-	o, err := c.ObjectResult(&typeOdd)
+	return c.ObjectResult(t)
+}
+
+// newWay makes a way of calling f that has been brief.
+func newWay(how string, f *objects.Object) (*called, error) {
+	c, err := ways[how](f)
 	if err != nil {
 		return nil, err
 	}
-	made := &odd{o, fields.Field{Owner: &typeOdd, Name: "x", Sig: "int"}}
 	for range 200 {
-		if _, err := made.get(0); err != nil {
+		if _, err := c.get(0); err != nil {
 			return nil, err
 		}
 	}
-	return made, nil
+	c.way.Say(true) // under an emulator no call may have been brief
+	return c, nil
+}
+
+// eachWay runs a test for each way.
+func eachWay(t *testing.T, test func(t *testing.T, how string)) {
+	lightly(t)
+	for how := range ways {
+		t.Run(how, func(t *testing.T) { test(t, how) })
+	}
 }
 
 // get writes the number, and then reads the field.
@@ -73,10 +125,41 @@ func global(t *testing.T, name string) *objects.Object {
 	return objects.Own(handle)
 }
 
-// TestLightFields: the getter of a field may do everything that it may do in an ordinary call. Those that take time while
-// somebody collects become ordinary calls.
-func TestLightFields(t *testing.T) {
-	lightly(t)
+// TestLightWaysLearn: each way becomes light, and ordinary again.
+func TestLightWaysLearn(t *testing.T) { eachWay(t, lightWaysLearn) }
+
+func lightWaysLearn(t *testing.T, how string) {
+	if !ccall.LightCalls() {
+		return // nothing to learn
+	}
+	f := global(t, "light.spin")
+	defer f.Release()
+	o, err := ways[how](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.end()
+	for deadline := time.Now().Add(nativetest.Patience(time.Minute)); !o.way.Light(); {
+		if _, err := o.get(0); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("brief calls do not become light")
+		}
+	}
+	defer collect()()
+	for n := 0; o.way.Light(); n++ {
+		if _, err := o.get(2000); err != nil || n == 10000 {
+			t.Fatal("calls of 2 ms under a collector stay light", err)
+		}
+	}
+}
+
+// TestLightWays: a C function that is not brief any more may do everything that it may do in an ordinary call. Calls that
+// take time while somebody collects become ordinary ones.
+func TestLightWays(t *testing.T) { eachWay(t, lightWays) }
+
+func lightWays(t *testing.T, how string) {
 	add := lightFunc(t, "add_one")
 	wrong := errors.New("refused")
 	back := callback(t, func(x int64) (int64, error) {
@@ -114,11 +197,11 @@ func TestLightFields(t *testing.T) {
 			done := make(chan error)
 			go func() { // on a small stack, which moves
 				done <- func() error {
-					o, err := newOdd(f)
+					o, err := newWay(how, f)
 					if err != nil {
 						return err
 					}
-					defer o.Release()
+					defer o.end()
 					for range 30 { // the last ones are ordinary
 						x, err := o.get(c.x)
 						if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
@@ -141,11 +224,11 @@ func TestLightFields(t *testing.T) {
 	if ccall.CatchesThrown {
 		f := global(t, "light.throw")
 		defer f.Release()
-		o, err := newOdd(f)
+		o, err := newWay(how, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer o.Release()
+		defer o.end()
 		for range 100 {
 			if _, err := o.get(1); err == nil || !strings.Contains(err.Error(), "threw a C++ exception of the type int") {
 				t.Fatal(err)
@@ -154,17 +237,19 @@ func TestLightFields(t *testing.T) {
 	}
 }
 
-// A getter that waits for a goroutine ends, because the scheduler gets the P back.
-func TestLightFieldWaits(t *testing.T) {
+// A C function that waits for a goroutine ends, because the scheduler gets the P back.
+func TestLightWaysWait(t *testing.T) { eachWay(t, lightWaysWait) }
+
+func lightWaysWait(t *testing.T, how string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	set := lightFunc(t, "set")
 	f := global(t, "light.await")
 	defer f.Release()
-	o, err := newOdd(f)
+	o, err := newWay(how, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer o.Release()
+	defer o.end()
 	upgrades(t, func() {
 		for x := int64(1000); x < 1010; x++ {
 			go call1(set, x)
@@ -175,19 +260,20 @@ func TestLightFieldWaits(t *testing.T) {
 	})
 }
 
-// A getter that sleeps may be interrupted, until its calls are ordinary.
-func TestLightFieldInterrupted(t *testing.T) {
-	lightly(t)
+// A C function that sleeps may be interrupted, until its calls are ordinary.
+func TestLightWaysInterrupted(t *testing.T) { eachWay(t, lightWaysInterrupted) }
+
+func lightWaysInterrupted(t *testing.T, how string) {
 	if !ccall.LightCalls() {
 		return // nothing to interrupt
 	}
 	f := global(t, "light.sleep")
 	defer f.Release()
-	o, err := newOdd(f)
+	o, err := newWay(how, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer o.Release()
+	defer o.end()
 	defer collect()()
 	const long = 50_000
 	short := 0
@@ -205,9 +291,10 @@ func TestLightFieldInterrupted(t *testing.T) {
 	}
 }
 
-// The fields of one object, read and written by several goroutines while everything moves.
-func TestLightFieldStorm(t *testing.T) {
-	lightly(t)
+// Several goroutines at once, while everything moves.
+func TestLightWaysStorm(t *testing.T) { eachWay(t, lightWaysStorm) }
+
+func lightWaysStorm(t *testing.T, how string) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1))
 	defer collect()()
 	back := callback(t, func(x int64) (int64, error) {
@@ -221,7 +308,7 @@ func TestLightFieldStorm(t *testing.T) {
 	for g := range 4 {
 		all.Go(func() {
 			for i := range 50 {
-				o, err := newOdd(back)
+				o, err := newWay(how, back)
 				if err != nil {
 					t.Error(err)
 					return
@@ -234,7 +321,7 @@ func TestLightFieldStorm(t *testing.T) {
 					}
 					sendUrgentNow(int(turns.Add(1)))
 				}
-				o.Release()
+				o.end()
 			}
 		})
 	}
@@ -244,5 +331,21 @@ func TestLightFieldStorm(t *testing.T) {
 func sendUrgentNow(turn int) {
 	if turn%50 == 0 {
 		sendUrgent()
+	}
+}
+
+// A Function of Go is never called lightly, because each call would become an ordinary one.
+func TestLightGoFunction(t *testing.T) {
+	lightly(t)
+	f := callback(t, func(x int64) (int64, error) { return x, nil })
+	defer f.Release()
+	before := ccall.Upgrades()
+	for x := range int64(300) {
+		if y, err := callObject(f, x); y != x || err != nil {
+			t.Fatal(y, err)
+		}
+	}
+	if ccall.Upgrades() != before {
+		t.Error("calls were light")
 	}
 }
