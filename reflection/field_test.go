@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"runtime"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
+	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	"github.com/tvmffi-go/tvmffi/reflection"
 	"github.com/tvmffi-go/tvmffi/runtime/leaktest"
 
@@ -168,6 +171,21 @@ func TestMethod_function(t *testing.T) {
 	}
 	if _, err := f.Call(x, 1); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMethod_brief: the metadata of a method may say whether it is brief.
+func TestMethod_brief(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the type is there for light calls")
+	}
+	runtimetest.Load(t)
+	typ := must2(t, func() (*reflection.Type, error) { return reflection.TypeByKey("light.Odd") })
+	for name, want := range map[string]bool{"unsaid": false, "always": true, "never": false, "brief": false} {
+		m := must2(t, func() (*reflection.Method, error) { return typ.MethodByName(name) })
+		if got := objects.StateOf(must2(t, m.Func)).Way().Light(); got != want {
+			t.Errorf("%s: light is %t", m, got)
+		}
 	}
 }
 

@@ -420,7 +420,11 @@ func (m *Method) Func() (*tvmffi.Function, error) {
 	if f := m.function.Load(); f != nil {
 		return f, nil
 	}
-	f, _ := tvmffi.Cast[*tvmffi.Function](wrap(objects.Static(uintptr(m.info.Method.Bits))))
+	o := objects.Static(uintptr(m.info.Method.Bits))
+	if brief, ok := m.meta.Extra["brief"].(bool); ok {
+		o.Way().Say(brief)
+	}
+	f, _ := tvmffi.Cast[*tvmffi.Function](wrap(o))
 	m.function.CompareAndSwap(nil, f)
 	return m.function.Load(), nil
 }

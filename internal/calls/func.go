@@ -28,6 +28,8 @@ type Func struct {
 	Owner *fields.Type
 	// Attribute is set for a method that is a type attribute.
 	Attribute bool
+	// Brief is what is known of how long calls take.
+	Brief Brevity
 	// Name is the name in the registry, the module or the type.
 	Name string
 	// Sig is the canonical text of the signature that the bindings were generated
@@ -43,6 +45,17 @@ type Func struct {
 	// like handle.
 	narrow *fields.NarrowFields
 }
+
+// Brevity says whether the calls of a function are brief. Those of the zero Brevity are timed.
+type Brevity uint8
+
+// The brevities that bindings may know of.
+const (
+	// Always makes calls light from the first one.
+	Always Brevity = 1 + iota
+	// Never makes calls ordinary.
+	Never
+)
 
 // String returns the full name of the function.
 func (f *Func) String() string {
@@ -84,6 +97,9 @@ func (f *Func) Resolve() error {
 	}
 	f.handle, f.narrow = handle, narrow
 	ccall.Named(handle, f.String())
+	if f.Brief != 0 {
+		f.way.Say(f.Brief == Always)
+	}
 	f.safeCall.Store(capi.SafeCall(handle))
 	return nil
 }

@@ -147,6 +147,29 @@ func TestLightAskedLater(t *testing.T) {
 	}
 }
 
+// TestLightSaid: bindings may know better than the first calls.
+func TestLightSaid(t *testing.T) {
+	lightly(t)
+	if !ccall.LightCalls() {
+		return
+	}
+	for brief, want := range map[calls.Brevity]bool{calls.Always: true, calls.Never: false} {
+		spin := &calls.Func{Name: "light.spin", Brief: brief}
+		for range 100 {
+			if _, err := call1(spin, 0); err != nil || calls.IsLight(spin) != want {
+				t.Fatal(brief, calls.IsLight(spin), err)
+			}
+		}
+	}
+	spin := &calls.Func{Name: "light.spin", Brief: calls.Always}
+	defer collect()()
+	for n := 0; n == 0 || calls.IsLight(spin); n++ {
+		if _, err := call1(spin, 2000); err != nil || n == 10000 {
+			t.Fatal("what bindings say of slow calls is believed forever", err)
+		}
+	}
+}
+
 // A callback of a light call may do everything that one of an ordinary call may.
 func TestLightCallbacks(t *testing.T) {
 	call, add := lightFunc(t, "call"), lightFunc(t, "add_one")

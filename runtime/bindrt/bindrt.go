@@ -40,6 +40,12 @@ import (
 // does not compile.
 const Generation1 = 1
 
+// What a [Func] may say of how long its calls take, for programs with light calls.
+const (
+	Always = calls.Always
+	Never  = calls.Never
+)
+
 // The descriptors that generated code uses. They are static data: nothing runs when a
 // generated package is imported, and each descriptor is resolved on first use.
 type (

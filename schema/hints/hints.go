@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 
@@ -73,6 +74,8 @@ type Item struct {
 	Required []string `json:"required,omitempty" yaml:"required,omitempty"`
 	// Enum maps parameters, and the result under the key Returns, to names of enums.
 	Enum map[string]string `json:"enum,omitempty" yaml:"enum,omitempty"`
+	// Brief says of a function that its calls are brief, or that some are not: they are light from the first one, or never.
+	Brief *bool `json:"brief,omitempty" yaml:"brief,omitempty"`
 	// Doc is the documentation.
 	Doc string `json:"doc,omitempty" yaml:"doc,omitempty"`
 }
@@ -174,7 +177,11 @@ func positioned(data []byte, err error) error {
 		offset = syntax.Offset
 	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		offset = kind.Offset
-		err = fmt.Errorf("%s is a JSON %s, expected another type", kind.Field, kind.Value)
+		want := "another type"
+		if kind.Type.Kind() == reflect.Bool {
+			want = "true or false"
+		}
+		err = fmt.Errorf("%s is a JSON %s, expected %s", kind.Field, kind.Value, want)
 	} else if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("names: %w", err) // an unknown key, which the error names
 	}

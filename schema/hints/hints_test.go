@@ -54,6 +54,7 @@ func TestDecode_bad(t *testing.T) {
 		"a list":     {`[]`, "array"},
 		"unknown":    {`{"format": 1, "docs": {}}`, `unknown field "docs"`},
 		"type":       {"{\"format\": 1,\n \"items\": {\"a\": {\"params\": \"x\"}}}", "line 2, column 30: items.params is a JSON string"},
+		"brief":      {"{\"format\": 1,\n \"items\": {\"a\": {\"brief\": \"yes\"}}}", "line 2, column 31: items.brief is a JSON string, expected true or false"},
 		"deep":       {deep, "exceeded max depth"},
 		"no name":    {`{"format": 1, "items": {"": {}}}`, `"" is not the name of an item`},
 		"go name":    {`{"format": 1, "items": {"a": {"name": "rose"}}}`, `the name "rose" of a is not an exported Go name`},

@@ -144,7 +144,13 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   field.setter = reinterpret_cast<void*>(SetOdd);
   field.field_static_type_index = kTVMFFIInt;
   TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeRegisterField(OddObj::_GetOrAllocRuntimeTypeIndex(), &field));
-  tvm::ffi::reflection::GlobalDef()
+  namespace refl = tvm::ffi::reflection;
+  refl::ObjectDef<OddObj>()
+      .def("unsaid", [](const OddObj* o) { return o->odd.x; })
+      .def("always", [](const OddObj* o) { return o->odd.x; }, refl::Metadata{{"brief", true}})
+      .def("never", [](const OddObj* o) { return o->odd.x; }, refl::Metadata{{"brief", false}})
+      .def("brief", [](const OddObj* o) { return o->odd.x; }, refl::Metadata{{"brief", "The number."}});
+  refl::GlobalDef()
       .def("light.add_one", [](int64_t x) { return x + 1; })
       .def("light.echo", [](ffi::String s) { return s; })
       .def("light.spin", Spin)

@@ -129,7 +129,7 @@ func (p *Items) checkFunctions(known []string) {
 			p.failAt(fmt.Errorf("it matches no bound item; remove the line or correct the name%s",
 				nearest.Question(key[strings.IndexByte(key, ':')+1:], known)), "functions", key)
 		case reflect.DeepEqual(item, hints.Item{}):
-			p.failAt(errors.New("the entry is empty; give params, types, returns, default, enum, doc or name"), "functions", key)
+			p.failAt(errors.New("the entry is empty; give params, types, returns, default, enum, brief, doc or name"), "functions", key)
 		}
 	}
 }

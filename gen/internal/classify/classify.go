@@ -57,6 +57,8 @@ type Item struct {
 	// The last element of Enums belongs to the result.
 	Defaults []*plan.Default
 	Enums    []*Named
+	// Brief is what the hints, or else the metadata, say of how long calls take, nil for nothing.
+	Brief *bool
 	// Fixed has the values that a compiled kernel takes for parameters, nil for the others.
 	Fixed []*plan.Default
 }

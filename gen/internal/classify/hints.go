@@ -20,7 +20,7 @@ import (
 // refine applies the hints to the items.
 func (p *Items) refine() {
 	for _, f := range p.Functions {
-		p.refineFunc(&f.Item, f.Schema.Signature, f.Schema.Doc, false)
+		p.refineFunc(&f.Item, f.Schema.Signature, f.Schema.Doc, f.Schema.Metadata, false)
 		if f.Schema.Reported && f.Schema.Signature != nil {
 			for i, param := range f.Schema.Signature.Params {
 				f.Fixed[i] = fixed(param.Note)
@@ -29,7 +29,7 @@ func (p *Items) refine() {
 	}
 	for _, t := range p.Types {
 		for _, m := range t.Methods {
-			p.refineFunc(&m.Item, m.Schema.Signature, m.Schema.Doc, m.Schema.Flags&schema.FlagIsStaticMethod == 0)
+			p.refineFunc(&m.Item, m.Schema.Signature, m.Schema.Doc, m.Schema.Metadata, m.Schema.Flags&schema.FlagIsStaticMethod == 0)
 			if m.Entry.Kind == plan.KindConstructor && m.Signature != nil {
 				nameAfter(m.Signature.Params, t.Schema.AllFields(p.Keys))
 			}
@@ -86,6 +86,10 @@ func (p *Items) refineDoc(it *Item, own string) {
 			h.fail(fmt.Errorf("the types of a %s cannot be set; give doc or name", e.Kind))
 		case e.Kind != plan.KindField && h.item.Type != "":
 			h.fail(fmt.Errorf("found it for a %s, expected it for a field; remove it", e.Kind), "type")
+		case e.Kind != plan.KindConstructor && h.item.Brief != nil:
+			h.fail(fmt.Errorf("found it for a %s, expected it for a function; remove it", e.Kind), "brief")
+		case it.Brief == nil:
+			it.Brief = h.item.Brief
 		}
 	}
 	e.LeftOut = strings.Join(notes, "; ")
@@ -208,20 +212,24 @@ func hintPatterns(functions map[string]hints.Item) []string {
 	return all
 }
 
-// refineFunc applies the hints for a function or method. With self, the first parameter of
+// refineFunc applies the hints for a function or method, and what its metadata says of how long calls take. With self, the first parameter of
 // the signature is the receiver, which hints do not mention.
-func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, self bool) {
+func (p *Items) refineFunc(it *Item, s *schema.Signature, doc string, metadata map[string]any, self bool) {
 	all := p.hintsFor(it.Entry)
 	var notes []string
 	hinted := ""
 	for _, h := range all {
 		h.notes = &notes
 		hinted = cmp.Or(hinted, h.item.Doc)
+		it.Brief = cmp.Or(it.Brief, h.item.Brief)
 		if h.item.Type != "" {
 			h.fail(errors.New("found it for a function, expected it for a field; give types for the parameters, and returns for the result"), "type")
 		}
 	}
 	it.Doc = cmp.Or(hinted, doc)
+	if brief, ok := metadata["brief"].(bool); ok && it.Brief == nil {
+		it.Brief = &brief
+	}
 	if s == nil {
 		s = p.promised(all)
 		it.Changed = s != nil

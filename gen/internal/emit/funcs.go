@@ -42,6 +42,13 @@ func (e *emitter) funcFields(f *plan.Func) []jen.Code {
 	if f.Sig != "" {
 		set("Sig", jen.Lit(f.Sig))
 	}
+	switch {
+	case f.Brief == nil:
+	case *f.Brief:
+		set("Brief", bindrt("Always"))
+	default:
+		set("Brief", bindrt("Never"))
+	}
 	return fields
 }
 

@@ -46,7 +46,7 @@ func align(c *plan.Call, s *schema.Signature) {
 // because of a flaw, or untyped if Go has no type for a part of it. The types come from
 // the item; the runtime compares the signature of the schema.
 func (d *describer) sign(f *plan.Func, it *classify.Item, own *schema.Signature, flaw string) {
-	f.Doc.Text = it.Doc
+	f.Doc.Text, f.Brief = it.Doc, it.Brief
 	f.Sig, f.Doc.Signature = own.String(), own.String()
 	if it.Changed {
 		f.Doc.Signature = strings.ReplaceAll(it.Signature.String(), `"`, "")

@@ -91,7 +91,7 @@ func (d *describer) describeMethod(o *plan.Object, m *classify.Method) {
 // default becomes an option.
 func (d *describer) describeInit(o *plan.Object, t *classify.Type) {
 	e := t.Init.Entry
-	f := &plan.Func{Name: plan.InitName, Owner: o, Pkg: o.Pkg, Constructor: true, Init: &plan.Init{}, Call: &plan.Call{}, Entry: e, Local: plan.InitName}
+	f := &plan.Func{Name: plan.InitName, Owner: o, Pkg: o.Pkg, Constructor: true, Init: &plan.Init{}, Call: &plan.Call{}, Entry: e, Local: plan.InitName, Brief: t.Init.Brief}
 	f.Doc = plan.Doc{Intro: "makes a new " + o.Key + ".", Noun: "returns", Text: t.Init.Doc}
 	var keywords []plan.Param
 	var positional, all []string

@@ -99,6 +99,7 @@ type Func struct {
 	Constructor bool
 	Init        *Init
 	Makes       *Object // the type that a function makes, which is called like it
+	Brief       *bool   // whether its calls are brief, nil: the runtime finds out
 	Call        *Call   // nil: packed
 	Doc         Doc
 	Pkg         *Package
