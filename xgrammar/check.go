@@ -490,6 +490,18 @@ func (c *checker) target(ref string) (pointer string, target any, local bool) {
 	return pointer, target, true
 }
 
+// evaluated checks a keyword about members that no other keyword has looked at, unless there is one for all of them.
+func (c *checker) evaluated(at string, s map[string]any, name, all string, others ...string) {
+	if s[name] == nil || !says(s, name) || s[all] != nil {
+		return
+	}
+	for _, other := range append(others, "$dynamicRef", "$recursiveRef") {
+		if s[other] != nil {
+			c.add(below(at, name), Narrower, "XGrammar does not know which members %s looks at", other)
+		}
+	}
+}
+
 // array checks what a schema says of arrays.
 func (c *checker) array(at string, s map[string]any) {
 	items, _ := s["prefixItems"].([]any)
@@ -499,6 +511,7 @@ func (c *checker) array(at string, s map[string]any) {
 	for _, name := range []string{"items", "unevaluatedItems"} {
 		c.schema(below(at, name), s[name])
 	}
+	c.evaluated(at, s, "unevaluatedItems", "items", "contains", "if")
 	if s["minContains"] != nil && s["contains"] == nil {
 		c.add(below(at, "minContains"), Narrower, "XGrammar reads minContains as minItems")
 	}

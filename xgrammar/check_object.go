@@ -57,6 +57,7 @@ func (c *checker) object(at string, s map[string]any) {
 	for _, name := range []string{"additionalProperties", "unevaluatedProperties"} {
 		c.schema(below(at, name), s[name])
 	}
+	c.evaluated(at, s, "unevaluatedProperties", "additionalProperties", "if", "dependentSchemas", "dependencies")
 	if _, ok := s["additionalProperties"]; !ok && c.loose && s["unevaluatedProperties"] == false && (len(patterns) == 0 || len(properties) > 0) && !propertyNames {
 		c.add(below(at, "unevaluatedProperties"), Looser, "with Loose, XGrammar looks at additionalProperties alone: write that")
 	}

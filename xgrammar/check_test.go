@@ -34,6 +34,8 @@ var differences = []struct {
 	{`{"type": "array", "items": {"type": "integer"}, "contains": {"const": 3}}`, "/contains", xgrammar.Looser, `[1]`},
 	{`{"type": "array", "items": {"type": "integer"}, "uniqueItems": true}`, "/uniqueItems", xgrammar.Looser, `[1, 1]`},
 	{`{"type": "array", "items": {"type": "integer"}, "minContains": 1}`, "/minContains", xgrammar.Narrower, `[]`},
+	{`{"type": "array", "contains": {"type": "integer"}, "unevaluatedItems": false}`, "/unevaluatedItems", xgrammar.Narrower, `[1]`},
+	{`{"type": "object", "if": {"properties": {"a": {"type": "integer"}}, "required": ["a"]}, "unevaluatedProperties": false}`, "/unevaluatedProperties", xgrammar.Narrower, `{"a": 1}`},
 	{`{"allOf": [{"type": "object", "properties": {"a": {}}}, {"type": "object", "properties": {"b": {}}}]}`, "/allOf", xgrammar.Looser, `7`},
 	{`{"type": "object", "properties": {"a": {}}, "required": ["a"], "allOf": [{"type": "object", "properties": {"b": {}}}]}`, "/required", xgrammar.Looser, `{}`},
 	{`{"minimum": 3, "anyOf": [{"type": "integer"}]}`, "/minimum", xgrammar.Looser, `1`},
