@@ -173,7 +173,7 @@ func getter() func(i int) value {
 	var index C.int32_t
 	key := byteArray("perf.Node")
 	C.TVMFFITypeKeyToIndex(&key, &index)
-	fields := unsafe.Slice(C.TVMFFIGetTypeInfo(index).fields, 4) // value, weight, name, leaf
+	fields := unsafe.Slice(C.TVMFFIGetTypeInfo(index).fields, 5) // value, weight, name, leaf, delta
 	return func(i int) value {
 		var r value
 		C.get(unsafe.Pointer(fields[i].getter), unsafe.Add(handle(node), int(fields[i].offset)), &r)
