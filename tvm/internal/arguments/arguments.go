@@ -14,8 +14,8 @@ import (
 )
 
 // one returns x as it is to be sent, and reports whether that is another value. Numbers, bools, strings and bytes of all Go types,
-// and those in an Any, become those of the language, and a *big.Int an int64. An integer that does not fit int64 is an error, which
-// says what to pass. All other values stay as they are.
+// and those in an Any, a Variant or a Valuer or behind a pointer, become those of the language, and a *big.Int an int64. An integer
+// that does not fit int64 is an error, which says what to pass. All other values stay as they are.
 func one(x any) (sent any, changed bool, err error) {
 	switch v := x.(type) {
 	case nil, bool, int, int8, int16, int32, int64, uint8, uint16, uint32, float32, float64, string, []byte, tvmffi.DataType, tvmffi.Device, *tvmffi.Tensor, *tvmffi.Module:
@@ -29,12 +29,15 @@ func one(x any) (sent any, changed bool, err error) {
 		}
 		return x, false, nil
 	case tvmffi.Any:
-		switch v.TypeKey() {
-		case "ffi.BigInt":
-			return nil, false, tooLarge(v)
-		case "None", "bool", "int", "float", "ffi.String", "ffi.SmallStr", "ffi.Bytes", "ffi.SmallBytes":
-			return v.Value(), true, nil
+		return inside(v)
+	case tvmffi.Valuer: // before the kinds: what it stands for may be of another one
+		a, err := tvmffi.AnyOf(x)
+		if err != nil {
+			return nil, false, err
 		}
+		sent, _, err := inside(a)
+		return sent, true, err // also an object, so that the call does not ask again
+	case tvmffi.ObjectRef:
 		return x, false, nil
 	}
 	switch v := reflect.ValueOf(x); v.Kind() {
@@ -55,8 +58,37 @@ func one(x any) (sent any, changed bool, err error) {
 		if v.Type().Elem() == reflect.TypeFor[byte]() { // as in calls: a slice of another type has its values
 			return v.Bytes(), true, nil
 		}
+	case reflect.Struct, reflect.Pointer:
+		_, variant := x.(interface{ TypeKey() string }) // or a pointer to an Any
+		if variant && v.Kind() == reflect.Struct || v.Kind() == reflect.Pointer && !v.IsNil() && (variant || v.Type().Elem().Kind() != reflect.Struct) {
+			return known(x)
+		}
 	}
 	return x, false, nil
+}
+
+// known is one for a value that is a number or a text for the language. The call says what is wrong with a value that is nothing.
+func known(x any) (sent any, changed bool, err error) {
+	a, err := tvmffi.AnyOf(x)
+	if err != nil {
+		return x, false, nil
+	}
+	switch sent, _, err = inside(a); sent.(type) {
+	case tvmffi.Any, *tvmffi.Tensor, *tvmffi.Module:
+		return x, false, nil
+	}
+	return sent, true, err
+}
+
+// inside is one for the value of an Any.
+func inside(a tvmffi.Any) (sent any, changed bool, err error) {
+	switch a.TypeKey() {
+	case "ffi.BigInt":
+		return nil, false, tooLarge(a)
+	case "None", "bool", "int", "float", "ffi.String", "ffi.SmallStr", "ffi.Bytes", "ffi.SmallBytes", "DataType", "Device", "ffi.Tensor", "ffi.Module":
+		return a.Value(), true, nil
+	}
+	return a, false, nil
 }
 
 func tooLarge(x any) error {

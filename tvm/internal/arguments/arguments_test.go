@@ -18,6 +18,19 @@ type level uint8
 
 type name string
 
+// stands is passed as another value, whatever its own kind is.
+type stands string
+
+func (s stands) FFIValue() (any, error) {
+	if s == "handle" {
+		return tvmffi.Pointer{Address: 8}, nil
+	}
+	return strings.Repeat(string(s), 2), nil
+}
+
+// either is a Variant, as generated code makes them.
+type either struct{ tvmffi.Variant }
+
 // TestRPC: every number that fits int64 goes, and no string is cut.
 func TestRPC(t *testing.T) {
 	if err := tvmffi.Load(tvmffi.WithLibrary(nativetest.Library(t))); err != nil {
@@ -33,6 +46,10 @@ func TestRPC(t *testing.T) {
 	}
 	long := strings.Repeat("long", 10) + "\x00."
 	cut := name("a\x00b")
+	valuer, inner, whole := stands("a\x00"), any(&cut), uint64(math.MaxUint64)
+	five := new(uint16(5))
+	var self any
+	self = &self
 	for _, x := range []struct {
 		arg, sent any
 		err       error
@@ -54,6 +71,19 @@ func TestRPC(t *testing.T) {
 		{&cut, nil, tvmffi.ErrValue},
 		{of("a\x00b"), nil, tvmffi.ErrValue},
 		{of(long), nil, tvmffi.ErrValue},
+		{&inner, nil, tvmffi.ErrValue},
+		{valuer, nil, tvmffi.ErrValue},
+		{&valuer, nil, tvmffi.ErrValue},
+		{stands("a"), "aa", nil},
+		{stands("handle"), of(tvmffi.Pointer{Address: 8}), nil},
+		{either{tvmffi.VariantOf("a\x00b")}, nil, tvmffi.ErrValue},
+		{&either{tvmffi.VariantOf("a\x00b")}, nil, tvmffi.ErrValue},
+		{either{tvmffi.VariantOf("ab")}, "ab", nil},
+		{new(of("a\x00b")), nil, tvmffi.ErrValue},
+		{&whole, nil, tvmffi.ErrOverflow},
+		{&five, int64(5), nil},
+		{&self, &self, nil},
+		{&t, &t, nil},
 		{of("ab"), "ab", nil},
 		{of(7), int64(7), nil},
 		{of([]byte("a\x00b")), []byte("a\x00b"), nil},
