@@ -1,6 +1,7 @@
 package xgrammar
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -21,7 +23,8 @@ import (
 //
 // An error names the field whose JSON is not known or has no schema: of a type with MarshalJSON, except json.RawMessage,
 // [big.Int], [slog.Level] and [time.Time]; of a type that contains itself; of a *json.RawMessage; of a map whose keys are neither
-// strings nor have MarshalText; with the option string; and embedded with a name in JSON, or without being a struct.
+// strings nor have MarshalText; with the option string; embedded with a name in JSON, or without being a struct; with the name of
+// another field in JSON, of which encoding/json keeps one or none; and with a name that encoding/json does not take, such as a'b.
 func SchemaOf[T any]() (JSONSchema, error) {
 	t, known := reflect.TypeFor[T](), maps.Clone(standard)
 	text, err := []byte(nil), describe(known, nil, "T", t)
@@ -45,6 +48,9 @@ var standard = schemas{
 	reflect.TypeFor[slog.Level]():      {Type: "string"},
 	reflect.TypeFor[time.Time]():       {Type: "string"},
 }
+
+// signs are what encoding/json takes in a name of a tag, beside letters and digits.
+const signs = "!#$%&()*+-./:;<=>?@[]^_{|}~ "
 
 // describe adds the schemas of the types in t that package jsonschema would describe in another way than encoding/json
 // writes them. It refuses the types that have no schema. The types in within contain t, at is its place in them.
@@ -80,6 +86,7 @@ func describe(known schemas, within []reflect.Type, at string, t reflect.Type) e
 		known[t] = &jsonschema.Schema{Types: []string{"null", "object"}, AdditionalProperties: value}
 		return err
 	case kind == reflect.Struct:
+		named := map[string]string{}
 		for _, f := range reflect.VisibleFields(t) {
 			at := at + "." + f.Name
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -95,6 +102,16 @@ func describe(known schemas, within []reflect.Type, at string, t reflect.Type) e
 			case slices.Contains(strings.Split(options, ","), "string"):
 				return fmt.Errorf("%s of the type %v has the option string in its tag, which has no schema: remove it", at, f.Type)
 			default:
+				if strings.ContainsFunc(name, func(c rune) bool {
+					return !strings.ContainsRune(signs, c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+				}) {
+					return fmt.Errorf("%s has the name %q in its tag, and encoding/json writes %s: its names have letters, digits and %s", at, name, f.Name, signs)
+				}
+				name = cmp.Or(name, f.Name)
+				if other := named[name]; other != "" {
+					return fmt.Errorf("%s has the name %q in JSON, as %s has: encoding/json writes one of them or none", at, name, other)
+				}
+				named[name] = f.Name
 				if err := describe(known, inner, at, base); err != nil {
 					return err
 				}

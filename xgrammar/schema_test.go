@@ -100,6 +100,19 @@ func TestSchemaOf_forms(t *testing.T) {
 		"T.Next has the type xgrammar_test.list: it contains itself":   xgrammar.SchemaOf[list],
 		"T.A has the type json.RawMessage: use it without the pointer": xgrammar.SchemaOf[struct{ A *json.RawMessage }],
 		"T.Reader is embedded with a name in JSON, or is not a struct": xgrammar.SchemaOf[struct{ Reader }],
+		`T.A has the name "a€" in its tag, and encoding/json writes A: its names have letters`: xgrammar.SchemaOf[struct {
+			A int `json:"a€"`
+		}],
+		`T.B has the name "B" in JSON, as A has: encoding/json writes one of them or none`: xgrammar.SchemaOf[struct {
+			A int `json:"B"`
+			B string
+		}],
+		`T.A.Y has the name "Zone" in JSON, as Zone has`: xgrammar.SchemaOf[struct {
+			A struct {
+				inner
+				Y string `json:"Zone"`
+			}
+		}],
 		"T.inner is embedded with a name in JSON, or is not a struct": xgrammar.SchemaOf[struct {
 			inner `json:"i"`
 		}],
