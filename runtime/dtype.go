@@ -161,7 +161,8 @@ func dataTypeOf(bits uint64) DataType {
 // that the library accepts: "float32", "f32", "bf16x4", "int8xvscalex2", "fp8_e4m3fn",
 // "float4_e2m1fn_x2", "handle", "void", "". As there, a width of 0 is the default one: int0 is int32. The library itself parses a name such as
 // "custom[mine]16"; the type must be registered there. "complex64", "complex128x2" and so on are
-// accepted too, which no version of the library reads. The error is of kind ErrValue.
+// accepted too, which no version of the library reads. The error is of kind ErrValue, also for a number beyond 64 bits,
+// which wraps in the library, and for "xvscale" without a number.
 func ParseDataType(name string) (DataType, error) {
 	if width, ok := strings.CutPrefix(name, "complex"); ok && width != "" && width[0] > '0' && width[0] <= '9' {
 		t, err := abi.ParseDLDataType("uint" + width)

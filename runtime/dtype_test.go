@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -41,11 +42,23 @@ func dataTypeNames() []string {
 	return names
 }
 
+// misread are names of which the library makes another type: without lanes, and with a number beyond 64 bits.
+var misread = regexp.MustCompile(`^[a-z]+\d*xvscale($|[^x])|\d{20}`)
+
 // compareName reads a name in Go and in the library and compares the results.
 func compareName(t testing.TB, name string) {
 	t.Helper()
 	got, err := tvmffi.ParseDataType(name)
 	want, wantErr := values.DataTypeFromString(name)
+	if err != nil && wantErr == nil {
+		if text, _ := values.DataTypeToString(want); text == name {
+			t.Errorf("%q: error %v, and the library reads it as it is", name, err)
+		}
+		if !misread.MatchString(name) {
+			t.Errorf("%q: error %v, the library says %v", name, err, want)
+		}
+		return
+	}
 	if (err == nil) != (wantErr == nil) {
 		t.Errorf("%q: error %v, the library says %v", name, err, wantErr)
 		return
@@ -105,6 +118,18 @@ func TestParseDataType_asTheLibrary(t *testing.T) {
 		}
 	}
 	t.Logf("%d names", len(names))
+}
+
+// The library takes these names, but for the last one, for those of other types, such as int8x4.
+func TestParseDataType_misread(t *testing.T) {
+	for name, want := range map[string]string{
+		"int8xvscale": "no number of lanes", "u8xvscale": "no number of lanes",
+		"int18446744073709551624": "551624 is not", "int8x18446744073709551620": "551620 is not", "complex18446744073709551680": "unknown",
+	} {
+		if got, err := tvmffi.ParseDataType(name); err == nil || !errors.Is(err, tvmffi.ErrValue) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is %v, %v", name, got, err)
+		}
+	}
 }
 
 // The library does not read these names. Without a number of bits there is no complex type.

@@ -106,8 +106,34 @@ var plain = []struct {
 }
 
 // ParseDLDataType reads the name of a data type like the library, except for the
-// names of a library's own types. Its errors are of kind ValueError.
+// names of a library's own types, and for names of which the library makes another type. Its errors are of kind ValueError.
 func ParseDLDataType(name string) (DLDataType, error) {
+	t, err := parseDLDataType(name)
+	if err == nil {
+		err = misread(name)
+	}
+	if err != nil {
+		return DLDataType{}, err
+	}
+	return t, nil
+}
+
+// misread returns an error for a name that the library takes for that of another type: int18446744073709551624, whose number
+// wraps, and int8xvscale for int8. A width of 0 is the default one in all languages.
+func misread(name string) error {
+	digits := func(c rune) bool { return c < '0' || c > '9' }
+	for _, number := range strings.FieldsFunc(name, digits) {
+		if _, err := strconv.ParseUint(number, 10, 32); err != nil {
+			return fmt.Errorf("the library takes the data type `%s` for another one: %s is not a number of bits or lanes", name, number)
+		}
+	}
+	if _, lanes, scalable := strings.Cut(name, "xvscale"); scalable && !strings.HasPrefix(lanes, "x") {
+		return fmt.Errorf("the library takes the data type `%s` for another one: it has no number of lanes", name)
+	}
+	return nil
+}
+
+func parseDLDataType(name string) (DLDataType, error) {
 	if name == "" || name == "void" {
 		return DLDataType{Code: DLOpaqueHandle}, nil
 	}
