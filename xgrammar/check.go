@@ -440,7 +440,7 @@ func (c *checker) lead(at, lead string, s map[string]any) {
 		return
 	case "const", "enum":
 		if wide(s[lead]) {
-			c.add(here, Looser, "XGrammar writes an integer beyond 64 bits as a rounded number")
+			c.add(here, Looser, "XGrammar rounds an integer beyond 64 bits, and a number with more digits than a float64 keeps")
 		}
 		return
 	case "allOf":
@@ -589,6 +589,9 @@ func (c *checker) number(at string, s map[string]any, kind string) {
 		c.add(here, Looser, "XGrammar looks at multipleOf beside limits only if both are there, with less than %d between them", mostRange)
 	}
 	for _, name := range ofType["number"][:4] {
+		if n, ok := s[name].(json.Number); ok && looserLimit(name, kind, n) {
+			c.add(below(at, name), Looser, "XGrammar rounds a limit beyond 2^53 to a float64")
+		}
 		if s[name] != nil && kind == "number" {
 			c.add(below(at, name), Narrower, "a number with a limit has no exponent and six decimals at most")
 		}

@@ -250,6 +250,33 @@ func TestCheck_followed(t *testing.T) {
 	}
 }
 
+// TestCheck_rounded: a number that XGrammar rounds is another one for a reader with more digits than float64 has. Such a reader
+// is not the judge of the table.
+func TestCheck_rounded(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	for _, x := range []struct{ schema, pointer, text string }{
+		{`{"const": 9007199254740993.0}`, "/const", `9007199254740992`},
+		{`{"const": 12345678901234567890}`, "/const", `1.2345678901234567e+19`},
+		{`{"enum": [{"a": 0.1000000000000000055}]}`, "/enum", `{"a":0.1}`},
+		{`{"type": "number", "minimum": 9007199254740993}`, "/minimum", `9007199254740992`},
+		{`{"type": "number", "exclusiveMaximum": -9007199254740993}`, "/exclusiveMaximum", `-9007199254740993`},
+		{`{"type": "integer", "minimum": 9007199254740993.0}`, "/minimum", `9007199254740992`},
+		{`{"type": "number", "maximum": 9007199254740993}`, "", `9007199254740992`},
+		{`{"type": "integer", "minimum": 9007199254740993}`, "", `9007199254740993`},
+		{`{"enum": [1e2, 1.50, -0.0, 0.30000000000000004, 5e-324, 100000000000000000000.0]}`, "", `100`},
+	} {
+		s, found := xgrammar.JSONSchema{Text: x.schema}, ""
+		for _, d := range must(s.Check())(t) {
+			if d.Effect == xgrammar.Looser {
+				found += d.Pointer
+			}
+		}
+		if found != x.pointer || !allows(t, c, s, x.text) {
+			t.Errorf("%s: Check names %q, want %q; %s is allowed: %v", x.schema, found, x.pointer, x.text, allows(t, c, s, x.text))
+		}
+	}
+}
+
 // TestCheck_anyOrder: with AnyOrder a grammar counts properties, and does not know them.
 func TestCheck_anyOrder(t *testing.T) {
 	_, c := compilerOf(t, xgrammar.CompilerOptions{})

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // The functions of this file ask a schema about the values that follow it: their types, and whether two schemas share a value.
@@ -292,13 +293,46 @@ func rounded(v any) bool {
 	})
 }
 
-// wide reports whether a value has an integer beyond int64.
+// wide reports whether a value has an integer beyond int64, or another number with more digits than a float64 keeps.
 func wide(v any) bool {
 	return within(v, func(v any) bool {
 		number, _ := v.(json.Number)
-		i, ok := new(big.Int).SetString(string(number), 10)
-		return ok && !i.IsInt64()
+		if i, ok := new(big.Int).SetString(string(number), 10); ok {
+			return !i.IsInt64()
+		}
+		f, err := number.Float64()
+		return err == nil && decimal(string(number)) != decimal(strconv.FormatFloat(f, 'e', -1, 64))
 	})
+}
+
+// decimal returns the digits of a number of JSON without those that say nothing, and its exponent.
+func decimal(number string) string {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(number, "-")), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	n, _ := strconv.Atoi(exponent)
+	digits := whole + fraction
+	most := strings.TrimRight(digits, "0")
+	if n += len(digits) - len(most) - len(fraction); most == "" {
+		n = 0
+	}
+	return strings.TrimLeft(most, "0") + "e" + strconv.Itoa(n)
+}
+
+// looserLimit reports whether a limit, of which XGrammar makes a float64, allows numbers that the schema forbids.
+func looserLimit(name, kind string, limit json.Number) bool {
+	if kind == "integer" && !strings.ContainsAny(string(limit), ".eE") {
+		return false // it stays an int64
+	}
+	f, err := limit.Float64()
+	if err != nil || math.Abs(f) < 1<<53 {
+		return false // six decimals are exact
+	}
+	exact, _ := new(big.Rat).SetString(string(limit)) // its exponent is small, as f is finite
+	order := new(big.Rat).SetFloat64(f).Cmp(exact)
+	if strings.HasSuffix(strings.ToLower(name), "maximum") {
+		return order > 0
+	}
+	return order < 0
 }
 
 // refers reports whether a value has a reference in it.
