@@ -34,7 +34,8 @@ var (
 // metadata, which may be nil, is written beside it; [Metadata] reads it. Marshal fails with
 // ErrType for values that cannot be written, such as functions and tensors, and with ErrValue for
 // a value that contains itself or is nested deeper than 1000 levels (of which [Unmarshal] reads 100 on Windows), for a data type without a name that is read
-// everywhere, such as complex64, for a map with two keys that are NaN, of which JSON has one, and for metadata that is not UTF-8.
+// everywhere, such as complex64, for a map with two keys that are NaN, of which JSON has one, and for metadata that is not UTF-8
+// or that [tvmffi.StringifyJSON] does not write, such as bytes and an int beyond int64.
 func Marshal(x any, metadata map[string]any) ([]byte, error) {
 	var o codec.PackedArgs
 	defer o.Close()

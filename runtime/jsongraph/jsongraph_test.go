@@ -37,6 +37,12 @@ func TestJSONGraph(t *testing.T) {
 				runtimetest.WantError(t, err, tvmffi.ErrValue, "metadata: a text in it is not UTF-8")
 			}
 		}
+		for _, unwritten := range []any{[]byte("ab"), uint64(math.MaxUint64), map[any]any{1: 1}} {
+			for _, x := range []any{1, map[any]any{1: tvmffi.Float32}} {
+				_, err := jsongraph.Marshal(x, map[string]any{"at": []any{unwritten}})
+				runtimetest.WantError(t, err, tvmffi.ErrValue, "metadata: ")
+			}
+		}
 		if m := runtimetest.Must[json.RawMessage](t)(jsongraph.Metadata(text)); string(m) != `{"by":"a test","n":1}` && string(m) != `{"n":1,"by":"a test"}` {
 			t.Errorf("metadata %s, want by and n", m)
 		}
