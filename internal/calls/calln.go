@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
@@ -103,6 +104,13 @@ func (c *CallN) Keyword(name string) {
 func (c *CallN) narrow(f *fields.Field, i int) {
 	if f != nil {
 		c.more().narrow = append(c.more().narrow, narrowArgument{f, i})
+	}
+}
+
+// Bits says that argument i, an int that was packed, is the bits of a uint64, which may be beyond int64: its field has no sign.
+func (c *CallN) Bits(i int) {
+	if c.extra != nil {
+		c.extra.narrow = slices.DeleteFunc(c.extra.narrow, func(a narrowArgument) bool { return a.index == i })
 	}
 }
 

@@ -23,6 +23,8 @@ type Field struct {
 	Name  string
 	// Sig is the canonical text of the type that the bindings were generated from.
 	Sig string
+	// Bits says that an int of Go is the bits of a uint64, so that one below 0 is a number beyond int64.
+	Bits bool
 
 	// fast is the offset and, in the upper half, the encoding of a field that can be
 	// read from memory.
@@ -69,6 +71,9 @@ func (f *Field) find() (*Reader, error) {
 		return nil, err
 	}
 	r := NewReader(info, f.Sig)
+	if f.Bits && r.encoding == encodingUint64 {
+		r.encoding, r.cuts = encodingInt64, 0
+	}
 	// Store fast before reader: a goroutine that sees reader must see fast.
 	f.fast.Store(uint64(info.Offset) | uint64(r.encoding)<<32)
 	f.reader.Store(&r)

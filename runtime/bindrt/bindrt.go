@@ -407,17 +407,25 @@ func SetField[T any](f *Field, o *objects.Object, v T) error {
 type Option struct {
 	name   string
 	encode func() (values.AnyView, error)
+	bits   bool
 }
 
 // NewOption returns the option with the given name and value. It may be used more than once.
 func NewOption[T any](name string, v T) Option {
-	return Option{name, func() (values.AnyView, error) { return codec.For[T]().Encode(unsafe.Pointer(&v)) }}
+	return Option{name: name, encode: func() (values.AnyView, error) { return codec.For[T]().Encode(unsafe.Pointer(&v)) }}
+}
+
+// BitsOption is [NewOption] for a field of a new object that is a uint64.
+func BitsOption(name string, v uint64) Option {
+	o := NewOption(name, int64(v))
+	o.bits = true
+	return o
 }
 
 // TensorOption is [NewOption] for a tensor whose elements must have the type d.
 func TensorOption(name string, x *tvmffi.Tensor, d tvmffi.DataType) Option {
 	o := NewOption(name, x)
-	return Option{name, func() (values.AnyView, error) {
+	return Option{name: name, encode: func() (values.AnyView, error) {
 		if err := checkElements(x, d); err != nil {
 			return values.AnyView{}, err
 		}
@@ -433,6 +441,9 @@ func PutOption(c *CallN, o Option) {
 	c.Keyword(o.name)
 	if o.encode != nil {
 		o.put(&c.Call, c.Next())
+	}
+	if o.bits {
+		c.Bits(c.Next())
 	}
 }
 

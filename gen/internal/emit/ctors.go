@@ -17,12 +17,18 @@ func (e *emitter) constructor(f *plan.Func) {
 	e.add(document(f.GoName, f.Doc), heading(f.Heading()).BlockFunc(func(g *jen.Group) {
 		g.Var().Add(b.frame()).Add(bindrt(f.Call.Frame))
 		g.Add(b.frame()).Dot("BeginInit").Call(address(f.Var), jen.Lit(in.Positional), jen.Lit(len(in.Keywords)), count)
+		pack := func(p plan.Param, i func() jen.Code) {
+			b.pack(g, p, i())
+			if p.Type.Bits() {
+				g.Add(b.frame()).Dot("Bits").Call(i())
+			}
+		}
 		for i, p := range f.Call.Params[:in.Positional] {
-			b.pack(g, p, jen.Lit(i))
+			pack(p, func() jen.Code { return jen.Lit(i) })
 		}
 		for i, p := range f.Call.Params[in.Positional:] {
 			g.Add(b.frame()).Dot("Keyword").Call(jen.Lit(in.Keywords[i]))
-			b.pack(g, p, b.frame().Dot("Next").Call())
+			pack(p, func() jen.Code { return b.frame().Dot("Next").Call() })
 		}
 		if in.OptionType != "" {
 			g.For(jen.List(jen.Id("_"), option).Op(":=").Range().Add(options)).Block(
@@ -42,6 +48,9 @@ func (e *emitter) constructor(f *plan.Func) {
 }
 
 func (e *emitter) option(optionType string, o *plan.Option) {
-	e.add(document(o.GoName, o.Doc), heading(o.Heading(e.pkg, optionType)).Block(
-		jen.Return(jen.Id(optionType).Call(bindrt("NewOption").Call(jen.Lit(o.Name), given(o.Value, jen.Id("v")))))))
+	made := bindrt("NewOption").Call(jen.Lit(o.Name), given(o.Value, jen.Id("v")))
+	if o.Value.Type.Bits() {
+		made = bindrt("BitsOption").Call(jen.Lit(o.Name), jen.Id("v"))
+	}
+	e.add(document(o.GoName, o.Doc), heading(o.Heading(e.pkg, optionType)).Block(jen.Return(jen.Id(optionType).Call(made))))
 }

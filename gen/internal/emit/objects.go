@@ -54,8 +54,13 @@ func (e *emitter) field(o *plan.Object, f *plan.Field) {
 	if f.GoName == "" && f.Setter == "" {
 		return
 	}
-	e.add(nil, jen.Var().Id(f.Var).Op("=").Add(bindrt("Field")).Values(
-		jen.Id("Owner").Op(":").Add(address(o.Var)), jen.Id("Name").Op(":").Lit(f.Name), jen.Id("Sig").Op(":").Lit(f.Sig)))
+	values := []jen.Code{
+		jen.Id("Owner").Op(":").Add(address(o.Var)), jen.Id("Name").Op(":").Lit(f.Name), jen.Id("Sig").Op(":").Lit(f.Sig),
+	}
+	if f.Type.Bits() {
+		values = append(values, jen.Id("Bits").Op(":").True())
+	}
+	e.add(nil, jen.Var().Id(f.Var).Op("=").Add(bindrt("Field")).Values(values...))
 	get, set := f.Headings(o)
 	if f.GoName != "" {
 		e.add(document(f.GoName, f.Doc), heading(get).Block(jen.Return(e.read(f))))

@@ -61,6 +61,9 @@ var narrow = WordSet("int8 int16 int32 uint8 uint16 uint32 uint64")
 // Narrow reports whether the type is an integer that crosses as an int64.
 func (t GoType) Narrow() bool { return t.Path == "" && narrow[t.Name] }
 
+// Bits reports whether an int64 of the type may be the bits of a larger number.
+func (t GoType) Bits() bool { return t.Narrow() && t.Name == "uint64" }
+
 // Same reports whether two types are identical.
 func (t GoType) Same(u GoType) bool {
 	if t.Name != u.Name || t.Path != u.Path || t.Object != u.Object || t.Ref != u.Ref || t.Variant != u.Variant || t.Enum != u.Enum || len(t.Args) != len(u.Args) {
