@@ -55,7 +55,7 @@ func TestIsolation(t *testing.T) {
 	}{
 		{quick, nested(1000), "it takes more time than 2s (MaxTime)"},
 		{small, xgrammar.EBNF{Text: "root ::= " + strings.Repeat("(", 1<<21)}, "it takes more memory than 256 MiB (MaxMemory)"},
-		{small, nested(300_000), "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 2: "},
+		{small, nested(100_000), "it takes more memory than 256 MiB (MaxMemory), or is too deep: its process crashed: exit status 2: "},
 	} {
 		_, err := x.c.Compile(t.Context(), x.source)
 		if limit := (*xgrammar.LimitError)(nil); !errors.As(err, &limit) || !strings.Contains(err.Error(), x.want) {
