@@ -44,9 +44,10 @@ func (s JSONSchema) Instead() (JSONSchema, []Difference, error) {
 		}
 		order := orders{}
 		order.read(s.Text, root)
-		last := "\x00" // the places come with the outer ones first
-		for _, at := range slices.Sorted(maps.Keys(offers)) {
-			if strings.HasPrefix(at, last) && (at == last || last == "" || at[len(last)] == '/') {
+		taken := map[string]bool{}
+		outerFirst := func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }
+		for _, at := range slices.SortedFunc(maps.Keys(offers), outerFirst) {
+			if inOneOf(taken, at) {
 				continue
 			}
 			var v any
@@ -56,10 +57,20 @@ func (s JSONSchema) Instead() (JSONSchema, []Difference, error) {
 				return s, nil, failed(item(s), err)
 			}
 			order.read(offers[at], v)
-			root, last = order.replaced(root, at, v), at
+			root, taken[at] = order.replaced(root, at, v), true
 		}
 		s.Text = order.text(root)
 	}
+}
+
+// inOneOf reports whether a JSON pointer leads into one of several places.
+func inOneOf(places map[string]bool, at string) bool {
+	for at != "" {
+		if at = at[:strings.LastIndexByte(at, '/')]; places[at] {
+			return true
+		}
+	}
+	return false
 }
 
 // equals makes equal schemas. Its steps are those of the checker in it.
@@ -85,6 +96,9 @@ func (e *equals) look(v any) {
 			case "unevaluatedProperties", "unevaluatedItems":
 				e.evaluates = true
 			case "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "id":
+				if _, property := inner.(map[string]any); property { // of which this is the name
+					break
+				}
 				root, _ := e.root.(map[string]any)
 				e.anchored = e.anchored || name != "$id" || reflect.ValueOf(root).Pointer() != reflect.ValueOf(v).Pointer()
 			}
@@ -156,7 +170,7 @@ func (e *equals) offer(at string) (text string, remain map[string]bool) {
 	case e.anchored:
 		v, ok = e.anchor(s)
 	case e.evaluates:
-		v, ok = e.evaluated(s)
+		v, ok = e.asAdditional(s)
 	default:
 		v, ok = e.whole(s)
 	}

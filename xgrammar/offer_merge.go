@@ -169,8 +169,10 @@ func (e *equals) combine(g gathered, depth int) (any, bool) {
 		return branches[0], true
 	}
 	out := map[string]any{lead: branches}
-	if v, ok := e.once(out, branches); ok && lead == "oneOf" {
-		return v, true
+	if lead == "oneOf" {
+		if v, ok := e.once(out, branches); ok {
+			return v, true
+		}
 	}
 	return out, true
 }
@@ -178,7 +180,7 @@ func (e *equals) combine(g gathered, depth int) (any, bool) {
 // merge makes one schema of two without leading keywords other than constants; nil if nothing follows both.
 func (e *equals) merge(a, b map[string]any, depth int) (map[string]any, bool) {
 	out := e.order.clone(a)
-	if a["contains"] != nil && b["contains"] != nil && (a["minContains"] != b["minContains"] || a["maxContains"] != b["maxContains"]) {
+	if a["contains"] != nil && b["contains"] != nil && !(reflect.DeepEqual(a["minContains"], b["minContains"]) && reflect.DeepEqual(a["maxContains"], b["maxContains"])) {
 		return nil, false // without minContains it is one
 	}
 	for _, name := range e.order.of(b) {
@@ -208,7 +210,7 @@ func (e *equals) merge(a, b map[string]any, depth int) (map[string]any, bool) {
 			}
 			all := slices.Clone(names)
 			for _, one := range more {
-				if !slices.Contains(all, one) {
+				if !slices.ContainsFunc(all, func(v any) bool { return reflect.DeepEqual(v, one) }) {
 					all = append(all, one)
 				}
 			}

@@ -347,8 +347,8 @@ func (e *equals) noNames(s map[string]any) (any, bool) {
 	return out, true
 }
 
-// evaluated writes additionalProperties for unevaluatedProperties, where nothing else evaluates any.
-func (e *equals) evaluated(s map[string]any) (any, bool) {
+// asAdditional writes additionalProperties for unevaluatedProperties, where nothing else evaluates any.
+func (e *equals) asAdditional(s map[string]any) (any, bool) {
 	if s["unevaluatedProperties"] != false || s["additionalProperties"] != nil || s["if"] != nil || s["dependentSchemas"] != nil || s["dependencies"] != nil ||
 		slices.ContainsFunc(slices.Concat(placed, leading), func(name string) bool {
 			return s[name] != nil && name != "$schema" && name != "const" && name != "enum"

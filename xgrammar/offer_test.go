@@ -35,6 +35,7 @@ var offers = []struct{ schema, instead string }{
 	{`{"type": "object", "propertyNames": {"type": ["string", "null"]}}`, `{"type": "object", "propertyNames": {"type": "string"}}`},
 	{`{"type": "string", "pattern": "^[a-z]+$", "maxLength": 5, "minLength": 2}`, `{"type": "string", "pattern": "^[a-z]{2,5}$"}`},
 	{`{"type": "integer", "multipleOf": 2.5}`, `{"type": "integer", "multipleOf": 5}`},
+	{`{"type": "object", "properties": {"a": {"multipleOf": 2, "anyOf": [{"type": "integer", "minimum": 1, "maximum": 4, "not": {"const": 3}}, {"type": "string"}]}, "a-b": {"type": "integer", "multipleOf": 2.5}, "id": {"type": "integer"}}}`, `{"type": "object", "properties": {"a": {"anyOf": [{"enum": [2, 4]}, {"multipleOf": 2, "type": "string"}]}, "a-b": {"type": "integer", "multipleOf": 5}, "id": {"type": "integer"}}}`},
 	{`{"type": ["number", "null"], "multipleOf": 3}`, `{"type": ["integer", "null"], "multipleOf": 3}`},
 }
 
@@ -132,6 +133,27 @@ func TestInstead_loose(t *testing.T) {
 		s := xgrammar.JSONSchema{Text: text, Loose: true}
 		if better, _ := must2(s.Instead())(t); better.Text != want && (want != "" || better.Text != text) {
 			t.Errorf("%s has the equal schema %s", text, better.Text)
+		}
+	}
+}
+
+// TestInstead_odd: a keyword with a value of a wrong type stops nothing.
+func TestInstead_odd(t *testing.T) {
+	keywords := []string{
+		"required", "minContains", "contains", "type", "enum", "const", "properties", "items", "prefixItems", "minimum", "multipleOf", "pattern",
+		"maxLength", "not", "oneOf", "anyOf", "allOf", "$ref", "$id", "propertyNames", "patternProperties", "additionalProperties", "uniqueItems", "$defs",
+	}
+	for _, name := range keywords {
+		for _, value := range []string{`{}`, `[]`, `[{}]`, `[[1], {}]`, `"a"`, `1.5`, `null`, `true`} {
+			odd := fmt.Sprintf(`{"type": "object", "contains": {}, %q: %s}`, name, value)
+			s := xgrammar.JSONSchema{Text: fmt.Sprintf(`{"allOf": [%s, %s, {"minProperties": 1, %[3]q: 1}]}`, odd, strings.Replace(odd, "1.5", "2.5", 1), name)}
+			if strings.Count(odd, `"type"`) > 1 || strings.Count(odd, `"contains"`) > 1 {
+				s.Text = strings.NewReplacer(`"type": "object", `, "", `"contains": {}, `, "").Replace(s.Text)
+			}
+			better, _ := must2(s.Instead())(t)
+			if !json.Valid([]byte(better.Text)) {
+				t.Errorf("%s has the equal schema %s", s.Text, better.Text)
+			}
 		}
 	}
 }
