@@ -141,7 +141,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   field.alignment = alignof(Odd);
   field.offset = sizeof(ffi::Object);
   field.getter = GetOdd;
-  field.setter = reinterpret_cast<void*>(SetOdd);
+  field.setter = reinterpret_cast<decltype(field.setter)>(SetOdd);
   field.field_static_type_index = kTVMFFIInt;
   TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeRegisterField(OddObj::_GetOrAllocRuntimeTypeIndex(), &field));
   namespace refl = tvm::ffi::reflection;
