@@ -412,7 +412,8 @@ func (m *Method) Signature() *schema.Signature { return m.meta.Type.Func }
 func (m *Method) Metadata() map[string]any { return m.meta.Extra }
 
 // Func returns the method as a function, whose first argument is the object if
-// the method is not static.
+// the method is not static. It is the same Function at each call, and stays: Release of it does nothing. If the metadata of
+// the method has a bool brief, that decides whether its calls are light: docs/LIGHT.md explains it.
 func (m *Method) Func() (*tvmffi.Function, error) {
 	if m.info.Method.TypeIndex != abi.TypeFunction {
 		return nil, errorf(failure.KindType, "%s is not a function, but %s", m, capi.KeyOf(m.info.Method.TypeIndex))
