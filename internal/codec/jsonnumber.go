@@ -122,7 +122,7 @@ func denormal(number []byte) (f float64, ok bool) {
 		exponent, _ = strconv.Atoi(string(number[at+1:])) // one that no int holds is the nearest
 	}
 	// Only the digits and a negative exponent make a number small.
-	if max(-exponent, 0)+len(number) < 307 {
+	if exponent > -307 && len(number)-exponent < 307 {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(number), 64)
