@@ -10,14 +10,15 @@ import (
 )
 
 // The library puts what a rule returns into the fields of a copied object by their setters, and these cut a number to the width of
-// the field. A rule does not know for which field its number is. So a number in a narrow field of the new objects that no rule has
-// returned, and that one of its numbers becomes when it is cut, is an error.
+// the field. A rule does not know for which field its number is. So a number in a narrow field of the new objects is an error if
+// one of the rules' numbers becomes it when it is cut. Not if a rule has returned this number, too, or if the field has it in an
+// object of the given graph or of what the rules have made: the library copies such objects.
 
 // results are what the rules have returned.
 type results struct {
 	numbers map[number]bool
 	wide    []abi.Any // those that some field may cut
-	objects map[uintptr]bool
+	given   map[held]bool
 }
 
 type number struct {
@@ -25,27 +26,74 @@ type number struct {
 	bits uint64
 }
 
-func (r *results) add(v abi.Any) {
-	switch {
-	case v.TypeIndex == abi.TypeInt, v.TypeIndex == abi.TypeFloat:
-		if r.numbers == nil {
-			r.numbers = map[number]bool{}
-		}
-		n := number{v.TypeIndex, v.Bits}
-		if r.numbers[n] {
-			return
-		}
-		r.numbers[n] = true
-		x := math.Abs(math.Float64frombits(v.Bits))
-		if v.TypeIndex == abi.TypeInt && v.Bits > math.MaxInt8 || v.TypeIndex == abi.TypeFloat && x > math.MaxFloat32 && !math.IsInf(x, 0) {
-			r.wide = append(r.wide, v)
-		}
-	case codec.MayNest(v):
-		if r.objects == nil {
-			r.objects = map[uintptr]bool{}
-		}
-		r.objects[uintptr(v.Bits)] = true
+// held is a number in a narrow field.
+type held struct {
+	owner abi.TypeIndex
+	field string
+	number
+}
+
+func heldBy(object abi.Any, p codec.Part) held {
+	return held{object.TypeIndex, p.Field.Name, number{p.Value.TypeIndex, p.Value.Bits}}
+}
+
+// add remembers v, which a rule has returned for x.
+func (r *results) add(x, v abi.Any) {
+	if v.TypeIndex != abi.TypeInt && v.TypeIndex != abi.TypeFloat {
+		r.made(x, v)
+		return
 	}
+	if r.numbers == nil {
+		r.numbers = map[number]bool{}
+	}
+	n := number{v.TypeIndex, v.Bits}
+	if r.numbers[n] {
+		return
+	}
+	r.numbers[n] = true
+	f := math.Abs(math.Float64frombits(v.Bits))
+	if v.TypeIndex == abi.TypeInt && v.Bits > math.MaxInt8 || v.TypeIndex == abi.TypeFloat && f > math.MaxFloat32 && !math.IsInf(f, 0) {
+		r.wide = append(r.wide, v)
+	}
+}
+
+// made remembers the numbers in v, which a rule has made of x. It keeps no addresses from one call to the next, because the library
+// frees what a later rule replaces. Everything in x is known: a new object that holds parts of x costs no walk through them.
+func (r *results) made(x, v abi.Any) {
+	if !codec.MayNest(v) || v == x {
+		return
+	}
+	var err error
+	defer codec.Catch(&err) // a getter that fails here fails in fit, too
+	seen := map[uintptr]bool{}
+	mark := func(part abi.Any) {
+		if codec.MayNest(part) {
+			seen[uintptr(part.Bits)] = true
+		}
+	}
+	if mark(x); len(seen) > 0 {
+		codec.Parts(x, func(p codec.Part) bool {
+			mark(p.Value)
+			if elements, ok := codec.Elements(p.Value); ok && p.Field != nil {
+				for _, part := range elements {
+					mark(part)
+				}
+			}
+			return true
+		})
+	}
+	err = each(v, seen, r.keep)
+}
+
+// keep remembers a part of an object that the library may copy.
+func (r *results) keep(object abi.Any, p codec.Part) error {
+	if p.Field != nil && p.Field.Narrow() {
+		if r.given == nil {
+			r.given = map[held]bool{}
+		}
+		r.given[heldBy(object, p)] = true
+	}
+	return nil
 }
 
 // fit returns an error, and releases out, if the library has cut a number in out, which it made of root.
@@ -60,9 +108,11 @@ func (r *results) fit(root, out abi.Any) (err error) {
 	}()
 	defer codec.Catch(&err)
 	seen := map[uintptr]bool{}
-	each(root, seen, func(abi.Any, codec.Part) error { return nil })
+	if err := each(root, seen, r.keep); err != nil {
+		return err
+	}
 	return each(out, seen, func(object abi.Any, p codec.Part) error {
-		if p.Field == nil || !p.Field.Narrow() || r.objects[uintptr(object.Bits)] || r.numbers[number{p.Value.TypeIndex, p.Value.Bits}] ||
+		if p.Field == nil || !p.Field.Narrow() || r.numbers[number{p.Value.TypeIndex, p.Value.Bits}] || r.given[heldBy(object, p)] ||
 			p.Field.Info.Flags&abi.FieldSEqHashIgnore != 0 {
 			return nil
 		}

@@ -2,6 +2,7 @@ package structural_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
@@ -65,4 +66,65 @@ func TestRewrite_narrow(t *testing.T) {
 			structural.OnMutate(func(x float64, _ *structural.Mutator) (any, error) { return c.floats(x), nil })))
 		x.Release()
 	}
+}
+
+// A number of the given graph, or of what a rule makes, is not a cut one: the 1 in a field of one byte is not left of 257.
+func TestRewrite_whole(t *testing.T) {
+	runtimetest.LoadProgram(t)
+	if err := structural.Walk(1, structural.PreOrder); err != nil {
+		t.Skip(err) // a library before 0.1.14
+	}
+	x, y := runtimetest.NewVar(t, "x"), runtimetest.NewVar(t, "y")
+	// before returns a Link to f. It has a field of one byte that is 1, and so has slim.
+	before := func(f *runtimetest.Func) *runtimetest.Link {
+		link := runtimetest.NewChain(t, 1)
+		if err := link.SetNext(f); err != nil {
+			t.Error(err)
+		}
+		return link
+	}
+	slim := runtimetest.Get[tvmffi.Any](t, "program.slim")
+	ofX, ofY, ofBoth := runtimetest.NewFunc(t, nil, []any{x}), runtimetest.NewFunc(t, nil, []any{y}), runtimetest.NewFunc(t, nil, []any{x, y})
+	fiveFirst := runtimetest.NewFunc(t, nil, []any{5, x})
+	linkOfX, linkOfY := before(ofX), before(ofY)
+	check := func(name string, got any, err error) {
+		t.Helper()
+		if err != nil || !strings.Contains(runtimetest.Must[string](t)(tvmffi.Repr(got)), "257") {
+			t.Errorf("%s: %v, %v, want one with 257", name, got, err)
+			return
+		}
+		got.(interface{ Release() }).Release()
+	}
+	for _, c := range []struct {
+		name string
+		root any
+		x, y any
+	}{
+		{"a copy of a given object", linkOfX, 257, nil},
+		{"a new object in what a rule returns", ofBoth, []any{slim}, 257},
+		{"a copy of a new object", ofX, []any{linkOfY}, 257},
+		{"a copy of a new object, in an object", ofX, linkOfY, 257},
+	} {
+		instead := func(v *runtimetest.Var) any {
+			if v.Name() == "x" {
+				return c.x
+			}
+			return c.y
+		}
+		for _, order := range []structural.Order{structural.PreOrder, structural.PostOrder} {
+			if order == structural.PostOrder && c.root == any(ofX) {
+				continue // nothing replaces what is in a result
+			}
+			got, err := structural.Rewrite(c.root, order, structural.To(func(v *runtimetest.Var) (any, error) { return instead(v), nil }))
+			check(c.name, got, err)
+		}
+	}
+	got, err := structural.Mutate(fiveFirst, structural.OnMutate(func(_ int64, m *structural.Mutator) (any, error) {
+		return 257, m.SetReplacement(x, slim)
+	}))
+	check("a replacement", got, err)
+	for _, o := range []interface{ Release() }{&slim, linkOfX, linkOfY, ofX, ofY, ofBoth, fiveFirst, x, y} {
+		o.Release()
+	}
+	runtimetest.DropGarbage(t)
 }

@@ -97,12 +97,12 @@ func OnMutate[T any](f func(x T, m *Mutator) (any, error)) MutateRule {
 	if f == nil {
 		return MutateRule{r}
 	}
-	r.call = func(_ *traversal, a *callbacks.Args) (abi.Any, error) {
+	r.call = func(w *traversal, a *callbacks.Args) (abi.Any, error) {
 		var x T
 		if err := c.Decode(a.Value(0), objects.ReadBorrowed(a), unsafe.Pointer(&x)); err != nil {
 			return abi.Any{}, err
 		}
-		return owned(f(x, &Mutator{a.Borrow(uintptr(a.Value(1).Bits))}))
+		return owned(f(x, &Mutator{a.Borrow(uintptr(a.Value(1).Bits)), a.Value(0), &w.results}))
 	}
 	return MutateRule{r}
 }
@@ -137,7 +137,11 @@ func Mutate[T any](root T, rules ...MutateRule) (T, error) {
 
 // Mutator replaces values in a callback of [Mutate]. It ends when the callback
 // returns.
-type Mutator struct{ object *objects.Object }
+type Mutator struct {
+	object  *objects.Object
+	of      abi.Any // the callback's value
+	results *results
+}
 
 // Mutate replaces x, a part of the callback's value, by the rules.
 func (m *Mutator) Mutate(x any) (tvmffi.Any, error) { return m.mutate(mutatorMutate, x) }
@@ -159,6 +163,7 @@ func (m *Mutator) mutate(f *codec.LibraryFunc, values ...any) (tvmffi.Any, error
 		if err != nil {
 			return tvmffi.Any{}, err
 		}
+		m.results.made(m.of, v)
 		args = append(args, v)
 	}
 	out, err := f.Call(args...)

@@ -263,7 +263,7 @@ func (w *traversal) run(r rule, a *callbacks.Args) error {
 	v, err := r.call(w, a)
 	switch {
 	case err == nil && w.rewrites:
-		w.results.add(v)
+		w.results.add(a.Value(0), v)
 	case err == nil:
 	case w.rewrites:
 		err = carried(err)

@@ -63,8 +63,8 @@ func (x *Link) Next() *Link {
 }
 
 // SetNext sets the field next.
-func (x *Link) SetNext(next *Link) error {
-	return bindrt.SetField[tvmffi.ObjectRef](linkNext, bindrt.Ref(x), next)
+func (x *Link) SetNext(next tvmffi.ObjectRef) error {
+	return bindrt.SetField(linkNext, bindrt.Ref(x), next)
 }
 
 // LoadProgram is [Balanced], loads the library of testdata/program.cc, and checks that
