@@ -27,6 +27,7 @@ type Reader struct {
 	encoding       fieldEncoding
 	size           int32
 	flat           bool
+	variant        bool // the field is a Variant, whose bytes are an Any
 	cuts           cuts
 	number         int8 // the bytes of a number that the setter may change
 	// getting and setting are how calls of the getter and the setter cross.
@@ -110,7 +111,8 @@ func NewReader(info *abi.FieldInfo, sig string) Reader {
 	return Reader{
 		Name: capi.GoString(info.Name), Info: info, offset: uintptr(info.Offset), getter: info.Getter,
 		encoding: encoding, size: int32(info.Size), flat: isFlat(sig, info.StaticTypeIndex),
-		cuts: what, number: int8(number),
+		variant: strings.HasPrefix(sig, "Variant<"),
+		cuts:    what, number: int8(number),
 	}
 }
 
@@ -323,6 +325,9 @@ func (r *Reader) checkAny(v abi.Any) error {
 	defer runtime.KeepAlive(&held)
 	if r.setAt(capi.Address(&held), v) != nil {
 		return nil // the library says so
+	}
+	if r.variant { // which may hold an object now; an Optional number is not an Any
+		defer objects.ReleaseValue(held)
 	}
 	got, err := failure.InvokeResult(r.getter, capi.Address(&held))
 	if err != nil {

@@ -256,8 +256,45 @@ class NarrowObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("narrow.Narrow", NarrowObj, Object);
 };
 
+int64_t live = 0;
+
+// An object that C++ makes of an int.
+class MadeObj : public Object {
+ public:
+  int64_t of;
+  explicit MadeObj(int64_t of = 0) : of(of) { ++live; }
+  ~MadeObj() { --live; }
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("narrow.Made", MadeObj, Object);
+};
+
+class Made : public ObjectRef {
+ public:
+  explicit Made(int64_t of) { data_ = make_object<MadeObj>(of); }
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Made, ObjectRef, MadeObj);
+};
+
+namespace tvm {
+namespace ffi {
+template <>
+inline constexpr bool use_default_type_traits_v<Made> = false;
+template <>
+struct TypeTraits<Made> : public ObjectRefWithFallbackTraitsBase<Made, int64_t> {
+  static Made ConvertFallbackValue(int64_t of) { return Made(of); }
+};
+}  // namespace ffi
+}  // namespace tvm
+
+class MakerObj : public Object {
+ public:
+  Variant<Made, String> made{String("none")};
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("narrow.Maker", MakerObj, Object);
+};
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   namespace refl = reflection;
+  refl::ObjectDef<MadeObj>().def_ro("of", &MadeObj::of);
+  refl::ObjectDef<MakerObj>().def_ro("made", &MakerObj::made);
+  refl::GlobalDef().def("narrow.live", [] { return live; });
   refl::ObjectDef<NarrowObj>()
       .def_ro("a", &NarrowObj::a, refl::DefaultValue(int64_t{0}))
       .def_ro("b", &NarrowObj::b, refl::DefaultValue(int64_t{0}))
@@ -298,6 +335,14 @@ func TestFromJSONGraph_narrow(t *testing.T) {
 			t.Fatalf("%s became %v (%v), want %s", c.fields, x, err, c.want)
 		}
 		x.Release()
+	}
+	maker := runtimetest.Must[*tvmffi.Object](t)(jsongraph.Unmarshal[*tvmffi.Object]([]byte(`{"root_index":0,"nodes":[{"type":"narrow.Maker","data":{"made":1}},{"type":"int","data":300}]}`)))
+	if live := runtimetest.Get[int64](t, "narrow.live"); maker.String() != "narrow.Maker(made=narrow.Made(of=300))" || live != 1 {
+		t.Errorf("300 became %v, with %d live objects, want 1", maker, live)
+	}
+	maker.Release()
+	if live := runtimetest.Get[int64](t, "narrow.live"); live != 0 {
+		t.Errorf("%d objects that a setter made of 300 are left, want none", live)
 	}
 }
 
