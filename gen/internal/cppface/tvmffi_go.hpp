@@ -584,11 +584,15 @@ class Callback;
 template <typename R, typename... P>
 class Callback<R(P...)> : public Argument {
   using Typed = ffi::TypedFunction<R(P...)>;
+  // kIs says that another constructor takes F. An ffi::TypedFunction of another signature is a callable.
+  template <typename F>
+  static constexpr bool kIs = std::is_same_v<F, Callback> || std::is_same_v<F, Typed> || std::is_same_v<F, ffi::Function>;
 
  public:
   Callback(const Typed& f) : owned_(f) { any = ffi::AnyView(owned_).CopyToTVMFFIAny(); }
   Callback(const ffi::Function& f) : Callback(Typed(f)) {}
-  template <typename F, typename = std::enable_if_t<std::is_convertible_v<F, std::function<R(P...)>> && !std::is_convertible_v<F, ffi::Function>>,
+  Callback(std::nullptr_t) : Callback(Typed()) {}
+  template <typename F, typename = std::enable_if_t<std::is_convertible_v<F, std::function<R(P...)>> && !kIs<std::decay_t<F>>>,
             typename Info = ffi::details::FunctionInfo<std::decay_t<F>>>
   Callback(F&& f) : Callback(Typed(Exact<std::decay_t<F>, typename Info::RetType, typename Info::ArgType>(std::forward<F>(f)))) {}
 

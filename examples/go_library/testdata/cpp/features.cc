@@ -96,6 +96,13 @@ static void values() {
   CHECK(golib::apply([](short x) { return x + int64_t{1}; }, -32768) == -32767 && golib::apply([](const double& x) { return static_cast<int64_t>(x); }, 7) == 7);
   CHECK(equal(failure([] { golib::apply([](int x) { return int64_t{x}; }, (int64_t{1} << 40) + 7); }), "TypeError: 1099511627783 for a parameter of a callback does not fit an int of 4 bytes"));
   CHECK(equal(failure([] { golib::apply([](unsigned long long x) { return static_cast<int64_t>(x); }, -1); }), "TypeError: -1 for a parameter of a callback does not fit an int of 8 bytes"));
+  // So may an ffi::TypedFunction of another signature, and a pointer to a function. nullptr compiles, and Go refuses it.
+  const ffi::TypedFunction<int(int)> narrow([](int x) { return x + 1; });
+  CHECK(golib::apply(narrow, 7) == 8 && golib::apply(ffi::TypedFunction<int64_t(int64_t)>(narrow), 7) == 8 && golib::apply(narrow.packed(), 7) == 8);
+  CHECK(equal(failure([&] { golib::apply(narrow, (int64_t{1} << 40) + 7); }), "TypeError: 1099511627783 for a parameter of a callback does not fit an int of 4 bytes"));
+  int64_t (*const pointer)(int64_t) = [](int64_t x) { return x + 2; };
+  CHECK(golib::apply(pointer, 7) == 9 && golib::apply(std::function<int(short)>(pointer), 7) == 9);
+  CHECK(failure([] { golib::apply(nullptr, 7); }).find("TypeError: ") == 0);
   // What an Any has may not fit, too.
   CHECK(ffi::Any(ffi::Array<ffi::Any>{1, 1, 2}).cast<std::set<int8_t>>() == (std::set<int8_t>{1, 2}));
   CHECK(failure([] { ffi::Any(ffi::Array<ffi::Any>{300, 44}).cast<std::set<int8_t>>(); }).find("TypeError: ") == 0);
