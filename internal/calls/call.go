@@ -409,7 +409,7 @@ func (c *Call) do(want abi.TypeIndex) error {
 		if !ccall.Asked() {
 			ccall.Call(&c.head)
 		} else {
-			c.crossFunction()
+			c.functionWay().Cross(&c.head)
 		}
 	} else {
 		fn := f.safeCall.Load()
@@ -431,13 +431,9 @@ func (c *Call) do(want abi.TypeIndex) error {
 	return nil
 }
 
-// crossFunction makes the crossing of a call of a Function object, which begin has kept behind the arguments.
-func (c *Call) crossFunction() {
-	if w := (*(**objects.Object)(c.slot(uint32(c.head.Units)))).Way(); !w.Light() {
-		w.Cross(&c.head)
-	} else if how := ccall.Light(&c.head); how != ccall.Done {
-		w.Finish(&c.head, how)
-	}
+// functionWay is how calls of a Function object cross, which begin has kept behind the arguments.
+func (c *Call) functionWay() *ccall.Way {
+	return (*(**objects.Object)(c.slot(uint32(c.head.Units)))).Way()
 }
 
 // doSlowly is do for a call that needs more than its frame, or whose function has not been
@@ -520,7 +516,7 @@ func (c *Call) finish() error {
 		if c.fn != nil {
 			c.fn.way.Cross(&c.head)
 		} else {
-			c.crossFunction()
+			c.functionWay().Cross(&c.head)
 		}
 	}
 	if e := c.extra; e != nil {

@@ -34,13 +34,7 @@ func InvokeResult(fn, handle uintptr) (abi.Any, error) {
 // InvokeResultBy is InvokeResult by a way of crossing.
 func InvokeResultBy(way *ccall.Way, fn, handle uintptr) (abi.Any, error) {
 	h := ccall.Head{Fn: fn, Handle: handle, Mode: ccall.Result}
-	if !ccall.Asked() {
-		ccall.Call(&h)
-	} else if !way.Light() {
-		way.Cross(&h)
-	} else if how := ccall.Light(&h); how != ccall.Done {
-		way.Finish(&h, how)
-	}
+	way.Cross(&h)
 	if h.RC != 0 {
 		return abi.Any{}, OfCall(h.Failure())
 	}
