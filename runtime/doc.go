@@ -94,7 +94,7 @@
 // changed how native hooks for map keys are called. If a library has such hooks and was built
 // on the other side of that change, loading it is an error that names the version to use.
 // TVMFFI_ALLOW_MIXED=1 in the environment loads it anyway; its maps may then lose entries or
-// crash the process.
+// crash the process. A value that is not a bool is an error.
 //
 // A library may call Go while it is being loaded. That code may use everything that is
 // registered so far, including the library's own items. Using an item that is not registered

@@ -113,13 +113,32 @@ var misfits = map[string]error{}
 // allowMixed names the variable that lets a library load that does not fit.
 const allowMixed = "TVMFFI_ALLOW_MIXED"
 
+// mixedAllowed reads the variable.
+func mixedAllowed() (bool, error) {
+	text := os.Getenv(allowMixed)
+	if text == "" {
+		return false, nil
+	}
+	allowed, err := strconv.ParseBool(text) // so 0 and false do not allow it
+	if err != nil {
+		return false, failure.Errorf(failure.KindValue, "invalid %s %q: write 1 or 0", allowMixed, text)
+	}
+	return allowed, nil
+}
+
 // Fits returns an error if the library, which was loaded after the snapshot, was compiled for
 // another libtvm_ffi in a way that makes it unsafe to use. The caller has held the Registry since
 // the snapshot.
 func (s Snapshot) Fits() error {
-	if allowed, err := strconv.ParseBool(os.Getenv(allowMixed)); err == nil && allowed { // so 0 and false do not allow it
-		return nil
+	misfit := s.misfit() // found out in any case, for the next time
+	if allowed, err := mixedAllowed(); err != nil || allowed {
+		return err
 	}
+	return misfit
+}
+
+// misfit is Fits without regard to the variable.
+func (s Snapshot) misfit() error {
 	if err := misfits[s.path]; err != nil || s.loaded {
 		return err
 	}
