@@ -110,7 +110,7 @@ var plain = []struct {
 func ParseDLDataType(name string) (DLDataType, error) {
 	t, err := parseDLDataType(name)
 	if err == nil {
-		err = misread(name)
+		err = Misread(name)
 	}
 	if err != nil {
 		return DLDataType{}, err
@@ -118,17 +118,18 @@ func ParseDLDataType(name string) (DLDataType, error) {
 	return t, nil
 }
 
-// misread returns an error for a name that the library takes for that of another type: int18446744073709551624, whose number
-// wraps, and int8xvscale for int8. A width of 0 is the default one in all languages.
-func misread(name string) error {
-	digits := func(c rune) bool { return c < '0' || c > '9' }
-	for _, number := range strings.FieldsFunc(name, digits) {
+// Misread returns an error for a name that the library takes for that of another type: int18446744073709551624, whose number
+// wraps, and int8xvscale for int8. A width of 0 is the default one in all languages. The name in custom[name]8 is the library's own.
+func Misread(name string) error {
+	name, full := name[strings.LastIndexByte(name, ']')+1:], name
+	noDigit := func(c rune) bool { return c < '0' || c > '9' }
+	for _, number := range strings.FieldsFunc(name, noDigit) {
 		if _, err := strconv.ParseUint(number, 10, 32); err != nil {
-			return fmt.Errorf("the library takes the data type `%s` for another one: %s is not a number of bits or lanes", name, number)
+			return fmt.Errorf("the library takes the data type `%s` for another one: %s is not a number of bits or lanes", full, number)
 		}
 	}
 	if _, lanes, scalable := strings.Cut(name, "xvscale"); scalable && !strings.HasPrefix(lanes, "x") {
-		return fmt.Errorf("the library takes the data type `%s` for another one: it has no number of lanes", name)
+		return fmt.Errorf("the library takes the data type `%s` for another one: it has no number of lanes", full)
 	}
 	return nil
 }

@@ -342,7 +342,7 @@ func isBase64(text []byte) bool {
 	return err == nil && !bytes.ContainsAny(last, "\r\n")
 }
 
-// dataType reads the name of a data type. The library makes int32 of int0.
+// dataType reads the name of a data type. The library makes int32 of int0, and int8 of int8xvscale.
 func (c *graphChecker) dataType() error {
 	if c.peek() != '"' {
 		return c.Value(4)
@@ -354,6 +354,9 @@ func (c *graphChecker) dataType() error {
 	bits := bytes.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz")
 	if zeros := bytes.TrimLeft(bits, "0"); len(zeros) < len(bits) && (len(zeros) == 0 || zeros[0] < '0' || zeros[0] > '9') {
 		return c.failNode(fmt.Sprintf("has the data type %s of 0 bits, of which readers make another one", name))
+	}
+	if err := abi.Misread(string(name)); err != nil {
+		return c.failNode("has a bad data type: " + err.Error())
 	}
 	return nil
 }

@@ -237,6 +237,9 @@ var hostileGraphs = []struct {
 	{`{"root_index":0,"nodes":[{"type":"ffi.Bytes","data":"YQ==YQ=="}]}`, tvmffi.ErrValue, "node 0 holds bytes that are not in base64"},
 	{`{"root_index":0,"nodes":[{"type":"DataType","data":"int0"}]}`, tvmffi.ErrValue, "node 0 has the data type int0 of 0 bits"},
 	{`{"root_index":0,"nodes":[{"type":"DataType","data":"float00x4"}]}`, tvmffi.ErrValue, "node 0 has the data type float00x4 of 0 bits"},
+	{`{"root_index":0,"nodes":[{"type":"DataType","data":"int8xvscale"}]}`, tvmffi.ErrValue, "the data type `int8xvscale` for another one"},
+	{`{"root_index":0,"nodes":[{"type":"DataType","data":"custom[a99999999999]8"}]}`, tvmffi.ErrValue, "custom_type"}, // the library reads the name
+	{`{"root_index":0,"nodes":[{"type":"DataType","data":"int8x18446744073709551620"}]}`, tvmffi.ErrValue, "18446744073709551620 is not a number of bits or lanes"},
 }
 
 const narrowText = `
