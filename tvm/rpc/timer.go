@@ -48,12 +48,15 @@ func milliseconds(d time.Duration) int64 {
 
 // fit returns an error for an option that TVM would cut: its evaluator has ints of 32 bits.
 func (o *TimerOptions) fit() error {
-	for name, n := range map[string]int64{
-		"Number": int64(o.Number), "Repeat": int64(o.Repeat), "CooldownEvery": int64(o.CooldownEvery), "FlushCache": o.FlushCache,
-		"MinRepeat, in milliseconds,": milliseconds(o.MinRepeat), "Cooldown, in milliseconds,": milliseconds(o.Cooldown),
+	for _, option := range []struct {
+		name string
+		n    int64
+	}{
+		{"Number", int64(o.Number)}, {"Repeat", int64(o.Repeat)}, {"MinRepeat, in milliseconds,", milliseconds(o.MinRepeat)},
+		{"Cooldown, in milliseconds,", milliseconds(o.Cooldown)}, {"CooldownEvery", int64(o.CooldownEvery)}, {"FlushCache", o.FlushCache},
 	} {
-		if n != int64(int32(n)) {
-			return tvmffi.NewError("OverflowError", fmt.Sprintf("TimerOptions: %s is %d, expected at most %d", name, n, math.MaxInt32))
+		if option.n != int64(int32(option.n)) {
+			return tvmffi.NewError("OverflowError", fmt.Sprintf("TimerOptions: %s is %d, expected %d to %d", option.name, option.n, math.MinInt32, math.MaxInt32))
 		}
 	}
 	return nil

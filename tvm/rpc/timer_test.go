@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,13 @@ func TestTimerOptions_fit(t *testing.T) {
 	for _, o := range []TimerOptions{{Number: most + 1}, {Number: 1<<32 + 1}, {Repeat: most + 1}, {CooldownEvery: most + 1}, {FlushCache: 1 << 32}, {MinRepeat: 25 * 24 * time.Hour}, {Cooldown: math.MaxInt64}} {
 		if err := o.fit(); !errors.Is(err, tvmffi.ErrOverflow) {
 			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	const want = "TimerOptions: Number is -1099511627776, expected -2147483648 to 2147483647"
+	for range 20 { // the first of all is named, each time
+		o := TimerOptions{Number: -1 << 40, Repeat: 1 << 40, MinRepeat: math.MaxInt64, Cooldown: math.MaxInt64, CooldownEvery: 1 << 40, FlushCache: 1 << 40}
+		if err := o.fit(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%v, want %s", err, want)
 		}
 	}
 	if err := (&TimerOptions{Number: most, Repeat: most, MinRepeat: most * time.Millisecond, Cooldown: most * time.Millisecond, CooldownEvery: most, FlushCache: most}).fit(); err != nil {
