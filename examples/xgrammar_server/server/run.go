@@ -73,9 +73,12 @@ func (s *settings) check(rest []string) error {
 	if len(rest) > 0 {
 		return fmt.Errorf("%q is not a flag, and flags behind it were not read", rest[0])
 	}
-	for name, n := range map[string]int64{"requests": int64(s.requests), "tokens": int64(s.tokens), "time": int64(s.time), "compilers": int64(s.isolation.Processes)} {
-		if n < 1 {
-			return fmt.Errorf("-%s must be greater than 0", name)
+	for _, flag := range []struct {
+		name string
+		n    int64
+	}{{"requests", int64(s.requests)}, {"tokens", int64(s.tokens)}, {"time", int64(s.time)}, {"compilers", int64(s.isolation.Processes)}} {
+		if flag.n < 1 {
+			return fmt.Errorf("-%s must be greater than 0", flag.name)
 		}
 	}
 	return nil

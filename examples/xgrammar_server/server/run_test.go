@@ -43,6 +43,11 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+	for range 20 { // the first of all is named, each time
+		if err := (&settings{}).check(nil); err == nil || err.Error() != "-requests must be greater than 0" {
+			t.Fatalf("%v, want one of -requests", err)
+		}
+	}
 	s := defaults
 	if err := s.check([]string{"smollm2", "-listen"}); err == nil || !strings.HasPrefix(err.Error(), `"smollm2" is not a flag`) {
 		t.Error(err)
