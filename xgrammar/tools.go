@@ -69,9 +69,12 @@ func (f Format) Tag() (StructuralTag, error) {
 
 // fits returns an error for a number that XGrammar would cut, or leave out.
 func (f Format) fits() error {
-	for name, n := range map[string]*int{"MaxWhitespace": f.MaxWhitespace, "Min": f.Min, "Max": f.Max, "MaxTokens": f.MaxTokens, "MaxChars": f.MaxChars} {
-		if n != nil {
-			if err := fits(name, *n); err != nil {
+	for _, number := range []struct {
+		name string
+		n    *int
+	}{{"MaxWhitespace", f.MaxWhitespace}, {"Min", f.Min}, {"Max", f.Max}, {"MaxTokens", f.MaxTokens}, {"MaxChars", f.MaxChars}} {
+		if number.n != nil {
+			if err := fits(number.name, *number.n); err != nil {
 				return err
 			}
 		}

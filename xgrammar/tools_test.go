@@ -155,4 +155,10 @@ func TestTools_errors(t *testing.T) {
 			t.Errorf("%s: %v", f.Type, err)
 		}
 	}
+	several := xgrammar.Format{Type: "any_text", MaxWhitespace: new(1 << 31), Min: new(1 << 31), Max: new(1 << 31), MaxTokens: new(1 << 31), MaxChars: new(1 << 31)}
+	for range 20 { // the first of all is named, each time
+		if _, err := several.Tag(); err == nil || !strings.Contains(err.Error(), "MaxWhitespace is ") {
+			t.Fatalf("%v, want an error of MaxWhitespace", err)
+		}
+	}
 }
