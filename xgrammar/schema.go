@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -24,7 +25,7 @@ import (
 // An error names the field whose JSON is not known or has no schema: of a type with MarshalJSON, except json.RawMessage,
 // [big.Int], [slog.Level] and [time.Time]; of a type that contains itself; of a *json.RawMessage; of a map whose keys are neither
 // strings nor have MarshalText; with the option string; embedded with a name in JSON, or without being a struct; with the name of
-// another field in JSON, of which encoding/json keeps one or none; and with a name that encoding/json does not take, such as a'b.
+// another field in JSON, so that encoding/json writes none of them; and with a name that encoding/json does not take, such as a'b.
 func SchemaOf[T any]() (JSONSchema, error) {
 	t, known := reflect.TypeFor[T](), maps.Clone(standard)
 	text, err := []byte(nil), describe(known, nil, "T", t)
@@ -86,36 +87,17 @@ func describe(known schemas, within []reflect.Type, at string, t reflect.Type) e
 		known[t] = &jsonschema.Schema{Types: []string{"null", "object"}, AdditionalProperties: value}
 		return err
 	case kind == reflect.Struct:
-		named := map[string]string{}
-		for _, f := range reflect.VisibleFields(t) {
-			at := at + "." + f.Name
-			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			switch base := f.Type; {
-			case f.Anonymous:
-				if base.Kind() == reflect.Pointer {
-					base = base.Elem()
-				}
-				if name != "" || f.IsExported() && base.Kind() != reflect.Struct {
-					return fmt.Errorf("%s is embedded with a name in JSON, or is not a struct: give the field a name in Go", at)
-				}
-			case !f.IsExported() || f.Tag.Get("json") == "-":
-			case slices.Contains(strings.Split(options, ","), "string"):
-				return fmt.Errorf("%s of the type %v has the option string in its tag, which has no schema: remove it", at, f.Type)
-			default:
-				if strings.ContainsFunc(name, func(c rune) bool {
-					return !strings.ContainsRune(signs, c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
-				}) {
-					return fmt.Errorf("%s has the name %q in its tag, and encoding/json writes %s: its names have letters, digits and %s", at, name, f.Name, signs)
-				}
-				name = cmp.Or(name, f.Name)
-				if other := named[name]; other != "" {
-					return fmt.Errorf("%s has the name %q in JSON, as %s has: encoding/json writes one of them or none", at, name, other)
-				}
-				named[name] = f.Name
-				if err := describe(known, inner, at, base); err != nil {
-					return err
-				}
+		fields, err := jsonFields(t, at)
+		if err != nil {
+			return err
+		}
+		for _, f := range fields {
+			if err := describe(known, inner, at+"."+f.Name, f.Type); err != nil {
+				return err
 			}
+		}
+		if known[t], err = jsonschema.ForType(flatOf(fields), &jsonschema.ForOptions{TypeSchemas: known}); err != nil {
+			return fmt.Errorf("%s: %w", at, cmp.Or(errors.Unwrap(err), err)) // without the flat type
 		}
 	case slices.Contains([]reflect.Kind{reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer}, kind):
 		return refuse("encoding/json cannot write it")
@@ -125,3 +107,101 @@ func describe(known schemas, within []reflect.Type, at string, t reflect.Type) e
 
 // has reports whether a T or a pointer to it has the methods of I.
 func has[I any](t reflect.Type) bool { return reflect.PointerTo(t).Implements(reflect.TypeFor[I]()) }
+
+// jsonField is a field of a struct, or of a struct that is embedded in it, with its name in JSON.
+type jsonField struct {
+	reflect.StructField
+	name, tag, options string
+}
+
+// goesBefore reports whether encoding/json writes f, and not o of the same name in JSON: it is embedded less deeply, or as deeply
+// and only its name is in a tag.
+func (f jsonField) goesBefore(o jsonField) bool {
+	if len(f.Index) != len(o.Index) {
+		return len(f.Index) < len(o.Index)
+	}
+	return f.name == f.tag && o.name != o.tag
+}
+
+// jsonFields returns the fields that encoding/json writes, in its order. Those that Go hides are others: it compares names in Go.
+// If no field goes before the others of its name, none is written. That is an error, unless Go hides them too.
+func jsonFields(t reflect.Type, at string) (fields []jsonField, err error) {
+	all, err := embeddedFields(nil, nil, t, at)
+	if err != nil {
+		return nil, err
+	}
+	first := map[string][]jsonField{} // those of a name that none goes before
+	for _, f := range all {
+		switch same := first[f.name]; {
+		case same == nil || f.goesBefore(same[0]):
+			first[f.name] = []jsonField{f}
+		case !same[0].goesBefore(f):
+			first[f.name] = append(same, f)
+		}
+	}
+	for _, f := range all {
+		same := first[f.name]
+		switch {
+		case !slices.Equal(f.Index, same[0].Index):
+		case len(same) > 1 && same[1].Name == f.Name:
+		case len(same) > 1:
+			return nil, fmt.Errorf("%s.%s has the name %q in JSON, as %s has: encoding/json writes none of them", at, same[1].Name, f.name, f.Name)
+		case f.tag != "" && f.tag != f.name:
+			return nil, fmt.Errorf("%s.%s has the name %q in its tag, and encoding/json writes %[2]s: its names have letters, digits and %[4]s", at, f.Name, f.tag, signs)
+		case slices.Contains(strings.Split(f.options, ","), "string"):
+			return nil, fmt.Errorf("%s.%s of the type %v has the option string in its tag, which has no schema: remove it", at, f.Name, f.Type)
+		default:
+			fields = append(fields, f)
+		}
+	}
+	return fields, nil
+}
+
+// embeddedFields returns the fields of t, which is at the place index, and of the structs that are embedded in it. The types in
+// within have t embedded.
+func embeddedFields(within []reflect.Type, index []int, t reflect.Type, at string) (all []jsonField, err error) {
+	within = append(slices.Clip(within), t)
+	for f := range t.Fields() {
+		tag, options, more := strings.Cut(f.Tag.Get("json"), ",")
+		f.Index = append(slices.Clip(index), f.Index...)
+		switch base := f.Type; {
+		case tag == "-" && !more:
+		case f.Anonymous:
+			if base.Kind() == reflect.Pointer {
+				base = base.Elem()
+			}
+			if tag != "" || f.IsExported() && base.Kind() != reflect.Struct {
+				return nil, fmt.Errorf("%s.%s is embedded with a name in JSON, or is not a struct: give the field a name in Go", at, f.Name)
+			}
+			if base.Kind() == reflect.Struct && !slices.Contains(within, base) {
+				deeper, err := embeddedFields(within, f.Index, base, at)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, deeper...)
+			}
+		case f.IsExported():
+			name := cmp.Or(tag, f.Name)
+			if strings.ContainsFunc(tag, func(c rune) bool {
+				return !strings.ContainsRune(signs, c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+			}) {
+				name = f.Name
+			}
+			all = append(all, jsonField{f, name, tag, options})
+		}
+	}
+	return all, nil
+}
+
+// flatOf returns a struct that has the fields itself: package jsonschema takes those that Go does not hide.
+func flatOf(fields []jsonField) reflect.Type {
+	var flat []reflect.StructField
+	for i, f := range fields {
+		tag := fmt.Sprintf("json:%q", f.name+","+f.options)
+		if text, ok := f.Tag.Lookup("jsonschema"); ok {
+			tag += fmt.Sprintf(" jsonschema:%q", text)
+		}
+		flat = append(flat, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: f.Type, Tag: reflect.StructTag(tag)})
+	}
+	return reflect.StructOf(flat)
+}

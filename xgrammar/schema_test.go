@@ -103,14 +103,15 @@ func TestSchemaOf_forms(t *testing.T) {
 		`T.A has the name "a€" in its tag, and encoding/json writes A: its names have letters`: xgrammar.SchemaOf[struct {
 			A int `json:"a€"`
 		}],
-		`T.B has the name "B" in JSON, as A has: encoding/json writes one of them or none`: xgrammar.SchemaOf[struct {
-			A int `json:"B"`
-			B string
-		}],
-		`T.A.Y has the name "Zone" in JSON, as Zone has`: xgrammar.SchemaOf[struct {
+		`T.A.Ident has the name "id" in JSON, as ID has: encoding/json writes none of them`: xgrammar.SchemaOf[struct {
 			A struct {
-				inner
-				Y string `json:"Zone"`
+				*base
+				*other
+			}
+		}],
+		"T.A: tag must not begin with 'WORD='": xgrammar.SchemaOf[struct {
+			A struct {
+				B int `jsonschema:"minimum=1"`
 			}
 		}],
 		"T.inner is embedded with a name in JSON, or is not a struct": xgrammar.SchemaOf[struct {
@@ -121,6 +122,76 @@ func TestSchemaOf_forms(t *testing.T) {
 			t.Errorf("%q %v, want %s", s.Text, err, want)
 		}
 	}
+}
+
+type (
+	base struct {
+		ID   int `json:"id"`
+		Size int
+		Open int `json:"open,string"`
+	}
+	other struct {
+		Ident string `json:"id"`
+		Size  string
+		Open  chan int `json:"-"`
+	}
+	within struct {
+		*within
+		*base
+		Open bool `json:"open,omitempty" jsonschema:"say \"yes\""`
+	}
+)
+
+// TestSchemaOf_embedded: the schema has the fields that encoding/json writes, which are not those that Go hides.
+func TestSchemaOf_embedded(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	test := func(want string, value any, s xgrammar.JSONSchema, err error) {
+		text := string(must(json.Marshal(value))(t))
+		if err != nil || text != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+			return
+		}
+		m := matcherOf(t, c, s)
+		defer m.Release()
+		if ok := must(m.AcceptText(text))(t) && must(m.Complete())(t); !ok {
+			t.Errorf("%s is not allowed:\n%s", text, s.Text)
+		}
+	}
+	type shallow struct {
+		Ident string `json:"id"`
+		Go    bool   `json:"open"`
+		base
+	}
+	s, err := xgrammar.SchemaOf[shallow]()
+	test(`{"id":"x","open":false,"Size":0}`, shallow{Ident: "x"}, s, err)
+	type tagged struct {
+		A int `json:"B"`
+		B string
+		C struct {
+			inner
+			Y int `json:"Zone"`
+		}
+	}
+	s, err = xgrammar.SchemaOf[tagged]()
+	test(`{"B":0,"C":{"Area":0,"Zone":0}}`, tagged{}, s, err)
+	type hidden struct { // Go hides base.ID and within.Open
+		within
+		ID   string `json:"name"`
+		Open string `json:"opened"`
+	}
+	s, err = xgrammar.SchemaOf[hidden]()
+	test(`{"id":1,"Size":2,"open":true,"name":"","opened":""}`, hidden{within: within{within: nil, base: &base{ID: 1, Size: 2}, Open: true}}, s, err)
+	if want := `"description":"say \"yes\""`; !strings.Contains(s.Text, want) {
+		t.Errorf("%s lacks %s", s.Text, want)
+	}
+	type neither struct { // has two fields Size
+		Ident bool `json:"id"`
+		Open  bool `json:"open"`
+		*base
+		*other
+	}
+	s, err = xgrammar.SchemaOf[neither]()
+	test(`{"id":false,"open":false}`, neither{base: &base{}, other: &other{}}, s, err)
 }
 
 type Reader interface{ Read() }
