@@ -44,7 +44,7 @@ func (f *Field) Info() (*abi.FieldInfo, error) {
 	return r.Info, nil
 }
 
-// Getting returns how calls of the getter cross.
+// Getting returns how calls of the getter cross, which tests of light calls look at.
 func (f *Field) Getting() (*ccall.Way, error) {
 	r, err := f.find()
 	if err != nil {
