@@ -354,6 +354,55 @@ T Number(From x, const char* place = "in a container") {
   }
 }
 
+// kNarrow says that a type of numbers may not hold what Go passes, or what an Any has. TVM-FFI would cut it, so it is Passed as
+// another type.
+template <typename T>
+constexpr bool kNarrow = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, int64_t> && !std::is_same_v<T, double>;
+template <typename A, typename T = std::decay_t<A>>
+using Passed = std::conditional_t<!kNarrow<T>, T, std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
+
+// Exact is a callable whose parameters have the types A, and gets numbers that fit them. One that does not fit is an error.
+template <typename F, typename Result, typename A>
+class Exact;
+template <typename F, typename Result, typename... A>
+class Exact<F, Result, std::tuple<A...>> {
+ public:
+  explicit Exact(F f) : f_(std::move(f)) {}
+  Result operator()(Passed<A>... x) const { return f_(Fitting<std::decay_t<A>>(std::move(x))...); }
+
+ private:
+  template <typename T>
+  static T Fitting(Passed<T> x) {
+    if constexpr (kNarrow<T>) {
+      return Number<T>(x, "for a parameter of a callback");
+    } else {
+      return x;
+    }
+  }
+  mutable F f_;
+};
+
+template <typename F>
+class Func;
+
+// A Func is a function of TVM-FFI, or any callable whose parameters have types. A number that does not fit one of them is an error.
+template <typename R, typename... P>
+class Func<R(P...)> : public ffi::TypedFunction<R(P...)> {
+  using Typed = ffi::TypedFunction<R(P...)>;
+  // kIs says that another constructor takes F. An ffi::TypedFunction of another signature is a callable.
+  template <typename F>
+  static constexpr bool kIs = std::is_base_of_v<Typed, F> || std::is_same_v<F, ffi::Function>;
+
+ public:
+  Func() = default;
+  Func(std::nullptr_t) {}
+  Func(Typed f) : Typed(std::move(f)) {}
+  Func(ffi::Function f) : Typed(std::move(f)) {}
+  template <typename F, typename = std::enable_if_t<std::is_convertible_v<F, std::function<R(P...)>> && !kIs<std::decay_t<F>>>,
+            typename Info = ffi::details::FunctionInfo<std::decay_t<F>>>
+  Func(F&& f) : Typed(Exact<std::decay_t<F>, typename Info::RetType, typename Info::ArgType>(std::forward<F>(f))) {}
+};
+
 // Distinct throws if some of the given pairs of a container have the same key: a map would keep one of them.
 inline void Distinct(size_t given, size_t kept) {
   if (kept != given) throw ffi::Error("ValueError", std::to_string(given) + " pairs have only " + std::to_string(kept) + " keys", "");
@@ -548,56 +597,15 @@ class Given : public Argument {
   ffi::Any owned_;
 };
 
-// kNarrow says that a type of numbers may not hold what Go passes, or what an Any has. TVM-FFI would cut it, so it is Passed as
-// another type.
-template <typename T>
-constexpr bool kNarrow = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, int64_t> && !std::is_same_v<T, double>;
-template <typename A, typename T = std::decay_t<A>>
-using Passed = std::conditional_t<!kNarrow<T>, T, std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
-
-// Exact is a callable whose parameters have the types A, and gets numbers that fit them. One that does not fit is an error.
-template <typename F, typename Result, typename A>
-class Exact;
-template <typename F, typename Result, typename... A>
-class Exact<F, Result, std::tuple<A...>> {
+// A Callback is an argument that Go calls.
+template <typename S>
+class Callback : public Argument {
  public:
-  explicit Exact(F f) : f_(std::move(f)) {}
-  Result operator()(Passed<A>... x) const { return f_(Fitting<std::decay_t<A>>(std::move(x))...); }
+  template <typename F, typename = std::enable_if_t<std::is_convertible_v<F, Func<S>> && !std::is_same_v<std::decay_t<F>, Callback>>>
+  Callback(F&& f) : owned_(std::forward<F>(f)) { any = ffi::AnyView(owned_.packed()).CopyToTVMFFIAny(); }
 
  private:
-  template <typename T>
-  static T Fitting(Passed<T> x) {
-    if constexpr (kNarrow<T>) {
-      return Number<T>(x, "for a parameter of a callback");
-    } else {
-      return x;
-    }
-  }
-  mutable F f_;
-};
-
-template <typename F>
-class Callback;
-
-// A Callback is an argument that Go calls: a function of TVM-FFI, or any callable whose parameters have types. A number that does
-// not fit one of them is an error.
-template <typename R, typename... P>
-class Callback<R(P...)> : public Argument {
-  using Typed = ffi::TypedFunction<R(P...)>;
-  // kIs says that another constructor takes F. An ffi::TypedFunction of another signature is a callable.
-  template <typename F>
-  static constexpr bool kIs = std::is_same_v<F, Callback> || std::is_same_v<F, Typed> || std::is_same_v<F, ffi::Function>;
-
- public:
-  Callback(const Typed& f) : owned_(f) { any = ffi::AnyView(owned_).CopyToTVMFFIAny(); }
-  Callback(const ffi::Function& f) : Callback(Typed(f)) {}
-  Callback(std::nullptr_t) : Callback(Typed()) {}
-  template <typename F, typename = std::enable_if_t<std::is_convertible_v<F, std::function<R(P...)>> && !kIs<std::decay_t<F>>>,
-            typename Info = ffi::details::FunctionInfo<std::decay_t<F>>>
-  Callback(F&& f) : Callback(Typed(Exact<std::decay_t<F>, typename Info::RetType, typename Info::ArgType>(std::forward<F>(f)))) {}
-
- private:
-  Typed owned_;
+  Func<S> owned_;
 };
 
 // A Nullable is an argument of a class A, or nothing. T is a type of its values.
@@ -718,6 +726,8 @@ template <typename T>
 struct IsTyped : std::false_type {};
 template <typename T>
 struct IsTyped<ffi::TypedFunction<T>> : std::true_type {};
+template <typename T>
+struct IsTyped<Func<T>> : std::true_type {};
 
 class Fields;
 
@@ -1436,6 +1446,13 @@ namespace ffi {
 
 template <typename T>
 struct TypeTraits<T, std::enable_if_t<std::is_same_v<typename T::tvmffi_argument, ::tvmffi_go::FORM::Argument>>> : ::tvmffi_go::FORM::ArgumentTraits<T> {};
+template <typename S>
+struct TypeTraits<::tvmffi_go::FORM::Func<S>> : TypeTraits<TypedFunction<S>> {
+  using Base = TypeTraits<TypedFunction<S>>;
+  static ::tvmffi_go::FORM::Func<S> CopyFromAnyViewAfterCheck(const TVMFFIAny* from) { return Base::CopyFromAnyViewAfterCheck(from); }
+  static ::tvmffi_go::FORM::Func<S> MoveFromAnyAfterCheck(TVMFFIAny* from) { return Base::MoveFromAnyAfterCheck(from); }
+  static std::optional<::tvmffi_go::FORM::Func<S>> TryCastFromAnyView(const TVMFFIAny* from) { return Base::TryCastFromAnyView(from); }
+};
 
 // The types of the standard library that cross as others, so that callbacks may have them. Headers of several releases do
 // the same.

@@ -60,7 +60,7 @@ var Kinds = face.Table[kind]{
 	crossing.KindClass:    {value: "$own", zero: " = nullptr"},
 	crossing.KindEnum:     {value: "$own", param: "$value"},
 	crossing.KindError:    {value: "ffi::Error", zero: ` = ffi::Error("RuntimeError", "", "")`},
-	crossing.KindCallable: {value: "ffi::TypedFunction<$value0($params)>", param: "const detail::Callback<$value0($params)>&", optional: "const detail::Nullable<detail::Callback<$value0($params)>, $value>&"},
+	crossing.KindCallable: {value: "detail::Func<$value0($params)>", result: "ffi::TypedFunction<$value0($params)>", param: "const detail::Callback<$value0($params)>&", optional: "const detail::Nullable<detail::Callback<$value0($params)>, $value>&"},
 	crossing.KindFunction: {value: "ffi::Function"},
 	crossing.KindIterator: {value: "ffi::Function", result: "detail::Iterator<$part0>"},
 }

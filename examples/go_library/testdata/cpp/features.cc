@@ -103,6 +103,18 @@ static void values() {
   int64_t (*const pointer)(int64_t) = [](int64_t x) { return x + 2; };
   CHECK(golib::apply(pointer, 7) == 9 && golib::apply(std::function<int(short)>(pointer), 7) == 9);
   CHECK(failure([] { golib::apply(nullptr, 7); }).find("TypeError: ") == 0);
+  // So are callables in a container, and in a field.
+  using Func = golib::detail::Func<int64_t(int64_t)>;
+  constexpr const char* wide = "TypeError: 1099511627783 for a parameter of a callback does not fit an int of 4 bytes";
+  const auto narrowed = [](int x) { return int64_t{x}; };
+  const golib::detail::Sequence<Func> listed(std::vector<std::function<int64_t(int)>>{narrowed});
+  const auto named = golib::detail::Element<ffi::Map<ffi::String, Func>>::Of(std::map<std::string, std::function<int64_t(int)>>{{"f", narrowed}});
+  struct {
+    Func f;
+  } record{narrowed};
+  for (const Func& f : {listed.values()[0].cast<Func>(), named["f"], record.f}) {
+    CHECK(f(-7) == -7 && equal(failure([&] { f((int64_t{1} << 40) + 7); }), wide));
+  }
   // What an Any has may not fit, too.
   CHECK(ffi::Any(ffi::Array<ffi::Any>{1, 1, 2}).cast<std::set<int8_t>>() == (std::set<int8_t>{1, 2}));
   CHECK(failure([] { ffi::Any(ffi::Array<ffi::Any>{300, 44}).cast<std::set<int8_t>>(); }).find("TypeError: ") == 0);
