@@ -244,7 +244,8 @@ func objectSchema(parameters json.RawMessage) (json.RawMessage, error) {
 // ToolCall is a call that a model has written. Its arguments are JSON.
 type ToolCall struct{ Name, Arguments string }
 
-// Calls splits a text that follows the format of s into its calls and the rest.
+// Calls splits a text that follows the format of s into its calls and the rest. A call whose arguments are whole is a call, also if
+// the text ends before the end of its form: what there is of that is in the rest, as is all of a call that was cut before.
 func (s ToolSyntax) Calls(text string) (rest string, calls []ToolCall) {
 	for {
 		before, call, found := strings.Cut(text, s.Begin)

@@ -66,6 +66,10 @@ func TestTools(t *testing.T) {
 	if rest != `a  b {"name": "g", "parameters": {"c` || len(calls) != 1 || calls[0] != (xgrammar.ToolCall{"f", `{"name": "x"}`}) {
 		t.Errorf("%q %v", rest, calls)
 	}
+	// The arguments of this call are whole.
+	if rest, calls = xgrammar.Qwen.Calls("<tool_call>\n" + `{"name": "f", "arguments": {}}` + "\n</tool"); rest != "}\n</tool" || len(calls) != 1 {
+		t.Errorf("%q %v", rest, calls)
+	}
 }
 
 // TestTools_arguments: which arguments the parameters of a function allow. They are always objects.

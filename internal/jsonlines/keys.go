@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ func Unmarshal(data []byte, into any) error {
 // Check returns an error if encoding/json would lose a part of JSON text without an error: a key that an object has twice, of
 // which other readers may take the other one; keys that differ in case alone, and are one field of a struct; null for a number, a
 // bool or a text of an array or a map, which becomes 0, false or the empty text; and characters that it replaces, which are bytes that are not UTF-8 and
-// halves of surrogate pairs. The error gives the line, the column, and where the object with the key stands. The text must be
+// halves of surrogate pairs; and numbers that no reader can hold, outside the range of float64. The error gives the line, the column, and where the object with the key stands. The text must be
 // valid JSON: call Check after it was read. It returns nil for other text.
 //
 // into is what the text was read into, or nil. What is in a type with UnmarshalJSON is for that method to check, except for keys
@@ -104,9 +105,24 @@ func (k *keys) value(t reflect.Type) {
 		}
 		k.at++
 	default:
+		start := k.at
 		for k.at < len(k.data) && strings.IndexByte(",]} \t\r\n", k.data[k.at]) < 0 {
 			k.at++
 		}
+		if t == nil {
+			k.number(start)
+		}
+	}
+}
+
+// number checks a number that ends at k.at, and is read by somebody else. Few need the time of strconv.
+func (k *keys) number(start int) {
+	text := k.data[start:k.at]
+	if len(text) < 300 && !strings.ContainsAny(text, "eE") {
+		return
+	}
+	if x, _ := strconv.ParseFloat(text, 64); math.IsInf(x, 0) {
+		k.err = k.errorf(start, "the number %.80s is outside the range of float64%s", text, k.where())
 	}
 }
 
