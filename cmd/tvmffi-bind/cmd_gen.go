@@ -43,7 +43,7 @@ func (p *preview) flags(cmd *cobra.Command) {
 func newGen(con *console.Console, p *probe.Prober) *cobra.Command {
 	var o genOptions
 	cmd := &cobra.Command{
-		Use:   "gen [FILE|NAME[==VERSION]|WHEEL]...",
+		Use:   "gen [FILE|NAME[==VERSION]|WHEEL]... | gen DIR/...",
 		Short: "Write the bindings of a library as a Go package",
 		Long: `gen reads libraries, generates a Go package for them, checks that it compiles
 together with the files that are already there, and writes it: all of it or nothing.
@@ -56,14 +56,28 @@ means another item all the same, gen says so.
 
 After a new version in ` + project.ConfigName + `, gen reads the *.names.json of that library
 again, writes the files whose content changes, and says what is new, gone or different
-for callers.`,
+for callers.
+
+DIR/..., such as ./..., stands for each ` + project.ConfigName + ` in that folder and below it, in the
+same module. One that fails does not keep the others from being written.`,
 		Example: `  //go:generate go tool tvmffi-bind gen --lib ./libgarden.so --package garden --out ./garden
+  //go:generate go tool tvmffi-bind gen ./...
   tvmffi-bind gen --check`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if i := slices.IndexFunc(args, project.IsPattern); i >= 0 {
+				if len(args) > 1 || o.FromFlags() || o.Config != "" || o.pkg != "" || o.out != "" || len(o.prefixes)+len(o.Deps) > 0 || o.report != "" {
+					return fmt.Errorf("%s names configurations, which say what to bind: leave out the other arguments, and all flags but --check, --diff, --dry-run and --timing", args[i])
+				}
+				return genEach(cmd.Context(), con, p, &o, args[0])
+			}
 			if err := o.TakeAll(args); err != nil {
 				return err
 			}
-			return runGen(cmd.Context(), con, p, &o)
+			c, err := o.configuration(cmd.Context(), con, p)
+			if err != nil {
+				return err
+			}
+			return runGen(cmd.Context(), con, p, &o, c)
 		},
 	}
 	o.Register(cmd)
@@ -117,12 +131,42 @@ func noteConfig(con *console.Console, file string) {
 	}
 }
 
-// runGen runs gen: it makes the bindings in memory, then does what the flags say.
-func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOptions) error {
-	c, err := o.configuration(ctx, con, p)
+// genEach runs gen for each configuration that a pattern stands for. It goes on after an error, and returns all.
+func genEach(ctx context.Context, con *console.Console, p *probe.Prober, o *genOptions, pattern string) error {
+	all, err := project.Configs(pattern)
 	if err != nil {
 		return err
 	}
+	var stale error
+	var failed []error
+	for _, file := range all {
+		c, err := project.ReadConfig(file)
+		if err == nil {
+			if err = runGen(ctx, con, p, o, c); err != nil {
+				if r := (*console.Refusal)(nil); errors.As(err, &r) && r.Quiet {
+					stale = err
+					continue
+				}
+				if !strings.HasPrefix(err.Error(), file) {
+					err = fmt.Errorf("%s: %w", file, err)
+				}
+			}
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) > 0 {
+		return errors.Join(failed...)
+	}
+	return stale
+}
+
+// runGen runs gen: it makes the bindings in memory, then does what the flags say.
+func runGen(ctx context.Context, con *console.Console, p *probe.Prober, o *genOptions, c *project.Config) error {
 	memory := bindings.Remember(c)
 	remembers := !o.diff && !o.dryRun && !o.timing && o.report == ""
 	if remembers {

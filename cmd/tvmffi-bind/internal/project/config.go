@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -192,6 +193,37 @@ func configsBelow() []string {
 		all = append(all, found...)
 	}
 	return all[:min(len(all), 5)]
+}
+
+// IsPattern reports whether an argument stands for all configurations in a folder and below it, such as ./...
+func IsPattern(arg string) bool {
+	return arg == "..." || strings.HasSuffix(filepath.ToSlash(arg), "/...")
+}
+
+// Configs returns the configurations that a pattern stands for, in the order of their paths. As the go command does, it leaves out
+// other modules, folders named testdata or vendor, and those whose name begins with a dot or _. It is an error if there are none.
+func Configs(pattern string) ([]string, error) {
+	dir := filepath.Clean(strings.TrimSuffix(pattern, "..."))
+	var all []string
+	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		switch name := entry.Name(); {
+		case name == ConfigName && !entry.IsDir():
+			all = append(all, file)
+		case entry.IsDir() && file != dir:
+			_, module := os.Stat(filepath.Join(file, "go.mod"))
+			if module == nil || name == "testdata" || name == "vendor" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+				return filepath.SkipDir
+			}
+		}
+		return nil
+	})
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s stands for no %s: name the folder of a module that has some", pattern, ConfigName)
+	}
+	return all, err
 }
 
 // ReadConfig reads and checks a configuration file. Its errors start with the

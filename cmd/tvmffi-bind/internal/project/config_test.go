@@ -1,8 +1,11 @@
 package project
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -43,5 +46,30 @@ func TestReadConfig_mark(t *testing.T) {
 	}
 	if c, err := ReadConfig(file); err != nil || c.Package != "garden" {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestConfigs: a pattern stands for the configurations of one module.
+func TestConfigs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, file := range []string{"tvmffi.yaml", "b/tvmffi.yaml", "a/c/tvmffi.yaml", "a/tvmffi.yml", "a/testdata/tvmffi.yaml", "vendor/x/tvmffi.yaml", ".git/tvmffi.yaml", "_old/tvmffi.yaml", "other/go.mod", "other/in/tvmffi.yaml", "go.mod"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pattern, want := range map[string]string{"./...": "a/c/tvmffi.yaml b/tvmffi.yaml tvmffi.yaml", "...": "a/c/tvmffi.yaml b/tvmffi.yaml tvmffi.yaml", "a/...": "a/c/tvmffi.yaml", "./other/...": "other/in/tvmffi.yaml"} {
+		all, err := Configs(pattern)
+		if got := filepath.ToSlash(strings.Join(all, " ")); err != nil || got != want || !IsPattern(pattern) {
+			t.Errorf("%s is %s, %v, want %s", pattern, got, err, want)
+		}
+	}
+	if _, err := Configs("a/testdata/none/..."); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	if err := os.Remove("a/c/tvmffi.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Configs("a/..."); err == nil || err.Error() != "a/... stands for no tvmffi.yaml: name the folder of a module that has some" {
+		t.Errorf("a folder without one: %v", err)
 	}
 }
