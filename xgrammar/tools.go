@@ -1,7 +1,9 @@
 package xgrammar
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -129,30 +131,54 @@ type ToolChoice struct {
 	Names []string // the functions that may be called; nil for all
 }
 
-// UnmarshalJSON reads a mode, one function, or allowed_tools.
+// UnmarshalJSON reads a mode, one function, or allowed_tools. Other members are an error, and so is one of the two beside the other.
 func (c *ToolChoice) UnmarshalJSON(text []byte) error {
 	*c = ToolChoice{}
 	if json.Unmarshal(text, &c.Mode) == nil {
+		if c.Mode == "" && string(text) != "null" {
+			return failed("tool_choice", errMode(""))
+		}
 		return nil // null is ""
 	}
-	type named struct{ Function struct{ Name string } }
+	type function struct {
+		Type     string                 `json:"type"`
+		Function *struct{ Name string } `json:"function"`
+	}
 	choice := struct {
-		named
-		Allowed struct {
+		function
+		Allowed *struct {
 			Mode  string
-			Tools []named
+			Tools []function
 		} `json:"allowed_tools"`
 	}{}
-	err := jsonlines.Unmarshal(text, &choice)
-	if c.Mode = choice.Allowed.Mode; c.Mode == "" {
-		c.Mode, choice.Allowed.Tools = "required", []named{choice.named}
+	if err := jsonlines.Unmarshal(text, &choice); err != nil {
+		return err
+	}
+	known := json.NewDecoder(bytes.NewReader(text))
+	known.DisallowUnknownFields()
+	if err := known.Decode(&choice); err != nil {
+		return failed("tool_choice", errors.New(strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	allowed := []function{choice.function}
+	switch c.Mode = "required"; {
+	case choice.Type == "allowed_tools" && choice.Allowed != nil && choice.Function == nil:
+		if c.Mode, allowed = choice.Allowed.Mode, choice.Allowed.Tools; c.Mode == "" {
+			return failed("tool_choice", fmt.Errorf("allowed_tools has no mode, want auto or required"))
+		}
+	case choice.Type != "function" || choice.Allowed != nil:
+		return failed("tool_choice", fmt.Errorf("it has the type %q, want function with the member function alone, or allowed_tools with the member allowed_tools alone", choice.Type))
 	}
 	c.Names = []string{} // no name allows no function
-	for _, tool := range choice.Allowed.Tools {
+	for _, tool := range allowed {
+		if tool.Type != "function" || tool.Function == nil || tool.Function.Name == "" {
+			return failed("tool_choice", fmt.Errorf("a tool has the type %q, want function with the name of one", tool.Type))
+		}
 		c.Names = append(c.Names, tool.Function.Name)
 	}
-	return err
+	return nil
 }
+
+func errMode(mode string) error { return fmt.Errorf("it is %q, want none, auto or required", mode) }
 
 // ToolSyntax is how a model writes the call of a tool: Begin, the name, Middle, the arguments as JSON, End. After Trigger,
 // the start of Begin, nothing else may come.
@@ -197,7 +223,7 @@ func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Fo
 	}
 	switch {
 	case !slices.Contains([]string{"", "auto", "none", "required"}, choice.Mode):
-		return f, failed("tool_choice", fmt.Errorf("it is %q, want none, auto or required", choice.Mode))
+		return f, failed("tool_choice", errMode(choice.Mode))
 	case f.AtLeastOne && len(f.Tags) == 0:
 		return f, failed("tool_choice", fmt.Errorf("a call is required, and there is no tool"))
 	case choice.Mode == "none" || len(f.Tags) == 0:

@@ -139,8 +139,28 @@ func TestTools_errors(t *testing.T) {
 			t.Errorf("%s and %s: %v, want %s", x.tools, x.choice, err, x.want)
 		}
 	}
-	if err := json.Unmarshal([]byte("3"), &xgrammar.ToolChoice{}); err == nil {
-		t.Error("3 is a choice")
+	const now = `"function": {"name": "now"}`
+	for choice, want := range map[string]string{
+		`3`: "cannot unmarshal number", `[]`: "cannot unmarshal array",
+		`""`:                                `tool_choice: it is ""`,
+		`{}`:                                `it has the type ""`,
+		`{` + now + `}`:                     `it has the type ""`,
+		`{"type": null, ` + now + `}`:       `it has the type ""`,
+		`{"type": "Function", ` + now + `}`: `it has the type "Function"`,
+		`{"type": "function", ` + now + `, "allowed_tools": {"mode": "auto"}}`:                                     `it has the type "function", want function with the member function alone`,
+		`{"type": "allowed_tools", ` + now + `, "allowed_tools": {"mode": "auto"}}`:                                `it has the type "allowed_tools"`,
+		`{"type": "allowed_tools", ` + now + `}`:                                                                   `it has the type "allowed_tools"`,
+		`{"type": "function", ` + now + `, "mode": "auto"}`:                                                        `unknown field "mode"`,
+		`{"type": "function", "function": {"name": "now", "strict": true}}`:                                        `unknown field "strict"`,
+		`{"type": "function", "name": "now"}`:                                                                      `unknown field "name"`,
+		`{"type": "function", "function": {}}`:                                                                     `a tool has the type "function", want function with the name of one`,
+		`{"type": "allowed_tools", "allowed_tools": {"tools": []}}`:                                                `allowed_tools has no mode`,
+		`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "custom", ` + now + `}]}}`: `a tool has the type "custom"`,
+		`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [null]}}`:                            `a tool has the type ""`,
+	} {
+		if err := json.Unmarshal([]byte(choice), &xgrammar.ToolChoice{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", choice, err, want)
+		}
 	}
 	if _, err := (xgrammar.Format{Type: "json_schema", Schema: []byte("{")}).Tag(); err == nil || !strings.Contains(err.Error(), "xgrammar: the format json_schema: ") {
 		t.Errorf("got %v", err)

@@ -17,17 +17,9 @@ import (
 
 // request is the body of a chat completion.
 type request struct {
-	Model          string    `json:"model"`
-	Messages       []message `json:"messages"`
-	ResponseFormat struct {
-		Type       string `json:"type"`
-		JSONSchema struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Schema      json.RawMessage `json:"schema"`
-			Strict      *bool           `json:"strict"`
-		} `json:"json_schema"`
-	} `json:"response_format"`
+	Model               string              `json:"model"`
+	Messages            []message           `json:"messages"`
+	ResponseFormat      *responseFormat     `json:"response_format"`
 	Tools               []xgrammar.Tool     `json:"tools"`
 	ToolChoice          xgrammar.ToolChoice `json:"tool_choice"`
 	ParallelToolCalls   *bool               `json:"parallel_tool_calls"`
@@ -45,6 +37,17 @@ type request struct {
 	Modalities  []string `json:"modalities"`
 	LogProbs    bool     `json:"logprobs"`
 	TopLogProbs int      `json:"top_logprobs"`
+}
+
+// responseFormat is what the text of an answer follows.
+type responseFormat struct {
+	Type       string `json:"type"`
+	JSONSchema struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"schema"`
+		Strict      *bool           `json:"strict"`
+	} `json:"json_schema"`
 }
 
 // without are members that do not change what the model writes: this one has no effort, and the server stores nothing.
@@ -292,6 +295,9 @@ func (r *request) check(name string, most, vocabulary int) error {
 		limit, param = *r.MaxCompletionTokens, "max_completion_tokens"
 	}
 	r.MaxTokens = &limit
+	if r.ResponseFormat == nil {
+		r.ResponseFormat = &responseFormat{Type: "text"}
+	}
 	if r.N == nil {
 		r.N = new(1)
 	}
@@ -343,7 +349,7 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 		schema.Loose = strict != nil && !*strict
 	case format.Type == "json_object":
 		schema.Text = `{"type": "object", "additionalProperties": true}`
-	case format.Type != "" && format.Type != "text":
+	case format.Type != "text":
 		return nil, "", invalid("response_format", "its type is %q, want text, json_object or json_schema", format.Type)
 	}
 	if len(r.Tools) > 0 || len(r.ToolChoice.Names) > 0 || !slices.Contains([]string{"", "auto", "none"}, r.ToolChoice.Mode) {

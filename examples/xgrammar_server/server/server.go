@@ -235,6 +235,9 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, q *request) error 
 	if p := (*problem)(nil); errors.As(err, &p) {
 		return p
 	}
+	if e := (*xgrammar.Error)(nil); errors.As(err, &e) { // of tool_choice
+		return invalid(e.Item, "%s", e.Reason())
+	}
 	return invalid("body", "%v", err)
 }
 
