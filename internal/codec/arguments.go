@@ -34,11 +34,16 @@ func ReadArgument(a *callbacks.Args, i int, c *Codec, at unsafe.Pointer) error {
 	if err == nil {
 		return nil
 	}
-	kind := failure.KindType // also for a number that does not fit: hosts know it, unlike OverflowError
+	return failure.Errorf(ArgumentKind(err), "%w", a.InArgument(i, err))
+}
+
+// ArgumentKind returns the kind of the error of an argument of an exported func, for an error of its codec: TypeError also for a
+// number that does not fit, because hosts know it, unlike OverflowError.
+func ArgumentKind(err error) string {
 	if f := failure.FailureOf(err); f != nil && failure.KindIs(f.Kind, failure.KindValue) {
-		kind = failure.KindValue
+		return failure.KindValue
 	}
-	return failure.Errorf(kind, "%w", a.InArgument(i, err))
+	return failure.KindType
 }
 
 // PackArgument packs argument i of a call.

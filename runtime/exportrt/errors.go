@@ -148,7 +148,7 @@ func setFields(name string, v reflect.Value, given map[string]tvmffi.Any) error 
 		switch {
 		case ok:
 			if err := setField(f.value, value); err != nil {
-				return callbacks.ArgumentError(name, f.tag.Name, err)
+				return failure.Errorf(codec.ArgumentKind(err), "%w", callbacks.ArgumentError(name, f.tag.Name, err))
 			}
 		case f.tag.HasDefault:
 			if _, err := codec.SetDefault(f.tag.Default, f.value); err != nil {
@@ -183,8 +183,10 @@ func setField(field reflect.Value, value tvmffi.Any) error {
 	if err != nil {
 		return err
 	}
+	from := objects.ReadOwned().Converting() // as an argument
+	from.Plain = true
 	// The field is part of a variable, so it is in Go memory that lives on.
-	err = codec.Of(field.Type()).Decode(view.Value, objects.ReadOwned().Converting(), unsafe.Pointer(field.UnsafeAddr()))
+	err = codec.Of(field.Type()).Decode(view.Value, from, unsafe.Pointer(field.UnsafeAddr()))
 	codec.ReleaseTemp(view)
 	runtime.KeepAlive(value)
 	return err

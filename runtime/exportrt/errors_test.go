@@ -30,6 +30,14 @@ type codeError uint8
 
 func (e codeError) Error() string { return fmt.Sprintf("code %d", uint8(e)) }
 
+// anyError shows what its fields have.
+type anyError struct {
+	Value any  `ffi:"value,optional"`
+	Small int8 `ffi:"small,default=0"`
+}
+
+func (e anyError) Error() string { return fmt.Sprintf("%#v", e.Value) }
+
 // otherError clashes with goneError.
 type otherError struct{}
 
@@ -133,6 +141,7 @@ func TestErrorFields(t *testing.T) {
 	l := exportrt.Exports{Name: "fields", Prefix: "fields.", Errors: []exportrt.ErrorType{
 		exportrt.ErrorOf("fields.Gone", "", func(e goneError) error { return &e }),
 		exportrt.ErrorOf("fields.Other", "", func(e otherError) error { return e }),
+		exportrt.ErrorOf("fields.Any", "", func(e anyError) error { return e }),
 	}}
 	for _, c := range []struct {
 		kind   string
@@ -143,6 +152,9 @@ func TestErrorFields(t *testing.T) {
 		{"fields.Gone", nil, "goneError(): the field what is missing: write goneError(what=...)"},
 		{"fields.Gone", map[string]any{"what": 1}, "goneError(what=...): "},
 		{"fields.Gone", map[string]any{"what": "keys", "wat": 2}, "goneError(wat=...): there is no such field: the fields are what, count"},
+		{"fields.Any", map[string]any{"value": []any{1, map[string]any{"a": []any{}}}}, `[]interface {}{1, map[string]interface {}{"a":[]interface {}{}}}`},
+		{"fields.Any", map[string]any{"value": map[any]any{1: "a"}}, `map[interface {}]interface {}{1:"a"}`},
+		{"fields.Any", map[string]any{"small": 300}, "TypeError: anyError(small=...): expected an int from -128 to 127, got 300"},
 		{"fields.Other", map[string]any{"what": 1}, "otherError(what=...): there is no such field: the error has no fields"},
 	} {
 		fields := map[string]tvmffi.Any{}
