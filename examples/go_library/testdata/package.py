@@ -1207,6 +1207,24 @@ def shapes(g):
         assert e.args == (f"nobody knows bob 1 [1 1] and {want}",) and e.who["scores"] == [1, 1], e.args
         assert g.summary({"name": "t", "owner": x, "costs": numpy.arange(3)}) == (datetime.timedelta(seconds=1.5), 3, want)
     assert g.introduce({"name": "x", "age": numpy.int64(4), "scores": [numpy.float32(1), numpy.True_]}) == "x 4 [1 1]"
+    # A mapping may have a key twice, as a MultiDict of multidict, whose first value a dict would keep.
+    class Twice(collections.abc.Mapping):
+        def __init__(self, *keys):
+            self.keys_ = keys
+
+        def __len__(self):
+            return len(self.keys_)
+
+        def __iter__(self):
+            return iter(self.keys_)
+
+        def __getitem__(self, key):
+            return {"name": "x", "age": 3}[key]
+
+    assert g.introduce(Twice("name", "age")) == "x 3" and g.echo(Twice("name", "name")).keys_ == ("name", "name")
+    for f in g.introduce, lambda x: g.introduce_all({"a": [x]}), lambda x: g.interview(["a"], lambda _: x), g.sorted, g.introduce_all:
+        e = failure(f, Twice("name", "age", "name"))
+        assert type(e) is ValueError and "the Twice has a key twice, and one of the values would be lost: pass a dict" in str(e), e
     assert g.introduce(Named("x", [numpy.True_])) == g.introduce(Data("x", 7, (1,))) == "x 7 [1]"
     assert g.within(numpy.float64(3), {"low": numpy.float32(4), "high": 5, "note": None}) == 4
     # Durations of NumPy, of any unit, alone and in containers.

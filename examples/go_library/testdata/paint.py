@@ -94,6 +94,28 @@ assert "under" not in top["under"][0] and type(top["under"][1]["under"][0]["data
 # Names that Python reserves.
 assert paint.lambda_("a", class_="b", None_="c") == "a b c" and paint.lambda_(list="a") == "a c n"
 
+# The fields of an error are those of Go, also with names that its class of Python has. Go would not see others.
+def spilled(e):
+    return e.filename, e.errno, e.from_
+
+
+e = failure(paint.spill, lambda: None)
+assert isinstance(e, OSError) and spilled(e) == spilled(pickle.loads(pickle.dumps(e))) == spilled(copy.copy(e)) == ("red", 7, "can")
+e = paint.SpillError(filename="blue", from_="pot")
+assert spilled(e) == ("blue", 5, "pot") and str(e) == "blue: 5 from a pot" and "filename" in vars(paint.SpillError) and not hasattr(e, "class_")
+
+
+def raises():
+    raise e
+
+
+for field in paint.SpillError._fields:
+    set_ = failure(setattr, e, field, 3)
+    assert type(set_) is AttributeError and f"SpillError.{field}: the fields of an error stay as they are" in str(set_), set_
+e.more = 1
+assert failure(paint.spill, raises) is e and spilled(e) == ("blue", 5, "pot") and pickle.loads(pickle.dumps(e)).more == 1
+
+
 class Text(str):
     """Is a str, and not plain."""
 

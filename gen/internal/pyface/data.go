@@ -3,6 +3,7 @@ package pyface
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/gen/internal/face"
@@ -151,7 +152,7 @@ func (w *writer) errors() {
 		base := cmp.Or(e.Base, "RuntimeError")
 		doc := cmp.Or(w.text(e.Doc, e.Name, name), name+" is the Go error type "+e.Name+".")
 		params := w.fields(e.Fields, face.NewScope(inClass))
-		var fields, lines, converts []string
+		var fields, names, lines, converts []string
 		for i, p := range params {
 			params[i].kwOnly = true
 			if shaped(p.Type) {
@@ -162,6 +163,9 @@ func (w *writer) errors() {
 				converts = append(converts, fmt.Sprintf("%s: (%s, %s)", quote(p.name), w.fromField(p.Type), to))
 			}
 			fields = append(fields, quote(p.name))
+			if p.key != p.name {
+				names = append(names, quote(p.name)+": "+quote(p.key))
+			}
 			lines = append(lines, p.name+" : "+w.out(p.Type))
 			if p.doc != "" {
 				lines = append(lines, "    "+p.doc)
@@ -172,13 +176,20 @@ func (w *writer) errors() {
 		}
 		w.pyf("\n\nclass %s(%s_errors.GoError, %s_errors.base(%s)):\n%s", name, private, private, quote(base), docstring("    ", doc+section("Attributes", lines...)))
 		w.pyf("\n    _kind = %s\n    _fields = (%s)\n", quote(e.Kind), strings.TrimRight(strings.Join(fields, ", "), " "))
+		if len(names) > 0 {
+			w.pyf("    _names = {%s}\n", strings.Join(names, ", "))
+		}
 		if len(converts) > 0 {
 			w.pyf("    _converts = {%s}\n", strings.Join(converts, ", "))
 		}
 		w.pyf("\n\n%s_errors.register_error(%s, %s)\n", private, quote(e.Kind), name)
 		w.pyif("\nclass %s(%s):\n", name, w.builtin(base))
+		property := w.builtin("property")
+		if slices.ContainsFunc(params, func(p parameter) bool { return p.name == property }) {
+			property = w.ref("", "builtins") + ".property"
+		}
 		for _, p := range params {
-			w.pyif("    %s: %s\n", p.name, w.out(p.Type))
+			w.pyif("    @%s\n    def %s(self) -> %s: ...\n", property, p.name, w.out(p.Type))
 		}
 		signature := strings.TrimSuffix(fmt.Sprintf("self, message: %s | None = None, /, %s", w.builtin("str"), w.signature(params, false, true)), ", ")
 		w.pyif("    def __init__(%s) -> None: ...\n", signature)

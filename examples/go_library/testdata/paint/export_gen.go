@@ -200,6 +200,25 @@ var tvmffiExports = exportrt.Exports{
 			},
 		},
 		{
+			Name:   "spill",
+			Doc:    "Spill returns what do returns, or an error with the name of a color of its own.",
+			Params: []string{"do"},
+			Func:   Spill,
+			Call: func(a *bindrt.Args) error {
+				x0 := exportrt.Callee(a, 0, func(fn *tvmffi.Function) func() error {
+					return func() error {
+						var c bindrt.Call1
+						c.BeginFunction(bindrt.Ref(fn), 0)
+						return c.Do()
+					}
+				})
+				if err := a.Check(1); err != nil {
+					return err
+				}
+				return Spill(x0)
+			},
+		},
+		{
 			Name:   "strip",
 			Doc:    "Strip returns the coats from the top to the bottom.",
 			Params: []string{"c"},
@@ -246,6 +265,9 @@ var tvmffiExports = exportrt.Exports{
 	},
 	Errors: []exportrt.ErrorType{
 		exportrt.ErrorOf("paint.DryError", "", func(err DryError) error {
+			return &err
+		}),
+		exportrt.ErrorOf("paint.SpillError", "OSError", func(err SpillError) error {
 			return &err
 		}),
 	},

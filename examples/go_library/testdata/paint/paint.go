@@ -188,6 +188,29 @@ type DryError struct {
 
 func (e *DryError) Error() string { return fmt.Sprintf("color %d is dry", e.Color) }
 
+// SpillError has fields with names that OSError has, and one that Python reserves.
+//
+//tvmffi:error base=OSError
+type SpillError struct {
+	Filename string `ffi:"filename"`
+	Errno    int    `ffi:"errno,default=5"`
+	From     string `ffi:"from,default=tin"`
+}
+
+func (e *SpillError) Error() string {
+	return fmt.Sprintf("%s: %d from a %s", e.Filename, e.Errno, e.From)
+}
+
+// Spill returns what do returns, or an error with the name of a color of its own.
+//
+//tvmffi:export
+func Spill(do func() error) error {
+	if err := do(); err != nil {
+		return err
+	}
+	return &SpillError{"red", 7, "can"}
+}
+
 // Drop is a drop of paint: two drops with the same weight are equal.
 //
 //tvmffi:object

@@ -34,6 +34,14 @@ class Wired(list):
     """Is a column whose elements are as they cross, so that nobody converts them."""
 
 
+def mapped(what, x):
+    """Returns the dict of a mapping, which may have a key twice, as a MultiDict of package multidict has."""
+    result = dict(x)
+    if len(result) != len(x):
+        raise ValueError(f"{_place(what)}: the {type(x).__name__} has a key twice, and one of the values would be lost: pass a dict, such as dict(x), which has one of them")
+    return result
+
+
 def elements(what, x, kinds="", depth=None):
     """Returns a list, a dict or an object of tvm_ffi that stands for x, or x if it is not a column.
 
@@ -63,7 +71,7 @@ def elements(what, x, kinds="", depth=None):
     if array is None:
         if hasattr(x, "toarray"):  # of SciPy
             raise TypeError(f"{_place(what)}: expected a column, got a {type(x).__name__}: call .toarray()")
-        result = list(x) if isinstance(x, Sequence) else dict(x) if isinstance(x, Mapping) else x
+        result = list(x) if isinstance(x, Sequence) else mapped(what, x) if isinstance(x, Mapping) else x
         return _bounded(what, result, bool(kinds.strip("?l"))) if isinstance(result, CONTAINERS) else result
     dtype = getattr(array, "dtype", None)
     kind = "" if dtype is None else dtype.kind

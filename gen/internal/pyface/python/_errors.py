@@ -23,13 +23,43 @@ _error_new, _error_fields, _error_cause = map(_optional, ("_error_new", "_error_
 _error_fields = _error_fields and typed(_error_fields, "_error_fields")
 
 
+class _Field:
+    """A field of an error. The class of Python below it may have an attribute of that name, such as the filename of OSError."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, e, cls=None):
+        if e is None:
+            return self
+        read = e.__dict__
+        if self.name not in read:
+            # What Go leaves out, or another language, is None.
+            values = _field_values(e)
+            for field in e._fields:
+                read.setdefault(field, values.get(field))
+        return read[self.name]
+
+    def __set__(self, e, value):
+        # The error is that of Go, which would not see the value.
+        raise AttributeError(f"{type(e).__name__}.{self.name}: the fields of an error stay as they are: raise another {type(e).__name__}({self.name}=...)")
+
+
 class GoError:
     """The Go side of an error class: its fields cross with the exception."""
 
     _kind = ""
-    _fields = ()
+    _fields: tuple[str, ...] = ()
+    _names: dict[str, str] = {}  # in Go, of fields that have another name here
     _converts: dict[str, tuple] = {}  # the functions that convert fields to Go and from it
     _error = None  # the Error object, of Go or made by __tvm_ffi_error__
+
+    def __init_subclass__(cls):
+        super().__init_subclass__()
+        for name in cls.__dict__.get("_fields", ()):
+            setattr(cls, name, _Field(name))
 
     def __init__(self, message=None, /, **fields):
         # tvm_ffi makes an exception of an error with its message only, and sets
@@ -57,16 +87,6 @@ class GoError:
     def __tvm_ffi_error__(self, error):
         self._error = error
 
-    def __getattr__(self, name):
-        # A field that was not read yet.
-        if name in type(self)._fields:
-            # What Go leaves out, or another language, is None.
-            values = _field_values(self)
-            for field in self._fields:
-                self.__dict__.setdefault(field, values.get(field))
-            return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def __str__(self):
         return str(self.args[0]) if self.args else ""
 
@@ -81,7 +101,7 @@ def _given_fields(cls, fields):
     for name, x in fields.items():
         what = f"{cls.__name__}({name}=...)"
         convert = cls._converts[name][0] if name in cls._converts else None
-        values[name] = convert(what, given(what, x, typed=True)) if convert else given(what, x, 15)
+        values[cls._names.get(name, name)] = convert(what, given(what, x, typed=True)) if convert else given(what, x, 15)
     return made(values)
 
 
@@ -89,8 +109,12 @@ def _field_values(e):
     fields = e._error and _error_fields(e._error)
     if not fields:
         return {}
-    values = {name: to(fields[name]) for name, (_, to) in e._converts.items() if to and name in fields}
-    return {**plain(fields), **values}
+    plainly, values = plain(fields), {}
+    for name in e._fields:
+        key, to = e._names.get(name, name), e._converts.get(name, (None, None))[1]
+        if key in fields:
+            values[name] = to(fields[key]) if to else plainly[key]
+    return values
 
 
 def _restored(cls, args, fields):

@@ -351,7 +351,7 @@ def _fields(what, name, x):
     """Returns the fields of an object whose class names them. No class is imported for that."""
     cls = type(x)
     if isinstance(x, Mapping):
-        return dict(x)
+        return _columns.mapped(what, x)
     if isinstance(x, tuple):
         names = getattr(cls, "_fields", None)
     elif isinstance(getattr(cls, "__dataclass_fields__", None), dict):

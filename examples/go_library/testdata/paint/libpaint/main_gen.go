@@ -28,6 +28,6 @@ func tvmffi_end_paint() {
 }
 
 // names lists the functions in the order of the symbols.
-var names = []string{"coated", "kinds", "lambda", "layers", "list", "mix", "modes", "palette", "sealed", "shelf", "strip", "timedelta", "type", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
+var names = []string{"coated", "kinds", "lambda", "layers", "list", "mix", "modes", "palette", "sealed", "shelf", "spill", "strip", "timedelta", "type", "_error_cause", "_error_fields", "_error_new", "_async", "_typed"}
 
 func main() {}
