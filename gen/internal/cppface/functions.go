@@ -192,7 +192,7 @@ func (w *writer) forms(f *function, call, start string, self ...string) []form {
 // passes them on, and the code after the list of them.
 func (w *writer) pack(t *face.Type) (template, pass, element string) {
 	if t.Kind == crossing.KindAny {
-		return "template <typename... Rest>", "rest...", ""
+		return "template <typename... Rest>", "detail::AnyArgument(rest)...", ""
 	}
 	k := kindOf(t)
 	condition := w.expand(t, cmp.Or(k.restIf, "std::is_convertible_v<Rest, $value>"))

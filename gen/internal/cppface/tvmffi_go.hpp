@@ -108,6 +108,33 @@ struct Argument {
   TVMFFIAny any = ffi::AnyView().CopyToTVMFFIAny();
 };
 
+// AnyArgument is an argument of any type. A view would end a string at its first zero byte, and make a number beyond int64 negative.
+class AnyArgument : public Argument {
+ public:
+  AnyArgument() = default;
+  template <typename T, typename = std::enable_if_t<!std::is_base_of_v<Argument, T> && std::is_constructible_v<ffi::AnyView, const T&>>>
+  AnyArgument(const T& value) {
+    if constexpr (kUnsigned<T>) {
+      Own(OfUnsigned(static_cast<uint64_t>(value)));
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      if (std::memchr(value.data(), 0, value.size()) != nullptr) {
+        Own(ffi::String(value));
+      } else {
+        any = ffi::AnyView(value).CopyToTVMFFIAny();
+      }
+    } else {
+      any = ffi::AnyView(value).CopyToTVMFFIAny();
+    }
+  }
+
+ private:
+  void Own(ffi::Any value) {
+    owned_ = std::move(value);
+    any = ffi::AnyView(owned_).CopyToTVMFFIAny();
+  }
+  ffi::Any owned_;
+};
+
 // Text is a string argument. Only a string_view, and a string with a zero byte, are copied.
 class Text : public Argument {
  public:
@@ -361,14 +388,21 @@ constexpr bool kNarrow = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && 
 template <typename A, typename T = std::decay_t<A>>
 using Passed = std::conditional_t<!kNarrow<T>, T, std::conditional_t<std::is_integral_v<T>, int64_t, double>>;
 
-// Exact is a callable whose parameters have the types A, and gets numbers that fit them. One that does not fit is an error.
+// Exact is a callable whose parameters have the types A, and gets numbers that fit them. One that does not fit is an error, also as the result.
 template <typename F, typename Result, typename A>
 class Exact;
 template <typename F, typename Result, typename... A>
 class Exact<F, Result, std::tuple<A...>> {
  public:
   explicit Exact(F f) : f_(std::move(f)) {}
-  Result operator()(Passed<A>... x) const { return f_(Fitting<std::decay_t<A>>(std::move(x))...); }
+  // TVM-FFI would make an unsigned long long beyond int64 negative.
+  std::conditional_t<kUnsigned<Result, false>, int64_t, Result> operator()(Passed<A>... x) const {
+    if constexpr (kUnsigned<Result, false>) {
+      return Number<int64_t>(f_(Fitting<std::decay_t<A>>(std::move(x))...), "for the result of a callback");
+    } else {
+      return f_(Fitting<std::decay_t<A>>(std::move(x))...);
+    }
+  }
 
  private:
   template <typename T>

@@ -28,9 +28,9 @@ const number = "std::is_arithmetic_v<std::decay_t<Rest>>"
 // Kinds is the table of the kinds. A record becomes a map, which an Any holds during the call.
 var Kinds = face.Table[kind]{
 	crossing.KindNone:     {value: "void"},
-	crossing.KindAny:      {value: "ffi::Any", param: "ffi::AnyView", optional: "ffi::AnyView"},
+	crossing.KindAny:      {value: "ffi::Any", param: "const detail::AnyArgument&", optional: "const detail::AnyArgument&"},
 	crossing.KindBool:     {value: "bool", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
-	crossing.KindInt:      {value: "$int", param: "$value", restIf: "std::is_integral_v<std::decay_t<Rest>>", rest: "rest..."}, // Go checks the range
+	crossing.KindInt:      {value: "$int", param: "$value", restIf: "std::is_integral_v<std::decay_t<Rest>>", rest: "detail::AnyArgument(rest)..."}, // Go checks the range
 	crossing.KindFloat:    {value: "$float", param: "$value", restIf: number, rest: "static_cast<$value>(rest)..."},
 	crossing.KindComplex:  {value: "std::complex<$value0>", param: "const $value&", optional: "const detail::Nullable<detail::Given<$value>, $value>&", arg: "detail::Owned($name)", rest: "ffi::Any(detail::Element<$value>::Of(rest))..."},
 	crossing.KindBigInt:   {value: "detail::BigInt"},
