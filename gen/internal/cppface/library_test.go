@@ -76,7 +76,7 @@ func kindsLibrary() *face.Library {
 		"dtype": typ(crossing.KindDataType), "device": typ(crossing.KindDevice), "pointer": typ(crossing.KindPointer),
 		"optional": typ(crossing.KindOptional, int64Type), "optional_text": typ(crossing.KindOptional, stringType), "optional_bytes": typ(crossing.KindOptional, typ(crossing.KindBytes)),
 		"optional_record": typ(crossing.KindOptional, treeType), "optional_class": typ(crossing.KindOptional, counter), "optional_any": typ(crossing.KindOptional, typ(crossing.KindAny)),
-		"tuple":    typ(crossing.KindTuple, int64Type, stringType),
+		"tuple": typ(crossing.KindTuple, int64Type, stringType), "sequence_of_any": typ(crossing.KindSequence, typ(crossing.KindAny)),
 		"duration": durationType, "time": timeType, "complex": complexType, "set": setType, "set_of_colors": typ(crossing.KindSet, &face.Type{Kind: crossing.KindEnum, Enum: color}),
 		"optional_duration": typ(crossing.KindOptional, durationType), "optional_time": typ(crossing.KindOptional, timeType), "optional_complex": typ(crossing.KindOptional, complexType), "optional_set": typ(crossing.KindOptional, setType),
 		"times": typ(crossing.KindSequence, typ(crossing.KindOptional, timeType)), "waits": typ(crossing.KindMapping, stringType, durationType), "sets": typ(crossing.KindSequence, setType), "complexes": typ(crossing.KindSequence, complexType),

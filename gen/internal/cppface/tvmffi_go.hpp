@@ -450,6 +450,8 @@ struct Element {
   static T Of(const From& x) {
     if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<From>) {
       return Number<T>(x);
+    } else if constexpr (std::is_same_v<T, ffi::Any> && kUnsigned<From>) {
+      return OfUnsigned(static_cast<uint64_t>(x));
     } else if constexpr (std::is_constructible_v<T, const From&>) {
       return T(x);
     } else {

@@ -220,6 +220,7 @@ static void values() {
   CHECK(unsigned_of(kinds::echo_any(most)) == most && unsigned_of(kinds::echo_any(~0ull)) == most && unsigned_of(kinds::echo_any(~0ul)) == most);
   const auto all = [&](const ffi::Any& x, size_t i) { return unsigned_of(x.cast<ffi::Array<ffi::Any>>()[i]); };
   CHECK(all(kinds::ints(1, ~0ull), 1) == most && all(kinds::anys(1, ~0ull), 1) == most && all(kinds::packed(1, ~0ull), 1) == most);
+  CHECK(unsigned_of(kinds::echo_sequence_of_any(std::vector<unsigned long long>{~0ull})[0]) == most);
 #endif
   CHECK(failure([] { kinds::echo_callable([](int64_t, ffi::String) { return ~0ull; })(7, "x"); }).message() == "18446744073709551615 for the result of a callback does not fit an int of 8 bytes");
   CHECK(kinds::echo_callable([](int64_t, ffi::String) { return 7ull; })(7, "x") == 7);
