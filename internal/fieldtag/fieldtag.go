@@ -6,6 +6,7 @@ package fieldtag
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -129,13 +130,30 @@ func Parse(text string) (Tag, error) {
 // DataType stands for the runtime's DataType where that cannot be imported.
 type DataType struct{ abi.DLDataType }
 
-// Duration reads a duration: one in the form of time.ParseDuration, such as 1.5s, or a number of nanoseconds.
+// Duration reads a duration: one in the form of time.ParseDuration, such as 1.5s, or a number of nanoseconds. A part of a nanosecond,
+// which ParseDuration drops, is an error.
 func Duration(text string) (time.Duration, error) {
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return time.Duration(n), nil
 	}
-	return time.ParseDuration(text)
+	d, err := time.ParseDuration(text)
+	for rest := text; err == nil && rest != ""; {
+		units := strings.TrimLeft(rest, "+-.0123456789")
+		_, fraction, _ := strings.Cut(rest[:len(rest)-len(units)], ".")
+		unit := units
+		if i := strings.IndexAny(units, ".0123456789"); i >= 0 {
+			unit = units[:i]
+		}
+		one, _ := time.ParseDuration("1" + unit)
+		if part, ok := new(big.Rat).SetString("0." + fraction + "0"); ok && !part.Mul(part, new(big.Rat).SetInt64(int64(one))).IsInt() {
+			return 0, errPart
+		}
+		rest = units[len(unit):]
+	}
+	return d, err
 }
+
+var errPart = errors.New("it has a part of a nanosecond")
 
 // SetDefault reads the text of a default into target. It reports false if values of that
 // type have no text. Its cases are what [strconv] reads at a width of Go, and not the kinds that cross: most of those have no text.
@@ -148,7 +166,10 @@ func SetDefault(text string, target reflect.Value) (ok bool, err error) {
 		target.SetBool(x)
 	case target.Type() == reflect.TypeFor[time.Duration]():
 		x, err := Duration(text)
-		if err != nil {
+		switch {
+		case errors.Is(err, errPart):
+			return true, fmt.Errorf("the default %q has a part of a nanosecond, which a duration cannot have", text)
+		case err != nil:
 			return true, fmt.Errorf("the default %q is not a duration: write one such as 1.5s, or a number of nanoseconds", text)
 		}
 		target.SetInt(int64(x))

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tvmffi-go/tvmffi/schema"
 )
@@ -94,6 +95,14 @@ func TestSetDefault(t *testing.T) {
 		{"1e-400", ptr(celsius(0)), `the default "1e-400" does not fit float64`},
 		{"hot", ptr(celsius(0)), `the default "hot" is not a valid float64`},
 		{"3,kwonly", ptr(int64(0)), `so put it last`},
+		{"-1h1.5s", ptr(-time.Hour - 1500*time.Millisecond), ""},
+		{"0.000001ms.5us", ptr(501 * time.Nanosecond), ""},
+		{"1.0ns", ptr(time.Nanosecond), ""},
+		{"0", ptr(time.Duration(0)), ""},
+		{"1.5ns", ptr(time.Duration(0)), `the default "1.5ns" has a part of a nanosecond`},
+		{"1h.0000000001s", ptr(time.Duration(0)), `has a part of a nanosecond`},
+		{"1.0000000000001h2s", ptr(time.Duration(0)), `has a part of a nanosecond`},
+		{"1.5", ptr(time.Duration(0)), `is not a duration`},
 		{"float32", ptr(DataType{}), ""},
 		{"custom[mine]8", ptr(DataType{}), ""},
 		{"floot32", ptr(DataType{}), `the default "floot32": unknown`},

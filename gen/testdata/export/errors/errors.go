@@ -38,6 +38,9 @@ func Channel(c chan int) {} // want `parameter c of Channel: type chan int has n
 //tvmffi:export d=soon // want `parameter d of Delay: the default "soon" is not a duration: write one such as 1.5s, or a number of nanoseconds`
 func Delay(d time.Duration) {}
 
+//tvmffi:export d=1s1.5ns // want `parameter d of Pause: the default "1s1.5ns" has a part of a nanosecond, which a duration cannot have`
+func Pause(d time.Duration) {}
+
 //tvmffi:export lend // want `lend has no effect: Waves has no parameter or result such as []float32, a slice of ints or floats`
 func Waves(x []complex128) {}
 
