@@ -144,6 +144,22 @@ func (w *writer) part(r *face.Record, k keys) string {
 	return name
 }
 
+// typedAttributes are the attributes to which type checkers know the type in exceptions of Python.
+var typedAttributes = map[string]string{
+	"OSError": "errno strerror", "BlockingIOError": "characters_written", "ImportError": "name path msg", "AttributeError": "name obj",
+	"NameError": "name", "SyntaxError": "msg lineno offset text filename end_lineno end_offset print_file_and_line",
+}
+
+// overrides reports whether a property takes the place of such an attribute, which type checkers refuse.
+func overrides(base, name string) bool {
+	for kind := crossing.FindErrorKind(base); kind != nil; kind = crossing.FindErrorKind(kind.Base) {
+		if slices.Contains(strings.Fields(typedAttributes[kind.Name]), name) {
+			return true
+		}
+	}
+	return false
+}
+
 // errors writes the classes of exceptions.
 func (w *writer) errors() {
 	for _, e := range w.lib.Errors {
@@ -189,7 +205,11 @@ func (w *writer) errors() {
 			property = w.ref("", "builtins") + ".property"
 		}
 		for _, p := range params {
-			w.pyif("    @%s\n    def %s(self) -> %s: ...\n", property, p.name, w.out(p.Type))
+			comment := ""
+			if overrides(base, p.name) {
+				comment = "  # type: ignore[override]"
+			}
+			w.pyif("    @%s\n    def %s(self) -> %s: ...%s\n", property, p.name, w.out(p.Type), comment)
 		}
 		signature := strings.TrimSuffix(fmt.Sprintf("self, message: %s | None = None, /, %s", w.builtin("str"), w.signature(params, false, true)), ", ")
 		w.pyif("    def __init__(%s) -> None: ...\n", signature)
