@@ -3,96 +3,115 @@ package kernelrt_test
 import (
 	"fmt"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
 )
 
-// TestBounds sets one number of a launch to each side of its limits. With clusters, all
-// launches go the way of those that are wrong.
+// TestBounds launches with random numbers at their limits. The first number that is out of its range is the error, then the
+// threads of a block; a grid without blocks is nothing to launch if all else is right.
 func TestBounds(t *testing.T) {
-	type bound struct {
-		what        string
-		set         func(d *kernelrt.Dims, v int64)
-		least, most int64
+	r := rand.New(rand.NewPCG(1, 2))
+	one := func(most int64) int64 {
+		switch edges := []int64{0, most, most + 1, -1, math.MinInt64, math.MaxInt64, 1 << 32, 2, 33}; r.IntN(16) {
+		case 0:
+			return edges[r.IntN(len(edges))]
+		case 1, 2:
+			return most - r.Int64N(2)
+		case 3, 4, 5:
+			return 1 + r.Int64N(most)
+		}
+		return 1
 	}
-	var bounds []bound
-	for i, most := range []int64{math.MaxInt32, 65535, 65535} {
-		axis := string(rune('x' + i))
-		bounds = append(bounds,
-			bound{"grid " + axis, func(d *kernelrt.Dims, v int64) { d.Grid[i] = v }, 1, most},
-			bound{"cluster " + axis, func(d *kernelrt.Dims, v int64) { d.Cluster[i] = v }, 1, most})
-	}
-	for i, most := range []int64{1024, 1024, 64} {
-		bounds = append(bounds, bound{"block " + string(rune('x'+i)), func(d *kernelrt.Dims, v int64) { d.Block[i] = v }, 1, most})
-	}
-	bounds = append(bounds, bound{"shared", func(d *kernelrt.Dims, v int64) { d.Shared = v }, 0, math.MaxInt32})
-	for _, cluster := range [][]string{nil, {"2"}} {
-		k := &kernelrt.Kernel{Name: "k", Cluster: cluster, Full: true, Grid: []string{"n"}}
-		for _, b := range bounds {
-			if cluster == nil && strings.HasPrefix(b.what, "cluster") {
-				continue
-			}
-			for v, good := range map[int64]bool{b.least - 1: false, b.least: true, b.most: true, b.most + 1: false, math.MinInt64: false, math.MaxInt64: false} {
-				d := kernelrt.Dims{Grid: [3]int64{1, 1, 1}, Block: [3]int64{1, 1, 1}, Cluster: [3]int64{1, 1, 1}}
-				b.set(&d, v)
-				empty, err := kernelrt.Check(k, &d)
-				want := fmt.Sprintf("it must be %d to %d", b.least, b.most)
-				if empty || (err == nil) != good || err != nil && (!strings.Contains(err.Error(), b.what) || !strings.Contains(err.Error(), want)) {
-					t.Errorf("clusters %q, %s = %d: empty %t, %v, want an error: %t", cluster, b.what, v, empty, err, !good)
-				}
+	count := map[string]int{}
+	most := map[string][3]int64{"grid": {math.MaxInt32, 65535, 65535}, "block": {1024, 1024, 64}, "cluster": {math.MaxInt32, 65535, 65535}}
+	for range 300_000 {
+		k := &kernelrt.Kernel{Name: "k", Full: r.IntN(2) == 0, Cluster: [][]string{nil, {"2"}}[r.IntN(2)]}
+		var d kernelrt.Dims
+		want := ""
+		check := func(what string, v, least, most int64) {
+			if want == "" && (v < least || v > most) {
+				want = fmt.Sprintf("%s|it must be %d to %d", what, least, most)
 			}
 		}
+		all := func(what string, d *[3]int64, least int64) {
+			for i := range d {
+				d[i] = one(most[what][i])
+				check(fmt.Sprintf("%s %c", what, 'x'+i), d[i], least, most[what][i])
+			}
+		}
+		least := int64(0)
+		if k.Full {
+			least = 1
+		}
+		all("grid", &d.Grid, least)
+		none := d.Grid[0] == 0 || d.Grid[1] == 0 || d.Grid[2] == 0
+		all("block", &d.Block, 1)
+		if n := d.Block[0] * d.Block[1] * d.Block[2]; want == "" && n > 1024 {
+			want = fmt.Sprintf("has %d threads|a block has at most 1024", n)
+		}
+		if k.Cluster != nil {
+			all("cluster", &d.Cluster, 1)
+		}
+		d.Shared = one(math.MaxInt32)
+		check("shared", d.Shared, 0, math.MaxInt32)
+		what, says, _ := strings.Cut(want, "|")
+		empty, err := kernelrt.Check(k, &d)
+		if (err == nil) != (want == "") || empty != (err == nil && none) || err != nil && (!strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), says)) {
+			t.Fatalf("%+v with clusters %q, full %t: empty %t, %v, want %q", d, k.Cluster, k.Full, empty, err, want)
+		}
+		count[what]++
+	}
+	if len(count) < 12 || count[""] < 10_000 {
+		t.Errorf("%d kinds of results, %d launches: too few to see anything", len(count), count[""])
 	}
 }
 
-// TestBlocks counts the threads of blocks with sizes from 1 to their limits. 1025 threads are
-// 5 x 5 x 41: no single size shows the limit of a block.
-func TestBlocks(t *testing.T) {
-	sizes := []int64{1, 2, 5, 16, 31, 32, 33, 41, 64, 1023, 1024}
-	at := map[int64]bool{}
-	for _, cluster := range [][]string{nil, {"2"}} {
-		k := &kernelrt.Kernel{Name: "k", Cluster: cluster}
-		for _, x := range sizes {
-			for _, y := range sizes {
-				for _, z := range sizes[:9] {
-					_, err := kernelrt.Check(k, &kernelrt.Dims{Grid: [3]int64{1, 1, 1}, Block: [3]int64{x, y, z}, Cluster: [3]int64{1, 1, 1}})
-					if good := x*y*z <= 1024; (err == nil) != good || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("has %d threads", x*y*z)) {
-						t.Errorf("clusters %q, block %d x %d x %d: %v", cluster, x, y, z, err)
-					}
-					at[x*y*z] = true
-				}
-			}
+// TestExact computes with numbers at the ends of an int64, as math/big does.
+func TestExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	floor := func(a, b *big.Int) *big.Int {
+		q, m := new(big.Int).DivMod(a, new(big.Int).Abs(b), new(big.Int)) // m >= 0
+		if b.Sign() < 0 && m.Sign() > 0 {
+			q.Add(q, big.NewInt(1))
 		}
+		return q.Mul(q, big.NewInt(int64(b.Sign())))
 	}
-	if !at[1024] || !at[1025] {
-		t.Error("no block has 1024 threads, or none has 1025")
-	}
-}
-
-// TestGrids sets all three sizes of the grid, and the shared memory, to values around their
-// limits. A grid without blocks is nothing to launch only if all else is in range.
-func TestGrids(t *testing.T) {
-	const huge = math.MaxInt64
-	within := func(n, least, most int64) bool { return n >= least && n <= most }
-	for _, x := range []int64{huge, math.MinInt64, -1, 0, 1, 2, math.MaxInt32 - 1, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32, math.MaxUint32 + 1} {
-		for _, y := range []int64{huge, math.MinInt64, -1, 0, 1, 65534, 65535, 65536, 1 << 32} {
-			for _, z := range []int64{huge, -1, 0, 1, 65535, 65536} {
-				for _, shared := range []int64{huge, math.MinInt64, -1, 0, 1, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32 + 1} {
-					for _, full := range []bool{false, true} {
-						least := int64(0)
-						if full {
-							least = 1
-						}
-						good := within(x, least, math.MaxInt32) && within(y, least, 65535) && within(z, least, 65535) && within(shared, 0, math.MaxInt32)
-						none := good && (x == 0 || y == 0 || z == 0)
-						d := kernelrt.Dims{Grid: [3]int64{x, y, z}, Block: [3]int64{1, 1, 1}, Shared: shared}
-						if empty, err := kernelrt.Check(&kernelrt.Kernel{Name: "k", Full: full}, &d); (err == nil) != good || empty != none {
-							t.Errorf("grid %v, shared %d, full %t: empty %t, %v, want empty %t and an error: %t", d.Grid, shared, full, empty, err, none, !good)
-						}
-					}
-				}
+	numbers := []int64{kernelrt.NoValue, kernelrt.NoValue + 1, math.MaxInt64, 0, 1, -1, 2, -2, 7, -7, 256, 257, 1 << 31, 1 << 32, 1 << 62, -1 << 62}
+	for range 50_000 {
+		a, b := numbers[r.IntN(len(numbers))], numbers[r.IntN(len(numbers))]
+		if r.IntN(4) == 0 {
+			a, b = int64(r.Uint64()>>r.IntN(64)), int64(r.Uint64()>>r.IntN(64))*(1-2*r.Int64N(2))
+		}
+		x, y, z := big.NewInt(a), big.NewInt(b), new(big.Int)
+		var quotient, rest, up *big.Int
+		if b != 0 {
+			quotient = floor(x, y)
+			rest = new(big.Int).Sub(x, z.Mul(quotient, y))
+			up = new(big.Int).Neg(floor(new(big.Int).Neg(x), y))
+		}
+		least, most := x, x
+		if a > b {
+			least = y
+		} else {
+			most = y
+		}
+		for name, c := range map[string]struct {
+			got  int64
+			want *big.Int
+		}{
+			"Add": {kernelrt.Add(a, b), new(big.Int).Add(x, y)}, "Sub": {kernelrt.Sub(a, b), new(big.Int).Sub(x, y)}, "Mul": {kernelrt.Mul(a, b), new(big.Int).Mul(x, y)},
+			"Div": {kernelrt.Div(a, b), quotient}, "Mod": {kernelrt.Mod(a, b), rest}, "CeilDiv": {kernelrt.CeilDiv(a, b), up}, "Min": {kernelrt.Min(a, b), least}, "Max": {kernelrt.Max(a, b), most},
+		} {
+			want := int64(kernelrt.NoValue)
+			if c.want != nil && c.want.IsInt64() && a != kernelrt.NoValue && b != kernelrt.NoValue {
+				want = c.want.Int64()
+			}
+			if c.got != want {
+				t.Fatalf("%s(%d, %d) = %d, want %d", name, a, b, c.got, want)
 			}
 		}
 	}
