@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/checktest"
 	. "github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -105,10 +106,10 @@ func TestLaunch(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	f := load(t)
-	half := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{3, 16}, strides(24, 1))
+	half := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{3, 16}, 24, 1)
 	b := tensor(t, tvmffi.CUDA(0), tvmffi.Uint8, []int64{16, 5})
 	ok(t, Mat(half, b, nil, 6, 1<<40, true, 1.5, -2, 0.25, tvmffi.Pointer{Address: 0x1234}, tvmffi.Pointer{}))
-	data := little(uint64(base()), 8)
+	data := little(uint64(checktest.Base()), 8)
 	args := strings.Join([]string{data, data, little(0, 8), little(6, 4), little(1<<40, 8), "01", "003e", "00c0", little(math.Float64bits(0.25), 8),
 		little(0x1234, 8), little(0, 8), little(24, 8), little(3, 4)}, ",")
 	got := f.calls()
@@ -149,7 +150,7 @@ func TestPeers(t *testing.T) {
 	}
 	// The error is that of the first check which does not hold.
 	wantError(Axpy(x, f32(t, 0, 7), 1, nil), "Mismatched y.shape[0] on argument #1")
-	wantError(Mat(tensor(t, tvmffi.CUDA(1), tvmffi.Float16, []int64{3, 16}, strides(24, 1)), tensor(t, tvmffi.CUDA(0), tvmffi.Uint8, []int64{16, 5}),
+	wantError(Mat(tensor(t, tvmffi.CUDA(1), tvmffi.Float16, []int64{3, 16}, 24, 1), tensor(t, tvmffi.CUDA(0), tvmffi.Uint8, []int64{16, 5}),
 		f32(t, 0, 3), 6, 1<<40, true, 1.5, -2, 0.25, tvmffi.Pointer{}, tvmffi.Pointer{}), "Mismatched c.shape[0] on argument #2")
 }
 
@@ -177,11 +178,10 @@ func TestLaunchErrors(t *testing.T) {
 		{Sizes(x, 1, 0, 0), tvmffi.ErrValue, "block x = b is 0: it must be 1 to 1024"},
 		{Sizes(x, 1, 32, 1<<31), tvmffi.ErrValue, "shared = s is 2147483648"},
 		{Sizes(x, 1, 32, 1<<20), tvmffi.ErrValue, `launch of "sizes": 1048576 bytes of dynamic shared memory are out of range`},
-		{Mat(tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{0, 16}, strides(24, 1)), nil, nil, 6, 0, true, 0, 0, 0, tvmffi.Pointer{}, tvmffi.Pointer{}),
+		{Mat(tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{0, 16}, 24, 1), nil, nil, 6, 0, true, 0, 0, 0, tvmffi.Pointer{}, tvmffi.Pointer{}),
 			tvmffi.ErrValue, "launch of `mat`: grid x = n0 is 0: it must be 1 to 2147483647"},
 		{Axpy(x, x, 1, there), tvmffi.ErrValue, "the stream is of cuda:1, the operation on cuda:0"},
 		{Axpy(x, x, 1, closed), tvmffi.ErrValue, "is closed"},
-		{Axpy(nil, x, 1, nil), tvmffi.ErrType, "Mismatched type on argument #0 when calling: `axpy("},
 		{Axpy(x, released, 1, nil), tvmffi.ErrRuntime, "Invalid value on argument #1 when calling: `axpy("},
 		{Axpy(f32(t, 9, 8), f32(t, 9, 8), 1, nil), tvmffi.ErrValue, "there is no device cuda:9"},
 		{Axpy(f32(t, 100, 8), f32(t, 100, 8), 1, nil), tvmffi.ErrValue, "there is no device cuda:100"},
@@ -211,7 +211,7 @@ func TestNoAllocations(t *testing.T) {
 	nativetest.NeedOptimised(t)
 	load(t)
 	x, y := f32(t, 0, 1000), f32(t, 0, 1000)
-	half := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{3, 16}, strides(24, 1))
+	half := tensor(t, tvmffi.CUDA(0), tvmffi.Float16, []int64{3, 16}, 24, 1)
 	st, err := cuda.Device(0).NewStream(cuda.Blocking())
 	ok(t, err)
 	defer st.Close()
@@ -251,7 +251,7 @@ func TestRegistered(t *testing.T) {
 	for stream, want := range map[any]string{st.Pointer(): fmt.Sprintf("%x", st.Pointer().Address), nil: "0", int64(0): "0"} {
 		_, err = fn.Call(x, x, 0.5, stream)
 		ok(t, err)
-		data := little(uint64(base()), 8)
+		data := little(uint64(checktest.Base()), 8)
 		if got := f.calls(); !slices.Contains(got, "cuLaunchKernel grid=2,1,1 block=256,1,1 shared=0 stream="+want+" args=2c010000,0000003f,"+data+","+data+" extra=0") {
 			t.Errorf("stream %v:\n%s", stream, strings.Join(got, "\n"))
 		}

@@ -5,21 +5,19 @@ package kernelrt_test
 import (
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/checktest"
 	. "github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 //go:noinline
 func numbers(n int64) *tvmffi.Tensor {
-	s := objects.TensorSpec{Address: base(), Type: abi.DLDataType(tvmffi.Float32), Device: abi.DLDevice(tvmffi.CUDA(1))}
-	// Every object type has the layout of objects.Object.
-	return (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(objects.NewTensor(s, []int64{n}, nil))))
+	d := abi.DLTensor{Data: checktest.Base(), DType: abi.DLDataType(tvmffi.Float32), Device: abi.DLDevice(tvmffi.CUDA(1))}
+	return checktest.Tensor(d, []int64{n}, nil)
 }
 
 func TestLiveness(t *testing.T) {
@@ -37,7 +35,7 @@ func TestLiveness(t *testing.T) {
 		}
 		return nil
 	}
-	address := little(uint64(base()), 8)
+	address := little(uint64(checktest.Base()), 8)
 	runtimetest.Alive(t, []runtimetest.Use{
 		{"tensors", func() any { return launched(Axpy(numbers(1000), numbers(1000), 2, st)) }, little(1000, 4) + ",00000040," + address + "," + address + " extra=0"},
 		{"tensors that are wrong", func() any {

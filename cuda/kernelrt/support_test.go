@@ -5,13 +5,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
+	"github.com/tvmffi-go/tvmffi/cuda/internal/checktest"
 	"github.com/tvmffi-go/tvmffi/cuda/internal/fakecuda"
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt/internal/testkernels"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -101,27 +100,12 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-var memory = make([]byte, 1<<16)
-
-// base is an address in memory, aligned to 4096.
-func base() uintptr { return (uintptr(unsafe.Pointer(unsafe.SliceData(memory))) + 4095) &^ 4095 }
-
 // tensor makes a tensor whose memory nobody touches.
-func tensor(t testing.TB, d tvmffi.Device, dtype tvmffi.DataType, shape []int64, more ...func(*objects.TensorSpec, *[]int64)) *tvmffi.Tensor {
+func tensor(t testing.TB, d tvmffi.Device, dtype tvmffi.DataType, shape []int64, strides ...int64) *tvmffi.Tensor {
 	t.Helper()
-	s := objects.TensorSpec{Address: base(), Type: abi.DLDataType(dtype), Device: abi.DLDevice(d)}
-	var strides []int64
-	for _, m := range more {
-		m(&s, &strides)
-	}
-	// Every object type has the layout of objects.Object.
-	x := (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(objects.NewTensor(s, shape, strides))))
+	x := checktest.Tensor(abi.DLTensor{Data: checktest.Base(), DType: abi.DLDataType(dtype), Device: abi.DLDevice(d)}, shape, strides)
 	t.Cleanup(x.Release)
 	return x
-}
-
-func strides(n ...int64) func(*objects.TensorSpec, *[]int64) {
-	return func(_ *objects.TensorSpec, s *[]int64) { *s = n }
 }
 
 func f32(t testing.TB, d int, shape ...int64) *tvmffi.Tensor {

@@ -30,11 +30,7 @@ func TestCrosses(t *testing.T) {
 	if head == nil {
 		t.Fatal("the file does not say when it was recorded")
 	}
-	said := map[string]string{}
-	for line := range strings.Lines(string(data)) {
-		name, message, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		said[name] = message
-	}
+	said := messages(t, recorded)
 	cells := map[string]string{}
 	for row, call := range crosses {
 		cell, ok := said[call]

@@ -4,20 +4,18 @@ package check_test
 
 import (
 	"testing"
-	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/cuda/internal/checktest"
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/runtimetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 //go:noinline
 func tensorOf(n int64) *tvmffi.Tensor {
-	s := objects.TensorSpec{Address: base(), Type: abi.DLDataType(tvmffi.Float32), Device: abi.DLDevice(tvmffi.CUDA(0))}
-	// Every object type has the layout of objects.Object.
-	return (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(objects.NewTensor(s, []int64{n}, nil))))
+	d := abi.DLTensor{Data: checktest.Base(), DType: abi.DLDataType(tvmffi.Float32), Device: abi.DLDevice(tvmffi.CUDA(0))}
+	return checktest.Tensor(d, []int64{n}, nil)
 }
 
 //go:noinline

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
+	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -17,6 +19,14 @@ func pair(t testing.TB) (a, b *tvmffi.Tensor) {
 	use(t)
 	m := maker{t}
 	return m.f32(1, on(tvmffi.CPU)), m.f32(1, on(tvmffi.CPU))
+}
+
+// packed makes the packed form of tensors.
+func packed(tensors ...*tvmffi.Tensor) (args []abi.Any) {
+	for _, x := range tensors {
+		args = append(args, abi.Any{TypeIndex: abi.TypeTensor, Bits: uint64(objects.StateOf(x).Handle())})
+	}
+	return args
 }
 
 func BenchmarkCheck(b *testing.B) {
@@ -33,7 +43,7 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkBindPacked(b *testing.B) {
 	x, y := pair(b)
 	c := check.MustCompile(shared)
-	args := packed(b, []any{x, y})
+	args := packed(x, y)
 	var v check.Values
 	b.ReportAllocs()
 	for b.Loop() {
@@ -87,7 +97,7 @@ func TestNoAllocations(t *testing.T) {
 		}
 	}
 	checker := check.MustCompile(shared)
-	args := packed(t, []any{one, two})
+	args := packed(one, two)
 	if n := testing.AllocsPerRun(200, func() {
 		var v check.Values
 		if checker.BindPacked(&v, args) != nil {

@@ -2,10 +2,9 @@ package check_test
 
 import (
 	"testing"
-	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/cuda/internal/checktest"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
-	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -28,34 +27,17 @@ var cuteSpecs = map[string]string{
 // maker makes tensors and other values that live until the test ends.
 type maker struct{ t testing.TB }
 
-// memory is what all tensors of the tests point to; nothing reads it.
-var memory = make([]byte, 1<<16)
+type change func(*abi.DLTensor, *[]int64)
 
-// base is an address in memory that is aligned to 4096 bytes.
-func base() uintptr {
-	return (uintptr(unsafe.Pointer(unsafe.SliceData(memory))) + 4095) &^ 4095
-}
-
-// addressOf returns the address of what s holds, which is on the heap and does not
-// move; the test keeps s.
-func addressOf[T any](s []T) uintptr {
-	kept = append(kept, s)
-	return uintptr(unsafe.Pointer(unsafe.SliceData(s)))
-}
-
-var kept []any
-
-type change func(*objects.TensorSpec, *[]int64)
-
-func on(d tvmffi.Device) change {
-	return func(s *objects.TensorSpec, _ *[]int64) { s.Device = abi.DLDevice(d) }
+func on(device tvmffi.Device) change {
+	return func(d *abi.DLTensor, _ *[]int64) { d.Device = abi.DLDevice(device) }
 }
 
 func shifted(bytes uintptr) change {
-	return func(s *objects.TensorSpec, _ *[]int64) { s.Address += bytes }
+	return func(d *abi.DLTensor, _ *[]int64) { d.Data += bytes }
 }
 
-func strides(n ...int64) change { return func(_ *objects.TensorSpec, s *[]int64) { *s = n } }
+func strides(n ...int64) change { return func(_ *abi.DLTensor, s *[]int64) { *s = n } }
 
 // tensor makes a tensor on cuda:0, whose memory is not touched.
 func (m maker) tensor(dtype tvmffi.DataType, shape []int64, changes ...change) *tvmffi.Tensor {
@@ -63,14 +45,12 @@ func (m maker) tensor(dtype tvmffi.DataType, shape []int64, changes ...change) *
 	if err := tvmffi.Load(); err != nil {
 		m.t.Fatal(err)
 	}
-	s := objects.TensorSpec{Address: base(), Type: abi.DLDataType(dtype), Device: abi.DLDevice(tvmffi.CUDA(0))}
+	d := abi.DLTensor{Data: checktest.Base(), DType: abi.DLDataType(dtype), Device: abi.DLDevice(tvmffi.CUDA(0))}
 	var strides []int64
 	for _, c := range changes {
-		c(&s, &strides)
+		c(&d, &strides)
 	}
-	h := objects.NewTensor(s, shape, strides)
-	// Every object type has the layout of objects.Object.
-	t := (*tvmffi.Tensor)(unsafe.Pointer(objects.Own(h)))
+	t := checktest.Tensor(d, shape, strides)
 	m.t.Cleanup(t.Release)
 	return t
 }

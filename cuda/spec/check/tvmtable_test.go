@@ -1,10 +1,10 @@
 package check_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/tvmffi-go/tvmffi/cuda/internal/checktest"
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -24,7 +24,7 @@ var tvmSpecs = map[string]string{
 	"nothing": "tvm: nothing()",
 }
 
-func address(a uintptr) change { return func(s *objects.TensorSpec, _ *[]int64) { s.Address = a } }
+func address(a uintptr) change { return func(d *abi.DLTensor, _ *[]int64) { d.Data = a } }
 
 // tvmRows are calls, right and wrong ones. Right ones run: they touch no memory but
 // that of the test.
@@ -174,47 +174,6 @@ func on1(t testing.TB, m maker, d tvmffi.Device) *tvmffi.Tensor {
 // they say now.
 const recordedTVM = "testdata/tvm_messages.txt"
 
-// line is how a result is recorded.
-func line(r row, err error) string {
-	return r.fn + ", " + r.what + "\t" + strings.ReplaceAll(text(err), "\n", `\n`)
-}
-
-// TestTVMRecorded compares the errors of the checker with those that functions of TVM gave for
-// the same arguments.
-func TestTVMRecorded(t *testing.T) {
-	use(t)
-	data, err := os.ReadFile(recordedTVM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]bool{}
-	for line := range strings.Lines(string(data)) {
-		if strings.Contains(line, "\t") {
-			want[strings.TrimSpace(line)] = true
-		}
-	}
-	wrong := 0
-	for _, r := range tvmRows(t) {
-		c := check.MustCompile(tvmSpecs[r.fn])
-		err := c.Check(r.args...)
-		got := line(r, err)
-		if !want[got] {
-			t.Errorf("not as recorded: %s", got)
-		}
-		delete(want, got)
-		if err != nil {
-			wrong++
-		}
-		checkPacked(t, r.fn+", "+r.what, c, r.args, text(err))
-	}
-	for line := range want {
-		t.Errorf("recorded, but not what the checker says: %s", line)
-	}
-	if wrong < 50 {
-		t.Errorf("the table has only %d wrong calls", wrong)
-	}
-}
-
 // TestTVMAlign refuses what functions of TVM do not check: memory that is not aligned as they
 // assume, unless a tensor is empty. It comes after all that they check.
 func TestTVMAlign(t *testing.T) {
@@ -239,15 +198,13 @@ func TestTVMAlign(t *testing.T) {
 		{"tvm: f(a: Tensor([n, 2], float32, align=16))", cpu([]int64{1, 2}, shifted(8)), refused + "16 bytes"},
 		{"tvm: f(a: Tensor([n, 2], float32, align=1))", cpu([]int64{1, 2}, shifted(1)), "accepted"},
 	} {
-		checker := check.MustCompile(c.text)
-		if got := text(checker.Check(c.a)); got != c.want {
+		if got := text(check.MustCompile(c.text).Check(c.a)); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.text, got, c.want)
 		}
-		checkPacked(t, c.text, checker, []any{c.a}, c.want)
 	}
 	// Values that functions of TVM read as tensors, although they are not.
 	c := check.MustCompile("tvm: f(a: Tensor([n, 2], float32))")
-	for _, v := range []any{tvmffi.Pointer{Address: base()}, m.shape(1, 2), m.array(1), "a text that is an object"} {
+	for _, v := range []any{tvmffi.Pointer{Address: checktest.Base()}, m.shape(1, 2), m.array(1), "a text that is an object"} {
 		if got := text(c.Check(v)); !strings.HasPrefix(got, "TypeError: Mismatched type on argument #0") {
 			t.Errorf("%T: %s", v, got)
 		}

@@ -1,19 +1,17 @@
 package testkernels
 
 import (
-	"bytes"
 	"errors"
+	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
-	"unsafe"
 
+	"github.com/tvmffi-go/tvmffi/cuda/internal/checktest"
 	"github.com/tvmffi-go/tvmffi/cuda/kernelrt"
 	"github.com/tvmffi-go/tvmffi/cuda/spec"
 	"github.com/tvmffi-go/tvmffi/cuda/spec/check"
-	"github.com/tvmffi-go/tvmffi/internal/abi"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -40,218 +38,12 @@ func opened(c *kernelrt.Checks, launch func([]kernelrt.Value, kernelrt.Stream) e
 	}
 }
 
-// mutator makes arguments: good ones, changed by the bytes of data.
-type mutator struct {
-	data []byte
-	keep []any // what the arguments point to
-}
-
-// next returns a byte below n, n-1 when there are no more.
-func (m *mutator) next(n int) int {
-	if len(m.data) == 0 {
-		return n - 1
-	}
-	b := int(m.data[0]) % n
-	m.data = m.data[1:]
-	return b
-}
-
-func address[T any](m *mutator, v []T) uintptr {
-	m.keep = append(m.keep, v)
-	return uintptr(unsafe.Pointer(unsafe.SliceData(v)))
-}
-
-// mutations is the number of changes of an argument. As many bytes change nothing.
-const mutations = 20
-
-var (
-	numbers = []int64{0, 1, -1, 2, 7, 8, 16, 24, 127, 128, 255, 256, -128, -129, 1<<15 - 1, 1 << 15, 1<<16 - 1, 1<<31 - 1, 1 << 31, -1 << 31, -1<<31 - 2, 1 << 32, 1<<63 - 1, -1 << 63}
-	indices = []abi.TypeIndex{abi.TypeNone, abi.TypeInt, abi.TypeBool, abi.TypeFloat, abi.TypeOpaquePtr, abi.TypeDataType, abi.TypeDevice, abi.TypeSmallStr, abi.TypeError, -1, 99}
-)
-
-// value makes the argument of a parameter. All sizes of good arguments are 8.
-func (m *mutator) value(p spec.Param) abi.Any {
-	change := m.next(2 * mutations)
-	if change == 0 {
-		return abi.Any{TypeIndex: indices[m.next(len(indices))], Bits: uint64(numbers[m.next(len(numbers))])}
-	}
-	if o, ok := p.(spec.Optional); ok {
-		p = o.Param
-	}
-	switch t := p.(type) {
-	case spec.Tuple:
-		return m.tuple(t, change)
-	case spec.Shape:
-		return m.shape(t, change)
-	}
-	t, ok := p.(spec.Tensor)
-	if !ok {
-		return m.scalar(p, change)
-	}
-	d := m.tensor(t, change)
-	if change == 2 {
-		return abi.Any{TypeIndex: abi.TypeDLTensorPtr}
-	}
-	return abi.Any{TypeIndex: abi.TypeDLTensorPtr, Bits: uint64(address(m, []abi.DLTensor{d}))}
-}
-
-// sequence is the memory of an ffi.Array, or of an ffi.Shape, whose cell begins in the same
-// way.
-type sequence struct {
-	_    [abi.ObjectSize]byte
-	cell abi.SeqCell
-}
-
-func (m *mutator) array(elems []abi.Any) abi.Any {
-	s := []sequence{{cell: abi.SeqCell{Data: address(m, elems), Size: int64(len(elems))}}}
-	return abi.Any{TypeIndex: abi.TypeArray, Bits: uint64(address(m, s))}
-}
-
-// tuple makes an array, perhaps of another length, whose elements are mutated too. Some of
-// those that may be None are.
-func (m *mutator) tuple(t spec.Tuple, change int) abi.Any {
-	var elems []abi.Any
-	for i, e := range t.Elems {
-		if _, ok := e.(spec.Optional); ok && (change+i)%2 == 0 {
-			elems = append(elems, abi.Any{})
-			continue
-		}
-		elems = append(elems, m.value(e))
-	}
-	switch {
-	case change == 1:
-		elems = append(elems, abi.Any{})
-	case change == 2 && len(elems) > 0:
-		elems = elems[1:]
-	case change == 3 && len(elems) > 0:
-		elems[m.next(len(elems))] = abi.Any{TypeIndex: indices[m.next(len(indices))], Bits: 8}
-	}
-	return m.array(elems)
-}
-
-// shape makes a shape or an array, perhaps of another length or with other elements.
-func (m *mutator) shape(t spec.Shape, change int) abi.Any {
-	var sizes []int64
-	for _, d := range t.Dims {
-		n := int64(8)
-		if size, ok := d.(spec.Size); ok {
-			n = int64(size)
-		}
-		sizes = append(sizes, n)
-	}
-	switch {
-	case change == 1:
-		sizes = append(sizes, 8)
-	case change == 2 && len(sizes) > 0:
-		sizes = sizes[1:]
-	case change >= 3 && change < 8 && len(sizes) > 0:
-		sizes[m.next(len(sizes))] = numbers[m.next(len(numbers))]
-	}
-	if change%2 == 0 {
-		s := []sequence{{cell: abi.SeqCell{Data: address(m, sizes), Size: int64(len(sizes))}}}
-		return abi.Any{TypeIndex: abi.TypeShape, Bits: uint64(address(m, s))}
-	}
-	var elems []abi.Any
-	for _, n := range sizes {
-		elems = append(elems, abi.Any{TypeIndex: abi.TypeInt, Bits: uint64(n)})
-	}
-	if change == 9 && len(elems) > 0 {
-		elems[m.next(len(elems))].TypeIndex = indices[m.next(len(indices))]
-	}
-	return m.array(elems)
-}
-
-func (m *mutator) scalar(p spec.Param, change int) abi.Any {
-	v := abi.Any{TypeIndex: abi.TypeInt, Bits: 8}
-	switch t := p.(type) {
-	case spec.Const:
-		switch c := t.Value.(type) {
-		case nil:
-			v = abi.Any{}
-		case bool:
-			v = kernelrt.FromBool(c)
-		case int64:
-			v.Bits = uint64(c)
-		case float64:
-			v = kernelrt.FromFloat(c)
-		}
-		if change == 5 {
-			v.TypeIndex = indices[m.next(len(indices))]
-		}
-	case spec.Stream, spec.DataPointer:
-		v.TypeIndex = abi.TypeOpaquePtr
-	case spec.Var:
-		if t.DType == spec.Handle {
-			v.TypeIndex = abi.TypeOpaquePtr
-		}
-	}
-	if change < mutations {
-		v.Bits = uint64(numbers[m.next(len(numbers))])
-	}
-	return v
-}
-
-func (m *mutator) tensor(t spec.Tensor, change int) abi.DLTensor {
-	shape, strides := make([]int64, len(t.Shape)), make([]int64, len(t.Shape))
-	for i := range shape {
-		shape[i], strides[i] = 8, 1
-		for range len(shape) - 1 - i {
-			strides[i] *= 8
-		}
-	}
-	d := abi.DLTensor{Data: 4096, Device: abi.DLDevice{Type: abi.DLCUDA}, NDim: int32(len(shape)), DType: abi.DLDataType(t.DType)}
-	at := 0
-	if change >= 9 && change <= 13 && len(shape) > 0 {
-		at = m.next(len(shape))
-	}
-	switch change {
-	case 3:
-		d.NDim = int32(m.next(5)) - 1
-		shape, strides = append(shape, 1, 1, 1, 1), append(strides, 1, 1, 1, 1)
-	case 4:
-		d.Device.Type = int32(m.next(4))
-	case 5:
-		d.Device.ID = int32(m.next(3)) - 1
-	case 6:
-		d.DType.Code = uint8(m.next(8))
-	case 7:
-		d.DType.Bits = 8 << m.next(4)
-	case 8:
-		d.DType.Lanes = uint16(m.next(5))
-	case 9, 10:
-		if len(shape) > 0 {
-			shape[at] = numbers[m.next(len(numbers))]
-		}
-	case 11, 12:
-		if len(shape) > 0 {
-			strides[at] = numbers[m.next(len(numbers))]
-		}
-	case 13:
-		if len(shape) > 0 { // so that the stride is not compared
-			shape[at], strides[at] = 1, numbers[m.next(len(numbers))]
-		}
-	case 14:
-		d.Data += uintptr(m.next(32))
-	case 15:
-		d.ByteOffset = uint64(m.next(32))
-	case 16:
-		strides = nil
-	}
-	d.Shape, d.Strides = address(m, shape), 0
-	if change == 17 {
-		d.Shape = 0
-	}
-	if strides != nil {
-		d.Strides = address(m, strides)
-	}
-	return d
-}
-
 // subject is a kernel with its description.
 type subject struct {
-	name    string
-	params  []spec.Param
-	checker *check.Checker
+	name        string
+	description *spec.Func
+	checker     *check.Checker
+	launch      func([]kernelrt.Value, kernelrt.Stream) error
 }
 
 // subjects returns all kernels. They find no image, so a call whose arguments are accepted
@@ -271,7 +63,7 @@ func subjects(t testing.TB) []subject {
 		image := k.kernel.Image
 		t.Cleanup(func() { k.kernel.Image = image })
 		k.kernel.Image = none
-		list = append(list, subject{function.Name, s.Params, check.MustCompile(function.Doc)})
+		list = append(list, subject{function.Name, s, check.MustCompile(function.Doc), k.launch})
 	}
 	return list
 }
@@ -280,26 +72,11 @@ func subjects(t testing.TB) []subject {
 // check, which runs the plan of the description: both accept the arguments, or refuse them
 // with the same error.
 func (s subject) compare(t *testing.T, data []byte) (accepted bool) {
-	m := &mutator{data: data}
-	n := len(s.params)
-	if m.next(2*mutations) == 0 {
-		n += m.next(3) - 1
-	}
-	none := m.next(4) ^ 3 // which of the optional arguments are None
-	args := make([]abi.Any, n)
-	for i := range args {
-		p := s.params[min(i, len(s.params)-1)]
-		if _, ok := p.(spec.Optional); ok {
-			none, ok = none>>1, none&1 != 0
-			if ok {
-				continue
-			}
-		}
-		args[i] = m.value(p)
-	}
+	m := checktest.New(data)
+	args := m.Args(s.description)
 	var v check.Values
 	want := s.checker.BindPacked(&v, args)
-	got := kernels[s.name].launch(args, kernelrt.Stream{})
+	got := s.launch(args, kernelrt.Stream{})
 	runtime.KeepAlive(m)
 	var w, g *tvmffi.Error
 	if want == nil {
@@ -314,68 +91,87 @@ func (s subject) compare(t *testing.T, data []byte) (accepted bool) {
 	return false
 }
 
-// nothing is a byte that changes nothing.
-const nothing = 2*mutations - 1
-
-// changes calls f with data and each change after it.
-func (s subject) changes(data []byte, f func(data []byte)) {
-	for change := range byte(mutations) {
-		for at := range byte(2) {
-			for value := range byte(len(numbers)) {
-				f(append(data[:len(data):len(data)], change, at, value))
-				f(append(data[:len(data):len(data)], change, value, at))
-			}
+// described is the table of checks of a description, as a generated func has it, without the straight code before it. ok is
+// false for what the generator refuses.
+func described(f *spec.Func) (s subject, ok bool) {
+	p, err := f.Plan()
+	if err != nil || f.Dialect != spec.CuTe {
+		return s, false
+	}
+	for _, o := range p.Operands {
+		_, shape := o.Param.(spec.Shape)
+		_, tuple := o.Param.(spec.Tuple)
+		if o.Optional && (shape || tuple) {
+			return s, false
 		}
 	}
+	checks := &kernelrt.Checks{Signature: p.Signature, List: p.Checks, Args: forms(p, -1)}
+	c, err := check.New(f)
+	return subject{f.String(), f, c, opened(checks, func(leaves []kernelrt.Value, _ kernelrt.Stream) error {
+		err := checks.Refuse(leaves)
+		if errors.Is(err, tvmffi.ErrInternal) { // the func accepts what the table does
+			return nil
+		}
+		return err
+	})}, err == nil
 }
 
-// TestChecks changes each argument of each kernel in every way, with and without the
-// optional arguments.
+func forms(p *spec.Plan, parent int) []kernelrt.Form {
+	list := []kernelrt.Form{}
+	for i, o := range p.Operands {
+		if o.Parent != parent {
+			continue
+		}
+		form := kernelrt.Form{Name: o.Name}
+		switch t := o.Param.(type) {
+		case spec.Shape:
+			form.Shape, form.Sizes = true, len(t.Dims)
+		case spec.Tuple:
+			form.Elems = forms(p, i)
+		}
+		list = append(list, form)
+	}
+	return list
+}
+
+// TestChecks makes random calls of all kernels, and of the tables of random descriptions.
 func TestChecks(t *testing.T) {
-	accepted, refused := 0, 0
-	count := func(ok bool) {
-		if ok {
-			accepted++
-		} else {
-			refused++
+	r := rand.New(rand.NewPCG(1, 2))
+	count := map[bool]int{}
+	random := func(s subject, calls int) {
+		for range calls {
+			count[s.compare(t, checktest.Random(r, 100))]++
 		}
 	}
 	for _, s := range subjects(t) {
 		if !s.compare(t, nil) {
 			t.Errorf("%s refuses good arguments", s.name)
 		}
-		for n := range byte(3) {
-			count(s.compare(t, []byte{0, n}))
-		}
-		combinations := byte(1) // of optional arguments that are None
-		if slices.ContainsFunc(s.params, func(p spec.Param) bool { _, ok := p.(spec.Optional); return ok }) {
-			combinations = 4
-		}
-		for i := range s.params {
-			for none := range combinations {
-				// In a Tuple the bytes after that for the Tuple are for its elements.
-				deep := 1
-				if _, ok := s.params[i].(spec.Tuple); ok && none == 0 {
-					deep = 9
-				}
-				for d := range deep {
-					data := append([]byte{nothing, none}, bytes.Repeat([]byte{nothing}, i+d)...)
-					s.changes(data, func(data []byte) { count(s.compare(t, data)) })
-				}
-			}
+		random(s, 10_000)
+	}
+	for range 2000 {
+		if s, ok := described(checktest.New(checktest.Random(r, 100)).Signature()); ok {
+			random(s, 10)
 		}
 	}
-	if accepted < 1000 || refused < 1000 {
-		t.Errorf("%d calls accepted, %d refused: the changes do not reach the checks", accepted, refused)
+	if count[true] < 10_000 || count[false] < 10_000 {
+		t.Errorf("%d calls accepted, %d refused: the changes do not reach the checks", count[true], count[false])
 	}
 }
 
-// FuzzChecks does the same with changes in many arguments at once.
+// FuzzChecks does the same with the bytes of the fuzzer. Where there is a signature, the call is one of its table.
 func FuzzChecks(f *testing.F) {
 	list := subjects(f)
 	for i := range list {
-		f.Add(byte(i), []byte{})
-		f.Add(byte(i), []byte{nothing, 3, 1, 9, 0, 5, 11, 0, 7, nothing, 13, 0, 3})
+		f.Add(byte(i), []byte{}, []byte{1, 9, 0, 5, 11, 0, 7, checktest.Nothing, 13, 0, 3})
 	}
-	f.Fuzz(func(t *testing.T, kernel byte, data []byte) { list[int(kernel)%len(list)].compare(t, data) })
+	f.Fuzz(func(t *testing.T, kernel byte, signature, call []byte) {
+		s, ok := list[int(kernel)%len(list)], true
+		if len(signature) > 0 {
+			s, ok = described(checktest.New(signature).Signature())
+		}
+		if ok {
+			s.compare(t, call)
+		}
+	})
 }
