@@ -132,7 +132,7 @@ func TestMarshalJSON(t *testing.T) {
 	for _, c := range []struct {
 		x    any
 		want string
-	}{{[]any{fn}, "element 0: ffi.Function has no form in JSON"}, {[]any{math.NaN()}, "NaN has no form in JSON"}, {map[any]any{2.5: 1}, "a key of JSON must be a string, got float"}, {map[string]any{"k": fn}, `value of key "k"`}} {
+	}{{[]any{fn}, "element 0: ffi.Function has no form in JSON"}, {map[string]any{"k": fn}, `value of key "k"`}} {
 		v := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(c.x))
 		_, err := json.Marshal(v)
 		runtimetest.WantError(t, err, tvmffi.ErrType, c.want)
@@ -143,9 +143,7 @@ func TestMarshalJSON(t *testing.T) {
 		x    any
 		want string
 	}{
-		{"a\xffb", `the text "a\xffb" is not UTF-8`}, {[]string{"a long text \xed\xa0\x80"}, "element 0: the text"},
-		{map[string]int{"a\xff": 1}, `"a\xff" is not UTF-8, so it has no form in JSON: a []byte has one, in base64`},
-		{map[string]string{"k": "\xff"}, `value of key "k": the text`},
+		{[]string{"a long text \xed\xa0\x80"}, "element 0: the text"}, {map[string]string{"k": "\xff"}, `value of key "k": the text`},
 	} {
 		v := runtimetest.Must[tvmffi.Any](t)(tvmffi.AnyOf(c.x))
 		for _, x := range []any{v, tvmffi.VariantOf(c.x)} {

@@ -76,6 +76,14 @@ func Values(t testing.TB, do func(r values.Row, x any)) {
 	}
 }
 
+// Identity is the same for rows whose values are equal.
+func Identity(r values.Row, x any) string {
+	if r.Graph != "" {
+		return r.Key + r.Graph
+	}
+	return r.Key + Shown(x)
+}
+
 // Shown describes x with its Go type, so that floats that differ have two texts, and those that are NaN have one.
 func Shown(x any) string { return fmt.Sprintf("%T %#v", x, x) }
 
