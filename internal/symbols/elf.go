@@ -3,6 +3,7 @@ package symbols
 import (
 	"debug/elf"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/elfheader"
@@ -63,6 +64,7 @@ func elfSection[T any](e elfImage, kind elf.SectionType, what string) (entries [
 // dynamic reads the needed libraries and the soname.
 func (e elfImage) dynamic(f *File) {
 	entries, strings := elfSection[elf.Dyn64](e, elf.SHT_DYNAMIC, "dynamic section")
+	own := false
 	for _, d := range entries {
 		switch elf.DynTag(d.Tag) {
 		case elf.DT_NULL:
@@ -71,12 +73,25 @@ func (e elfImage) dynamic(f *File) {
 			f.need(cstring(strings, d.Val))
 		case elf.DT_SONAME:
 			f.ID = cstring(strings, d.Val)
+		case elf.DT_RUNPATH: // takes the place of RPATH
+			f.Folders, f.Inherited, own = nil, false, true
+			f.search(splitPath(cstring(strings, d.Val))...)
+		case elf.DT_RPATH:
+			if !own {
+				f.search(splitPath(cstring(strings, d.Val))...)
+				f.Inherited = true
+			}
 		case elf.DT_FLAGS_1:
 			if elf.DynFlag1(d.Val)&elf.DF_1_PIE != 0 {
 				check(errExecutable)
 			}
 		}
 	}
+}
+
+// splitPath divides a list of folders of ELF, which has colons on each system that reads it.
+func splitPath(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, ":"), func(dir string) bool { return dir == "" })
 }
 
 func (e elfImage) symbols(f *File) {

@@ -16,6 +16,7 @@ const (
 	loadWeakDylib     = 0x80000018
 	loadReexportDylib = 0x8000001f
 	loadUpwardDylib   = 0x80000023
+	loadRpath         = 0x8000001c
 	loadBuildVersion  = 0x32
 	loadVersionMinIOS = 0x25
 )
@@ -134,6 +135,11 @@ func (m *machoImage) command(f *File, c []byte) {
 	case uint32(macho.LoadCmdDylib), loadWeakDylib, loadReexportDylib, loadUpwardDylib:
 		decode(&dylib)
 		f.need(cstring(c, uint64(dylib.Name)))
+	case loadRpath:
+		var rpath macho.RpathCmd
+		decode(&rpath)
+		f.search(cstring(c, uint64(rpath.Path)))
+		f.Inherited = true
 	case uint32(macho.LoadCmdSegment64):
 		var s macho.Segment64
 		decode(&s)

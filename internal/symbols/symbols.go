@@ -41,6 +41,10 @@ type File struct {
 	ID string
 	// Needed lists the libraries that the loader loads with it, in its order.
 	Needed []string
+	// Folders lists the folders in which the loader looks for them first, as the file names them: $ORIGIN and @loader_path are
+	// its own. Inherited says that the libraries that it needs look there, too. It is known for ELF and Mach-O.
+	Folders   []string
+	Inherited bool
 	// Functions lists the exported TVM-FFI functions by name.
 	Functions []Function
 	// HasLibraryBin says that other modules are embedded in the library, and
@@ -210,6 +214,13 @@ func (f File) CheckHost(goos, goarch string) error {
 func (f *File) need(name string) {
 	if f.Needed = append(f.Needed, name); len(f.Needed) > maxNeeded {
 		fail("more than %d needed libraries", maxNeeded)
+	}
+}
+
+// search adds folders in which the loader looks for needed libraries.
+func (f *File) search(folders ...string) {
+	if f.Folders = append(f.Folders, folders...); len(f.Folders) > maxNeeded {
+		fail("more than %d folders of needed libraries", maxNeeded)
 	}
 }
 

@@ -101,7 +101,7 @@ func TestAgreesWithStandardLibrary(t *testing.T) {
 		dir := wheelFor(t, p.goos, p.goarch)
 		for _, path := range []string{dir.Library(), dir.TestingLibrary()} {
 			got := mustRead(t, path)
-			var api, needed []string
+			var api, needed, folders []string
 			if p.format == ELF {
 				file, err := elf.Open(path)
 				if err != nil {
@@ -120,6 +120,9 @@ func TestAgreesWithStandardLibrary(t *testing.T) {
 				if needed, err = file.ImportedLibraries(); err != nil {
 					t.Fatal(err)
 				}
+				if folders, err = file.DynString(elf.DT_RUNPATH); err != nil {
+					t.Fatal(err)
+				}
 			} else {
 				file, err := macho.Open(path)
 				if err != nil {
@@ -134,6 +137,11 @@ func TestAgreesWithStandardLibrary(t *testing.T) {
 				if needed, err = file.ImportedLibraries(); err != nil {
 					t.Fatal(err)
 				}
+				for _, load := range file.Loads {
+					if rpath, ok := load.(*macho.Rpath); ok {
+						folders = append(folders, rpath.Path)
+					}
+				}
 			}
 			slices.Sort(api)
 			if !slices.Equal(got.API, slices.Compact(api)) {
@@ -142,6 +150,45 @@ func TestAgreesWithStandardLibrary(t *testing.T) {
 			if !slices.Equal(got.Needed, needed) {
 				t.Errorf("%s: needed %v, want %v", path, got.Needed, needed)
 			}
+			if !slices.Equal(got.Folders, folders) {
+				t.Errorf("%s: folders %v, want %v", path, got.Folders, folders)
+			}
+		}
+	}
+}
+
+// RPATH has folders as RUNPATH does, and holds for what is needed, too. The loader reads only RUNPATH if a library has both.
+func TestInherited(t *testing.T) {
+	path := wheelFor(t, "linux", "amd64").TestingLibrary()
+	file, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	data, dynamic := readBytes(t, path), file.Section(".dynamic")
+	runpath := -1
+	for at := int(dynamic.Offset); at < int(dynamic.Offset+dynamic.Size); at += 16 {
+		if elf.DynTag(binary.LittleEndian.Uint64(data[at:])) == elf.DT_RUNPATH {
+			runpath = at
+		}
+	}
+	if runpath < 0 {
+		t.Fatal("the library has no RUNPATH")
+	}
+	for _, tags := range [][2]elf.DynTag{{elf.DT_RUNPATH, elf.DT_SONAME}, {elf.DT_RPATH, elf.DT_SONAME}, {elf.DT_RPATH, elf.DT_RUNPATH}, {elf.DT_RUNPATH, elf.DT_RPATH}} {
+		changed := bytes.Clone(data)
+		next := runpath + 16 // the entry behind it has the same value
+		if copy(changed[next+8:next+16], changed[runpath+8:]); next >= int(dynamic.Offset+dynamic.Size) {
+			t.Fatal("there is nothing behind RUNPATH")
+		}
+		binary.LittleEndian.PutUint64(changed[runpath:], uint64(tags[0]))
+		binary.LittleEndian.PutUint64(changed[next:], uint64(tags[1]))
+		f, err := parse(image{io.NewSectionReader(bytes.NewReader(changed), 0, int64(len(changed)))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inherited := tags == [2]elf.DynTag{elf.DT_RPATH, elf.DT_SONAME}; !slices.Equal(f.Folders, []string{"$ORIGIN"}) || f.Inherited != inherited {
+			t.Errorf("%v: %q, %v", tags, f.Folders, f.Inherited)
 		}
 	}
 }
