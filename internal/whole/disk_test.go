@@ -34,18 +34,12 @@ func init() {
 }
 
 func folder(dir string) error {
-	made, remove, err := whole.Folder(dir)
-	if err != nil {
+	return whole.Tree(filepath.Join(dir, "tree"), func(into string) (err error) {
+		for _, name := range []string{"a", "b"} {
+			err = errors.Join(err, os.WriteFile(filepath.Join(into, name), []byte(name), 0o600))
+		}
 		return err
-	}
-	err = os.Mkdir(filepath.Join(made, "tree"), 0o700)
-	for _, name := range []string{"a", "b"} {
-		err = errors.Join(err, os.WriteFile(filepath.Join(made, "tree", name), []byte(name), 0o600))
-	}
-	if err == nil {
-		err = os.Rename(filepath.Join(made, "tree"), filepath.Join(dir, "tree"))
-	}
-	return errors.Join(err, remove())
+	})
 }
 
 // TestWrite_anyMoment kills the program at each of its changes of the disk, and fills the disk at each.

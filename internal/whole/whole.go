@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -117,6 +118,33 @@ func Folder(parent string) (dir string, remove func() error, err error) {
 		return f.Name(), func() error { return os.RemoveAll(f.Name()) }, f.Close()
 	}
 	return f.Name(), func() error { return errors.Join(os.RemoveAll(f.Name()), f.Close()) }, nil
+}
+
+// Tree makes the folder dir, which must not exist or be empty, with what fill puts into a folder that takes its name at the end.
+// The parent of dir must exist. If fill fails, dir is as it was; an error about a file in the folder names it as it would be in dir.
+func Tree(dir string, fill func(into string) error) error {
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		return &fs.PathError{Op: "write", Path: dir, Err: syscall.ENOTDIR}
+	}
+	made, remove, err := Folder(filepath.Dir(dir))
+	if err != nil {
+		return about(dir, "", err)
+	}
+	into := filepath.Join(made, filepath.Base(dir))
+	if err = os.Mkdir(into, 0o755); err == nil {
+		err = fill(into)
+	}
+	if in, ok := errors.AsType[*fs.PathError](err); ok {
+		if rel, below := strings.CutPrefix(in.Path, into); below {
+			in.Path = dir + rel
+		}
+	}
+	if err == nil {
+		if err = os.Remove(dir); err == nil || errors.Is(err, fs.ErrNotExist) { // it is empty
+			err = about(dir, into, os.Rename(into, dir))
+		}
+	}
+	return errors.Join(err, remove())
 }
 
 // errSwept is the error of a folder that another process has removed.

@@ -91,3 +91,42 @@ func TestSweep_atOnce(t *testing.T) {
 		t.Errorf("the folder has %v", got)
 	}
 }
+
+// TestTree: a folder that is not empty stays, an empty one is replaced, and an error names the file in the folder as it would be.
+func TestTree(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "tree")
+	put := func(into string) error { return os.WriteFile(filepath.Join(into, "new"), nil, 0o600) }
+	torn := errors.New("torn")
+	err := whole.Tree(dir, func(into string) error {
+		return errors.Join(put(into), whole.Write(filepath.Join(into, "x", "y"), iotest.ErrReader(torn), 0o600))
+	})
+	if at, ok := errors.AsType[*fs.PathError](err); !ok || at.Path != filepath.Join(dir, "x", "y") {
+		t.Errorf("a folder that is missing in it: %v", err)
+	}
+	if got := names(t, parent); len(got) > 0 {
+		t.Errorf("it leaves %v", got)
+	}
+	for _, existing := range []string{"", "old"} {
+		if err := os.MkdirAll(filepath.Join(dir, existing), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		err := whole.Tree(dir, put)
+		if want := []string{"new", "old"}[len(existing)/3]; (err == nil) != (existing == "") || !slices.Equal(names(t, dir), []string{want}) {
+			t.Errorf("a folder with %q: %v, then it has %v", existing, err, names(t, dir))
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(parent, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.Tree(file, put); err == nil || !slices.Equal(names(t, parent), []string{"file"}) {
+		t.Errorf("in the place of a file: %v", err)
+	}
+	if err := whole.Tree(filepath.Join(parent, "none", "tree"), put); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), filepath.Join("none", "tree")) {
+		t.Errorf("a parent that is missing: %v", err)
+	}
+}
