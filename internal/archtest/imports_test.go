@@ -119,6 +119,7 @@ var rooms = []room{
 	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find", "internal/whole"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/jsonlines", "internal/libname", "gen/config", "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/dynlib", "internal/jsonlines", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/whole", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
+	{dir: "cmd/tvmffi-bind/internal/shipment", own: append(command("console", "probe"), "internal/dynlib", "internal/find", "internal/libname", "internal/nearest", "internal/symbols", "internal/whole", "schema"), other: []string{"golang.org/x/mod/module"}},
 	{dir: "cmd/tvmffi-bind/internal/pynames", own: append(command("console"), "internal/crossing", "internal/find", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/bindings", own: append(command("console", "files", "project", "probe", "pynames", "vendored"), "gen", "schema", "schema/hints")},
 	{dir: "cmd/tvmffi-bind/internal/vendored", own: []string{"cuda/...", "runtime/..."}}, // in a file that no build has

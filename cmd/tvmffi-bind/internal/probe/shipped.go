@@ -57,6 +57,14 @@ func NewShipped(l Library) Shipped {
 // licenseFile matches the names of licences and notices, but not those of sources.
 var licenseFile = regexp.MustCompile(`(?i)^(licen[sc]es?|copying|notice|patents|third.?party.?notices?)([-_.](txt|md|rst|\w+\.txt|\w+))?$`)
 
+// IsLicense reports whether a file is a licence or a notice, by its name.
+func IsLicense(name string) bool { return licenseFile.MatchString(name) }
+
+// Records reports whether the RECORD in a folder NAME.dist-info lists a file, by its path with slashes.
+func Records(info, name string) bool {
+	return slices.Contains(recorded(os.DirFS(info), "RECORD"), name)
+}
+
 // recorded returns the paths of the files that a RECORD lists.
 func recorded(root fs.FS, file string) (names []string) {
 	f, err := root.Open(file)
@@ -104,9 +112,14 @@ func fields(root fs.FS, file string, yield func(key, value string)) error {
 
 // CopyTo copies the library into a folder, and the licences of its package into a folder below.
 func (s Shipped) CopyTo(dir string) error {
-	if err := copyFile(filepath.Join(dir, s.File), s.Path); err != nil {
+	if err := CopyFile(filepath.Join(dir, s.File), s.Path, 0o644); err != nil {
 		return err
 	}
+	return s.CopyLicenses(dir)
+}
+
+// CopyLicenses copies the licences of the package into a folder below dir.
+func (s Shipped) CopyLicenses(dir string) error {
 	for _, file := range s.LicenseFiles {
 		name, err := filepath.Rel(s.root, file)
 		if err != nil {
@@ -119,19 +132,19 @@ func (s Shipped) CopyTo(dir string) error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
 		}
-		if err := copyFile(to, file); err != nil {
+		if err := CopyFile(to, file, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copyFile replaces a file at once: a program that runs may have mapped the old one.
-func copyFile(to, from string) error {
+// CopyFile replaces a file at once: a program that runs may have mapped the old one.
+func CopyFile(to, from string, mode fs.FileMode) error {
 	r, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return find.InUse(whole.Write(to, r, 0o644))
+	return find.InUse(whole.Write(to, r, mode))
 }
