@@ -122,7 +122,7 @@ TVMFFI_LIBRARY names the libtvm_ffi to use. NO_COLOR turns colours off.`,
 	root.PersistentFlags().DurationVar(&p.Timeout, "timeout", time.Minute, "time limit for loading and reading libraries")
 	root.PersistentFlags().Int64Var(&p.Most, "most", 0, "megabytes that an unknown wheel may have when it is unpacked (default 64 and 20 times its size)")
 	root.AddCommand(
-		newGen(con, p), newExport(con), newInit(con, p), newDemo(con, p), newSetup(con, p), newCompilerFlags(con, p), newBuild(con, p), newDoctor(con, p),
+		newGen(con, p), newExport(con), newInit(con, p), newDemo(con, p), newSetup(con, p), newShip(con), newCompilerFlags(con, p), newBuild(con, p), newDoctor(con, p),
 		newLs(con, p), newDump(con, p), newDiff(con, p), newCall(con, p), newNames(con, p), newChild(con),
 	)
 	refuseUnknown(root)

@@ -109,7 +109,7 @@ var rooms = []room{
 	{dir: "gen/internal/rustface", own: []string{"gen/internal/face", "internal/crossing", "internal/docstring"}},
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
-	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "machine", "project", "probe", "bindings", "packaging", "pynames", "report"),
+	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "machine", "project", "probe", "bindings", "packaging", "pynames", "report", "shipment"),
 		"internal/whole", "gen", "internal/capi", "internal/crossing", "internal/jsonlines", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},

@@ -115,6 +115,8 @@ type Options struct {
 	Dirs []string
 	// Core is the explicit path of libtvm_ffi.
 	Core string
+	// Program is the executable in whose folder libraries may lie, "" for the one that runs.
+	Program string
 	// CoreVersion is the version of the Python package of libtvm_ffi to prefer.
 	CoreVersion string
 	// Package is the Python package that is loaded, as NAME==VERSION, if it is one. With it come libtvm_ffi and
@@ -246,7 +248,11 @@ func folders(f File, o *Options) iter.Seq[Candidate] {
 	}
 	add("folder of WithDir", o.Dirs...)
 	add(pathVariable, slices.DeleteFunc(searchPath(), func(dir string) bool { return !filepath.IsAbs(dir) })...)
-	if exe, err := executable(); err == nil {
+	exe, err := o.Program, error(nil)
+	if exe == "" {
+		exe, err = executable()
+	}
+	if err == nil {
 		add("folder of the executable", filepath.Dir(exe))
 		add("lib folder of the executable", filepath.Join(filepath.Dir(exe), "lib"))
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -58,6 +59,14 @@ func TestImage(t *testing.T) {
 			slices.SortFunc(want, func(a, b find.File) int { return strings.Compare(a.Name, b.Name) })
 			if !slices.Equal(p.Libraries, want) || p.Platform() != build.goos+"/"+build.goarch {
 				t.Errorf("on %s: got %+v", p.Platform(), p.Libraries)
+			}
+			if p.here() {
+				return
+			}
+			const missing = "program was built for %s, and the libraries of this machine are for %s/%s: name the ones for %[1]s with --lib, which are missing: "
+			text := fmt.Sprintf(missing, p.Platform(), runtime.GOOS, runtime.GOARCH)
+			if _, err := New(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "first") {
+				t.Errorf("its libraries are here: %v", err)
 			}
 		})
 	}
