@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/advice"
 	"github.com/tvmffi-go/tvmffi/internal/compiler"
 	"github.com/tvmffi-go/tvmffi/internal/elfheader"
 	"github.com/tvmffi-go/tvmffi/internal/find"
@@ -111,7 +112,7 @@ func BuildTo(ctx context.Context, c Code, file string) error {
 		if _, missing := os.Stat(dir); missing != nil {
 			remedy = "make it, or " + remedy
 		}
-		return fmt.Errorf("native: cannot write to the folder %s: %w; %s", dir, err, remedy)
+		return advice.Add(fmt.Errorf("native: cannot write to the folder %s: %w", dir, err), remedy)
 	}
 	defer remove()
 	b.files = []string{filepath.Base(file)}

@@ -11,7 +11,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
+	"github.com/tvmffi-go/tvmffi/internal/advice"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 )
 
@@ -76,7 +76,7 @@ func advised(err error) error {
 	if !full || strings.Contains(err.Error(), "free some space") {
 		return err
 	}
-	return fmt.Errorf("%w; free some space, and run it again", err)
+	return advice.Add(err, "free some space, and run it again")
 }
 
 // withoutClosedPipe removes from err that nobody reads standard output any more, which is not a failure.

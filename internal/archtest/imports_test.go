@@ -29,7 +29,8 @@ var rooms = []room{
 	{dir: "internal/ccall", own: []string{"internal/abi", "internal/crash"}, other: []string{purego}},
 	{dir: "internal/elfheader"},
 	{dir: "internal/needs_64_bit_linux_macos_or_windows_see_readme"},
-	{dir: "internal/dynlib", own: []string{"internal/crash", "internal/elfheader", "internal/needs_64_bit_linux_macos_or_windows_see_readme"}, other: []string{purego, "golang.org/x/sys/..."}},
+	{dir: "internal/advice"},
+	{dir: "internal/dynlib", own: []string{"internal/advice", "internal/crash", "internal/elfheader", "internal/needs_64_bit_linux_macos_or_windows_see_readme"}, other: []string{purego, "golang.org/x/sys/..."}},
 	// The machine, from the ground up. Only its top floor may look for a library.
 	{dir: "internal/capi", own: []string{"internal/abi", "internal/ccall", "internal/crossing", "internal/dynlib"}, other: []string{purego, "golang.org/x/sys/..."}},
 	{dir: "internal/objects", own: []string{"internal/abi", "internal/capi", "internal/ccall", "internal/crossing"}, other: []string{purego}},
@@ -47,7 +48,7 @@ var rooms = []room{
 	{dir: "internal/nearest"},
 	{dir: "internal/refusal"},
 	{dir: "internal/docstring"},
-	{dir: "internal/find", own: []string{"internal/elfheader", "internal/libname", "internal/nearest"}},
+	{dir: "internal/find", own: []string{"internal/advice", "internal/elfheader", "internal/libname", "internal/nearest"}},
 	{dir: "internal/whole"},
 	{dir: "internal/wheel", own: []string{"internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
 	{dir: "internal/compiler", own: []string{"internal/find", "internal/whole"}, other: []string{"github.com/gofrs/flock"}},
@@ -110,13 +111,13 @@ var rooms = []room{
 	{dir: "gen/internal/verify", own: []string{"gen/internal/load"}, other: []string{"golang.org/x/tools/go/packages"}},
 
 	{dir: "cmd/tvmffi-bind", own: append(command("console", "files", "machine", "project", "probe", "bindings", "packaging", "pynames", "report", "shipment"),
-		"internal/whole", "gen", "internal/capi", "internal/crossing", "internal/jsonlines", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
+		"internal/advice", "internal/whole", "gen", "internal/capi", "internal/crossing", "internal/jsonlines", "internal/nearest", "internal/symbols", "internal/wheel", "internal/find", "native", "schema", "schema/hints"),
 		other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/scripts/..."},
 	// Packages of the tool, from the ground up.
 	{dir: "cmd/tvmffi-bind/internal/console", other: []string{"github.com/jedib0t/go-pretty/v6/text", "github.com/spf13/cobra", "golang.org/x/term"}},
 	{dir: "cmd/tvmffi-bind/internal/machine", own: []string{"internal/find"}},
-	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/find", "internal/whole"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
+	{dir: "cmd/tvmffi-bind/internal/files", own: append(command("console"), "internal/advice", "internal/find", "internal/whole"), other: []string{"github.com/aymanbagabas/go-udiff", "github.com/gofrs/flock", "golang.org/x/sync/errgroup"}},
 	{dir: "cmd/tvmffi-bind/internal/project", own: append(command("console"), "internal/jsonlines", "internal/libname", "gen/config", "internal/nearest", "schema", "schema/hints"), other: []string{"github.com/goccy/go-yaml/...", "golang.org/x/mod/modfile"}},
 	{dir: "cmd/tvmffi-bind/internal/probe", own: append(command("console", "project"), "internal/child", "internal/dynlib", "internal/jsonlines", "internal/libraries", "internal/nearest", "internal/symbols", "internal/wheel", "internal/whole", "internal/find", "reflection", "runtime", "schema"), other: []string{"github.com/spf13/cobra"}},
 	{dir: "cmd/tvmffi-bind/internal/shipment", own: append(command("console", "probe"), "internal/dynlib", "internal/find", "internal/libname", "internal/nearest", "internal/symbols", "internal/whole", "schema"), other: []string{"golang.org/x/mod/module"}},
@@ -125,7 +126,7 @@ var rooms = []room{
 	{dir: "cmd/tvmffi-bind/internal/vendored", own: []string{"cuda/...", "runtime/..."}}, // in a file that no build has
 	{dir: "cmd/tvmffi-bind/internal/packaging", own: append(command("console"), "internal/find", "internal/whole")},
 	{dir: "cmd/tvmffi-bind/internal/report", own: append(command("console", "files", "bindings"), "gen", "internal/docstring", "schema"), other: []string{"github.com/jedib0t/go-pretty/v6/table", "github.com/jedib0t/go-pretty/v6/text"}},
-	{dir: "native", own: []string{"internal/compiler", "internal/elfheader", "internal/find", "internal/whole", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
+	{dir: "native", own: []string{"internal/advice", "internal/compiler", "internal/elfheader", "internal/find", "internal/whole", "runtime"}, other: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "cuda/kernelrt/internal/testkernels", own: []string{"cuda/...", "runtime/..."}}, // is generated
 	{dir: "cuda/...", own: []string{"cuda/...", "internal/...", "runtime"}, other: []string{purego}},
 	{dir: "generated/...", own: []string{"generated/...", "runtime/..."}},

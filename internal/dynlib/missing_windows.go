@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/tvmffi-go/tvmffi/internal/advice"
 )
 
 // notFound adds to the error of Windows, which does not say which library was not found, those that the library at path needs
@@ -22,7 +24,7 @@ func notFound(path string, folders []string, err error) error {
 	if slices.ContainsFunc(missing, ofVisualC) {
 		do = "install the Microsoft Visual C++ Redistributable"
 	}
-	return fmt.Errorf("%w: it needs %s, which Windows does not find in its folder, in the folder NAME.libs of its wheel, in the folder of the program or in the system's; %s", err, strings.Join(missing, ", "), do)
+	return advice.Add(err, fmt.Sprintf("it needs %s, which Windows does not find in its folder, in the folder NAME.libs of its wheel, in the folder of the program or in the system's; %s", strings.Join(missing, ", "), do))
 }
 
 // ofVisualC reports whether a library is one of Microsoft's C++ runtime.

@@ -58,7 +58,7 @@ func TestWheelLibraries(t *testing.T) {
 	}
 	library := put("sample/lib/bringer.dll", needs)
 	err = open(t, library)
-	if !errors.Is(err, windows.ERROR_MOD_NOT_FOUND) || !strings.Contains(err.Error(), "it needs "+filepath.Base(base)+", which Windows does not find") || !strings.Contains(err.Error(), "put it beside bringer.dll") {
+	if !errors.Is(err, windows.ERROR_MOD_NOT_FOUND) || !strings.Contains(err.Error(), "; it needs "+filepath.Base(base)+", which Windows does not find") || !strings.Contains(err.Error(), "put it beside bringer.dll") || strings.Contains(err.Error(), ".;") {
 		t.Fatalf("without the library: %v", err)
 	}
 	put("sample.libs/"+filepath.Base(base), base)

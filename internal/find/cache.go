@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/tvmffi-go/tvmffi/internal/advice"
 )
 
 // Marker is the file whose presence in a folder of the cache means that the wheel is completely unpacked; it
@@ -31,7 +33,7 @@ func CacheDir() (string, error) {
 		err = fmt.Errorf("%s is a relative path", d)
 	}
 	if err != nil {
-		return "", fmt.Errorf("no user cache folder: %w; set TVMFFI_CACHE to a folder of your own", err)
+		return "", advice.Add(fmt.Errorf("no user cache folder: %w", err), "set TVMFFI_CACHE to a folder of your own")
 	}
 	return filepath.Join(d, "tvmffi"), nil
 }
@@ -50,9 +52,9 @@ func DiskFull(err error) bool {
 func Advise(err error) error {
 	switch {
 	case DiskFull(err):
-		return fmt.Errorf("%w; free some space, or set TVMFFI_CACHE to a folder on another disk", err)
+		return advice.Add(err, "free some space, or set TVMFFI_CACHE to a folder on another disk")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("%w; set TVMFFI_CACHE to a folder that you can write to", err)
+		return advice.Add(err, "set TVMFFI_CACHE to a folder that you can write to")
 	}
 	return err
 }
@@ -64,7 +66,7 @@ func InUse(err error) error {
 	_, renamed := errors.AsType[*os.LinkError](err)
 	at, ok := errors.AsType[*fs.PathError](err) // of package whole, which calls it replace
 	if runtime.GOOS == "windows" && (renamed || ok && at.Op == "replace") && (errors.Is(err, fs.ErrPermission) || errors.Is(err, sharingViolation)) {
-		return fmt.Errorf("%w; end the programs that have loaded it, and try again", err)
+		return advice.Add(err, "end the programs that have loaded it, and try again")
 	}
 	return err
 }

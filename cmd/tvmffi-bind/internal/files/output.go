@@ -14,6 +14,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/internal/advice"
 )
 
 // Output is the difference between what is on disk and what a run wants there.
@@ -73,7 +74,7 @@ func (o *Output) put(path string, data []byte, ours func([]byte) bool) error {
 		o.add(Change{Path: path, New: data})
 		return nil
 	case err != nil:
-		return fmt.Errorf("cannot inspect %s: %w; choose another folder for the output", console.Shown(path), err)
+		return advice.Add(fmt.Errorf("cannot inspect %s: %w", console.Shown(path), err), "choose another folder for the output")
 	case !info.Mode().IsRegular():
 		return console.Refuse("%s is in the way and is not a regular file: move it, or choose another place for the output", console.Shown(path))
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
+	"github.com/tvmffi-go/tvmffi/internal/advice"
 	"github.com/tvmffi-go/tvmffi/internal/find"
 	"github.com/tvmffi-go/tvmffi/internal/whole"
 	"golang.org/x/sync/errgroup"
@@ -143,7 +144,7 @@ func unwritable(dir string, err error) error {
 	if find.DiskFull(err) {
 		remedy = "free some space"
 	}
-	return fmt.Errorf("cannot write to the folder %s: %w; %s (nothing was written)", console.Shown(dir), err, remedy)
+	return advice.Add(fmt.Errorf("cannot write to the folder %s: %w", console.Shown(dir), err), remedy+" (nothing was written)")
 }
 
 // makeFolder is like os.MkdirAll, but remembers which folders it made.
