@@ -130,9 +130,18 @@ func Parse(text string) (Tag, error) {
 // DataType stands for the runtime's DataType where that cannot be imported.
 type DataType struct{ abi.DLDataType }
 
+// octal says whether an int is written with a zero in front: 010 is 8 for [strconv], and 10 as a float, as 010s and in Python.
+func octal(text string) bool {
+	digits := strings.TrimLeft(text, "+-")
+	return len(digits) > 1 && digits[0] == '0' && strings.Trim(digits, "0123456789_") == ""
+}
+
 // Duration reads a duration: one in the form of time.ParseDuration, such as 1.5s, or a number of nanoseconds. A part of a nanosecond,
 // which ParseDuration drops, is an error.
 func Duration(text string) (time.Duration, error) {
+	if octal(text) {
+		return 0, errors.New("a number with a zero in front")
+	}
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return time.Duration(n), nil
 	}
@@ -174,6 +183,8 @@ func SetDefault(text string, target reflect.Value) (ok bool, err error) {
 		}
 		target.SetInt(int64(x))
 		return true, nil
+	case (target.CanInt() || target.CanUint()) && octal(text):
+		return true, fmt.Errorf("the default %q has a zero in front, which makes it octal for some readers: leave the zero out, or write 0o", text)
 	case target.CanInt():
 		var x int64
 		x, err = strconv.ParseInt(text, 0, target.Type().Bits())
