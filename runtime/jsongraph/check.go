@@ -34,8 +34,8 @@ type nodeType struct {
 	kind nodeKind
 	// key is the type key, if the data is the whole value.
 	key string
-	// links are the fields of an object that are references.
-	links map[string]bool
+	// fields are all fields of an object, and links those that are references.
+	fields, links map[string]bool
 	// narrow are the fields of an object to which the library may give another number.
 	narrow map[string]*fields.Reader
 	// bools are the fields of an object that are bools, and dtypes those that are data types.
@@ -79,10 +79,11 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	if !creatable(info) {
 		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
-	t := &nodeType{kind: nodeObject, links: map[string]bool{}, narrow: map[string]*fields.Reader{}, bools: map[string]bool{}, dtypes: map[string]bool{}}
+	t := &nodeType{kind: nodeObject, fields: map[string]bool{}, links: map[string]bool{}, narrow: map[string]*fields.Reader{}, bools: map[string]bool{}, dtypes: map[string]bool{}}
 	readers := codec.FieldsOf(index)
 	for i := range readers {
 		f := &readers[i]
+		t.fields[f.Name] = true
 		if f.Narrow() {
 			t.narrow[f.Name] = f
 		}
@@ -155,6 +156,9 @@ func checkGraph(data []byte, limits graphLimits) error {
 				hasNodes = true
 				return c.nodes()
 			}
+		case "metadata":
+		default:
+			return failure.Errorf(failure.KindValue, "%s: it has the member %q, expected root_index, nodes and metadata", badGraph, key)
 		}
 		return c.Value(1)
 	})
@@ -222,7 +226,7 @@ func (c *graphChecker) node() error {
 			end = c.at
 			return err
 		}
-		return c.Value(3)
+		return c.failNode(fmt.Sprintf("has the member %q, expected type and data", key))
 	})
 	if err == nil && later >= 0 && t != nil {
 		after := c.at
@@ -293,6 +297,9 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 		return nil
 	case t.kind == nodeObject && next == '{':
 		return c.object(func(key []byte) error {
+			if !t.fields[string(key)] {
+				return c.failNode(fmt.Sprintf("has a value for %q, and its type has no such field", key))
+			}
 			if t.links[string(key)] {
 				err := c.link()
 				if f := t.narrow[string(key)]; f != nil && err == nil {

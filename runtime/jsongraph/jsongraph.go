@@ -155,7 +155,7 @@ func MaxVisits(n int) Option { return func(l *graphLimits) { l.visits = n } }
 // library follows endless and invalid references. It can create objects of any registered type
 // with fields; the hooks of a type that reads its own data get that data unchanged. Members of
 // enums are the registered ones again, since libtvm_ffi 0.1.14. A member of an object that occurs twice, and a key that a map
-// has twice, are errors: the library would drop one of them. Errors are ErrValue for the form,
+// has twice, are errors, and so are members that nothing reads: the library would drop them. Errors are ErrValue for the form,
 // ErrType for types, and ErrRuntime if no object of a type can be made.
 func Unmarshal[T any](data []byte, options ...Option) (T, error) {
 	var none T
