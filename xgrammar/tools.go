@@ -194,15 +194,19 @@ var (
 
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
-// Format returns the format of a text that may, or must, call tools. Without parallel it has one call at most. The arguments of
-// a call are always an object, because clients read no other JSON.
+// Format returns the format of a text that may, or must, call tools. Without parallel it has one call at most. If it must, it has
+// calls alone, with a [CallSeparator] between two of them: after a call, small models would invent its result. The arguments of a
+// call are always an object, because clients read no other JSON.
 func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Format, err error) {
 	f = Format{Type: "triggered_tags", Triggers: []string{s.Trigger}, StopAfterFirst: !parallel, AtLeastOne: choice.Mode == "required"}
 	var known []string
 	for i, tool := range tools {
 		name, parameters, strict := tool.Function.Name, tool.Function.Parameters, tool.Function.Strict
-		if tool.Type != "function" || !toolName().MatchString(name) || slices.Contains(known, name) {
-			return f, failed(fmt.Sprintf("tools[%d]", i), fmt.Errorf("it has the type %q and the name %q, want a function with a name of its own, of 1 to 64 letters, digits, _ and -", tool.Type, name))
+		if slices.Contains(known, name) {
+			return f, failed(fmt.Sprintf("tools[%d]", i), fmt.Errorf("another tool has the name %q, too: give each its own", name))
+		}
+		if tool.Type != "function" || !toolName().MatchString(name) {
+			return f, failed(fmt.Sprintf("tools[%d]", i), fmt.Errorf("it has the type %q and the name %q, want a function with a name of 1 to 64 letters, digits, _ and -", tool.Type, name))
 		}
 		known = append(known, name)
 		parameters, err := objectSchema(parameters)
@@ -228,9 +232,14 @@ func (s ToolSyntax) Format(tools []Tool, choice ToolChoice, parallel bool) (f Fo
 		return f, failed("tool_choice", fmt.Errorf("a call is required, and there is no tool"))
 	case choice.Mode == "none" || len(f.Tags) == 0:
 		return Format{Type: "any_text", Excludes: f.Triggers}, nil
+	case f.AtLeastOne:
+		return Format{Type: "tags_with_separator", Tags: f.Tags, Separator: new(CallSeparator), AtLeastOne: true, StopAfterFirst: !parallel}, nil
 	}
 	return f, nil
 }
+
+// CallSeparator is between the calls of a text that has nothing else.
+const CallSeparator = "\n"
 
 // anyObject is the schema of all objects.
 var anyObject = json.RawMessage(`{"type":"object","additionalProperties":true}`)

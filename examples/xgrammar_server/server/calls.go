@@ -59,6 +59,16 @@ func (c *calls) add(text string) (all []part) {
 		switch c.in {
 		case outside:
 			i := strings.Index(c.text, c.syntax.Begin)
+			if c.number > 0 && c.from == c.at { // behind a call
+				separator := len(c.text) - len(strings.TrimLeft(c.text, xgrammar.CallSeparator))
+				if i < 0 && held(c.text[separator:], c.syntax.Begin) == len(c.text)-separator {
+					return all // there may come one, or nothing
+				}
+				if separator == i {
+					c.take(i)
+					c.from, i = c.at, 0
+				}
+			}
 			if i < 0 {
 				return append(all, c.say(len(c.text)-held(c.text, c.syntax.Begin), false))
 			}
@@ -119,6 +129,9 @@ func (c *calls) object() int {
 func (c *calls) end() part {
 	switch c.in {
 	case outside:
+		if c.number > 0 && c.from == c.at && strings.Trim(c.text, xgrammar.CallSeparator) == "" {
+			c.take(len(c.text))
+		}
 	case name: // the beginning of a call is content
 		c.text, c.at = c.syntax.Begin+c.text, c.at-len(c.syntax.Begin)
 	default:

@@ -32,6 +32,10 @@ func TestCalls(t *testing.T) {
 		begin + "f" + middle + "{}" + "}\n": {"", "tool_calls", []call{{"f", "{}"}}},
 		begin + "f" + middle + `{"a": [{"}": "\"]}\\"}], "é": "\\"}` + end + begin + "g" + middle + `{"b": {}}` + end + "bye": {
 			"bye", "tool_calls", []call{{"f", `{"a": [{"}": "\"]}\\"}], "é": "\\"}`}, {"g", `{"b": {}}`}}},
+		// What is between calls, or behind the last one, is left out.
+		begin + "f" + middle + "{}" + end + "\n" + begin + "g" + middle + "{}" + end + "\n": {"", "tool_calls", []call{{"f", "{}"}, {"g", "{}"}}},
+		begin + "f" + middle + "{}" + end + "\n\n<tool!":                                    {"\n\n<tool!", "tool_calls", []call{{"f", "{}"}}},
+		"\n" + begin + "f" + middle + "{}" + end + "\n" + begin + "g":                       {"\n" + begin + "g", "tool_calls", []call{{"f", "{}"}}},
 	} {
 		for size := 1; size <= len(text)+1; size++ {
 			got := splitBy(t, size, text, `"stop": null`)
@@ -129,7 +133,8 @@ func TestCalls_format(t *testing.T) {
 	}{
 		{schema, map[string]bool{`{"a": 1}`: true, call: true, call + "\n" + call: true, `{"a": 1}` + call: false, call + `{"a": 1}`: false, "text": false, `{"b": 1}`: false}},
 		{schema + `, "parallel_tool_calls": false`, map[string]bool{`{"a": 1}`: true, call: true, call + "\n" + call: false}},
-		{schema + `, "tool_choice": "required"`, map[string]bool{`{"a": 1}`: false, call: true}},
+		{schema + `, "tool_choice": "required"`, map[string]bool{`{"a": 1}`: false, call: true, call + "\n" + call: true, call + "text": false, call + "\n{": false}},
+		{`, "response_format": {"type": "text"}, "tool_choice": "required"`, map[string]bool{call: true, call + "\n" + call: true, call + "text": false, "text" + call: false}},
 		{schema + `, "tool_choice": "none"`, map[string]bool{`{"a": 1}`: true, call: false}},
 		{`, "response_format": {"type": "json_object"}`, map[string]bool{`{"b": [1]}`: true, call: true, `[1]`: false}},
 		{`, "response_format": {"type": "text"}`, map[string]bool{"text": true, "text" + call: true}},

@@ -371,13 +371,9 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 	return schema, "response_format", nil
 }
 
-// either returns the format of an answer that calls tools, or else follows a schema, as OpenAI has it. A call that is required is a
-// call. A structural tag has no Loose, so a schema that is not strict is followed as it is.
+// either returns the format of an answer that calls tools, or else follows a schema, as OpenAI has it. A structural tag has no Loose, so a schema that is not strict is followed as it is.
 func either(calls xgrammar.Format, schema xgrammar.JSONSchema) xgrammar.Format {
-	if calls.AtLeastOne {
-		return calls
-	}
-	calls = xgrammar.Format{Type: "tags_with_separator", Tags: calls.Tags, Separator: new("\n"), AtLeastOne: true, StopAfterFirst: calls.StopAfterFirst}
+	calls = xgrammar.Format{Type: "tags_with_separator", Tags: calls.Tags, Separator: new(xgrammar.CallSeparator), AtLeastOne: true, StopAfterFirst: calls.StopAfterFirst}
 	return xgrammar.Format{Type: "or", Elements: []xgrammar.Format{{Type: "json_schema", Schema: json.RawMessage(schema.Text)}, calls}}
 }
 
