@@ -60,6 +60,9 @@ func (p *Program) layOut(all []library) (*layout, error) {
 	for _, name := range p.Needed {
 		l.system(name)
 	}
+	l.System = slices.DeleteFunc(l.System, func(name string) bool { // one library may find what another brings
+		return slices.ContainsFunc(l.order, func(at string) bool { return l.same(path.Base(at), name) })
+	})
 	slices.Sort(l.System)
 	return l, nil
 }
@@ -86,7 +89,7 @@ func (l *layout) clone() *layout {
 
 // system records a library that the other machine must have.
 func (l *layout) system(name string) {
-	if !slices.Contains(l.System, name) {
+	if !slices.ContainsFunc(l.System, func(have string) bool { return l.same(have, name) }) && !(l.program.GOOS == "windows" && ofAPI(name)) {
 		l.System = append(l.System, name)
 	}
 }
@@ -133,7 +136,7 @@ func (l *layout) need(lib library, dir, needed string, looked, inherited []place
 		looked = []place{{from: path.Dir(needed)}}
 	}
 	for _, p := range looked {
-		file := filepath.Join(p.from, name)
+		file := l.fileIn(p.from, name)
 		if !find.IsFile(file) || p.to == "" && ofSystem(l.program.GOOS, p.from) {
 			continue
 		}
@@ -148,7 +151,7 @@ func (l *layout) need(lib library, dir, needed string, looked, inherited []place
 			return fmt.Errorf("%s finds %s at %s, which would lie %w that is shipped: %s", console.Shown(lib.Path), name, console.Shown(file), errAbove, l.remedy(name))
 		}
 		other.optional = lib.optional
-		return l.add(other, p.to, name, inherited)
+		return l.add(other, p.to, filepath.Base(file), inherited)
 	}
 	if !lib.optional && !l.machineHas(needed) {
 		return fmt.Errorf("%s needs %s, which is neither in its folders nor in those of the system: %s", console.Shown(lib.Path), name, l.remedy(name))
@@ -162,6 +165,25 @@ func (l *layout) need(lib library, dir, needed string, looked, inherited []place
 // same compares names of files as the system of the program does.
 func (l *layout) same(a, b string) bool {
 	return a == b || l.program.GOOS == "windows" && strings.EqualFold(a, b)
+}
+
+// fileIn returns the path of a file in a folder, by the name that the folder has for it.
+func (l *layout) fileIn(dir, name string) string {
+	if l.program.GOOS == "windows" {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if l.same(e.Name(), name) {
+				name = e.Name()
+			}
+		}
+	}
+	return filepath.Join(dir, name)
+}
+
+// ofAPI reports whether Windows finds a library of that name in others: it has no file.
+func ofAPI(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "api-ms-") || strings.HasPrefix(name, "ext-ms-")
 }
 
 // remedy says what to do about a library that the folder cannot have.
@@ -205,8 +227,7 @@ func (l *layout) machineHas(name string) bool {
 	case !l.program.here(), runtime.GOOS == "darwin": // whose libraries are in one cache
 		return true
 	case runtime.GOOS == "windows":
-		lower := strings.ToLower(name)
-		return strings.HasPrefix(lower, "api-ms-") || strings.HasPrefix(lower, "ext-ms-") || find.IsFile(filepath.Join(os.Getenv("SystemRoot"), "System32", name))
+		return ofAPI(name) || find.IsFile(filepath.Join(os.Getenv("SystemRoot"), "System32", name))
 	}
 	return slices.ContainsFunc(systemFolders(), func(dir string) bool { return find.IsFile(filepath.Join(dir, name)) })
 }
