@@ -218,7 +218,7 @@ static void values() {
   // Not every unsigned type of 64 bits is a uint64_t, which alone TVM-FFI looks at.
   const auto unsigned_of = [](const ffi::Any& x) { return x.cast<ffi::BigInt>().as<uint64_t>().value(); };
   CHECK(unsigned_of(kinds::echo_any(most)) == most && unsigned_of(kinds::echo_any(~0ull)) == most && unsigned_of(kinds::echo_any(~0ul)) == most);
-  const auto all = [&](const ffi::Any& x, size_t i) { return unsigned_of(x.cast<ffi::Array<ffi::Any>>()[i]); };
+  const auto all = [&](const ffi::Any& x, int64_t i) { return unsigned_of(x.cast<ffi::Array<ffi::Any>>()[i]); };
   CHECK(all(kinds::ints(1, ~0ull), 1) == most && all(kinds::anys(1, ~0ull), 1) == most && all(kinds::packed(1, ~0ull), 1) == most);
   CHECK(unsigned_of(kinds::echo_sequence_of_any(std::vector<unsigned long long>{~0ull})[0]) == most);
 #endif
