@@ -79,6 +79,8 @@ func FuzzWays(f *testing.F) {
 	use(f)
 	f.Add([]byte{0, 1, 1, 12, 1, 0, 0, 1, 1, 7}, []byte{checktest.Nothing})
 	f.Add([]byte{2, 1, 1, 0, 9, 1, 1, 0, 1, 1, 7}, []byte{checktest.Nothing, 9, 0, 5, 11, 0, 7})
+	// A description with more names than Values has places for, and a call that is refused before one has a value.
+	f.Add([]byte("\x01\x01\x00\xff"), []byte("\x01\x01\x00\xff\xff\x00\t\x01\x02\x00\x01\x00\xe2\xe2\xe2\xe2\xe2\xe2\xe2\t\x01\x01\x00\x8a\x8a\x8a\x8a\x8a\x01\x01\x00\x00\x05\v\x00\a"))
 	var used check.Values
 	f.Fuzz(func(t *testing.T, signature, call []byte) { ways(t, &used, signature, call) })
 }
