@@ -140,23 +140,22 @@ func genEach(ctx context.Context, con *console.Console, p *probe.Prober, o *genO
 	var stale error
 	var failed []error
 	for _, file := range all {
+		if err := ctx.Err(); err != nil { // the user has ended it
+			return errors.Join(append(failed, err)...)
+		}
 		c, err := project.ReadConfig(file)
 		if err == nil {
-			if err = runGen(ctx, con, p, o, c); err != nil {
-				if r := (*console.Refusal)(nil); errors.As(err, &r) && r.Quiet {
-					stale = err
-					continue
-				}
-				if !strings.HasPrefix(err.Error(), file) {
-					err = fmt.Errorf("%s: %w", file, err)
-				}
-			}
+			err = runGen(ctx, con, p, o, c)
 		}
-		if ctx.Err() != nil {
-			return err
-		}
-		if err != nil {
+		r, refused := errors.AsType[*console.Refusal](err)
+		switch {
+		case err == nil:
+		case refused && r.Quiet:
+			stale = err
+		case strings.HasPrefix(err.Error(), file):
 			failed = append(failed, err)
+		default:
+			failed = append(failed, fmt.Errorf("%s: %w", file, err))
 		}
 	}
 	if len(failed) > 0 {

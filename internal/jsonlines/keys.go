@@ -23,9 +23,10 @@ func Unmarshal(data []byte, into any) error {
 
 // Check returns an error if encoding/json would lose a part of JSON text without an error: a key that an object has twice, of
 // which other readers may take the other one; keys that differ in case alone, and are one field of a struct; null for a number, a
-// bool or a text of an array or a map, which becomes 0, false or the empty text; and characters that it replaces, which are bytes that are not UTF-8 and
-// halves of surrogate pairs; and numbers that no reader can hold, outside the range of float64. The error gives the line, the column, and where the object with the key stands. The text must be
-// valid JSON: call Check after it was read. It returns nil for other text.
+// bool or a text of an array or a map, which becomes 0, false or the empty text; numbers outside the range of float64, which other
+// readers cannot hold; and characters that it replaces, which are bytes that are not UTF-8 and halves of surrogate pairs. The error
+// gives the line, the column, and where the object with the key stands. The text must be valid JSON: call Check after it was read.
+// It returns nil for other text.
 //
 // into is what the text was read into, or nil. What is in a type with UnmarshalJSON is for that method to check, except for keys
 // that occur twice, and characters.
@@ -115,10 +116,10 @@ func (k *keys) value(t reflect.Type) {
 	}
 }
 
-// number checks a number that ends at k.at, and is read by somebody else. Few need the time of strconv.
+// number checks a number that ends at k.at, and is read by somebody else: true, false and null are none. Few need the time of strconv.
 func (k *keys) number(start int) {
 	text := k.data[start:k.at]
-	if len(text) < 300 && !strings.ContainsAny(text, "eE") {
+	if text[0] > '9' || len(text) < 300 && !strings.ContainsAny(text, "eE") {
 		return
 	}
 	if x, _ := strconv.ParseFloat(text, 64); math.IsInf(x, 0) {

@@ -52,6 +52,9 @@ func (c *calls) say(n int, cut bool) part {
 	return part{message: message{Content: new(content(text))}, from: c.from, end: c.at, cut: cut}
 }
 
+// behind reports whether the text begins right behind a call.
+func (c *calls) behind() bool { return c.number > 0 && c.from == c.at }
+
 // add returns what the text adds to the message.
 func (c *calls) add(text string) (all []part) {
 	call := func(one toolCall) { all = append(all, part{message: message{ToolCalls: []toolCall{one}}}) }
@@ -59,7 +62,7 @@ func (c *calls) add(text string) (all []part) {
 		switch c.in {
 		case outside:
 			i := strings.Index(c.text, c.syntax.Begin)
-			if c.number > 0 && c.from == c.at { // behind a call
+			if c.behind() {
 				separator := len(c.text) - len(strings.TrimLeft(c.text, xgrammar.CallSeparator))
 				if i < 0 && held(c.text[separator:], c.syntax.Begin) == len(c.text)-separator {
 					return all // there may come one, or nothing
@@ -129,7 +132,7 @@ func (c *calls) object() int {
 func (c *calls) end() part {
 	switch c.in {
 	case outside:
-		if c.number > 0 && c.from == c.at && strings.Trim(c.text, xgrammar.CallSeparator) == "" {
+		if c.behind() && strings.Trim(c.text, xgrammar.CallSeparator) == "" {
 			c.take(len(c.text))
 		}
 	case name: // the beginning of a call is content

@@ -353,12 +353,16 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 		return nil, "", invalid("response_format", "its type is %q, want text, json_object or json_schema", format.Type)
 	}
 	if len(r.Tools) > 0 || len(r.ToolChoice.Names) > 0 || !slices.Contains([]string{"", "auto", "none"}, r.ToolChoice.Mode) {
-		f, err := xgrammar.Qwen.Format(r.Tools, r.ToolChoice, r.ParallelToolCalls == nil || *r.ParallelToolCalls)
+		f, err := r.calls(r.ToolChoice)
 		if e := (*xgrammar.Error)(nil); errors.As(err, &e) {
 			return nil, e.Item, err // tool_choice, or tools[0]
 		}
 		if err == nil && schema.Text != "" && f.Type == "triggered_tags" {
-			f, param = either(f, schema), "response_format or "
+			// As OpenAI has it, an answer calls tools alone, or else follows the schema. A structural tag has no Loose, so a schema that is
+			// not strict is followed as it is.
+			f, err = r.calls(xgrammar.ToolChoice{Mode: "required", Names: r.ToolChoice.Names})
+			f = xgrammar.Format{Type: "or", Elements: []xgrammar.Format{{Type: "json_schema", Schema: json.RawMessage(schema.Text)}, f}}
+			param = "response_format or "
 		}
 		if err != nil || schema.Text == "" || f.Type != "any_text" {
 			s, err = f.Tag()
@@ -371,10 +375,9 @@ func (r *request) source() (s xgrammar.Source, param string, err error) {
 	return schema, "response_format", nil
 }
 
-// either returns the format of an answer that calls tools, or else follows a schema, as OpenAI has it. A structural tag has no Loose, so a schema that is not strict is followed as it is.
-func either(calls xgrammar.Format, schema xgrammar.JSONSchema) xgrammar.Format {
-	calls = xgrammar.Format{Type: "tags_with_separator", Tags: calls.Tags, Separator: new(xgrammar.CallSeparator), AtLeastOne: true, StopAfterFirst: calls.StopAfterFirst}
-	return xgrammar.Format{Type: "or", Elements: []xgrammar.Format{{Type: "json_schema", Schema: json.RawMessage(schema.Text)}, calls}}
+// calls returns the format of an answer that calls tools as a choice says.
+func (r *request) calls(choice xgrammar.ToolChoice) (xgrammar.Format, error) {
+	return xgrammar.Qwen.Format(r.Tools, choice, r.ParallelToolCalls == nil || *r.ParallelToolCalls)
 }
 
 // loosely returns which parts of the schemas of a request XGrammar does not follow, for a header. It is an error if the

@@ -116,14 +116,11 @@ class AnyArgument : public Argument {
   AnyArgument(const T& value) {
     if constexpr (kUnsigned<T>) {
       Own(OfUnsigned(static_cast<uint64_t>(value)));
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      if (std::memchr(value.data(), 0, value.size()) != nullptr) {
-        Own(ffi::String(value));
-      } else {
-        any = ffi::AnyView(value).CopyToTVMFFIAny();
-      }
     } else {
       any = ffi::AnyView(value).CopyToTVMFFIAny();
+    }
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (std::memchr(value.data(), 0, value.size()) != nullptr) Own(ffi::String(value));
     }
   }
 

@@ -124,7 +124,7 @@ func (p *Program) locate(named []string) (all []library, err error) {
 			continue
 		}
 		if !p.here() {
-			missing = append(missing, strings.Join(libname.On(p.GOOS, f.Name)[:1], ""))
+			missing = append(missing, libname.On(p.GOOS, f.Name)[0])
 			continue
 		}
 		l, err := p.find(f, o)
