@@ -1,6 +1,7 @@
 package xgrammar
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -97,14 +98,20 @@ type Batch struct {
 	errs     []error
 	rows     chan int // for goroutines that fill masks, nil if there is one thread
 	filled   sync.WaitGroup
+	released bool
 }
 
-// NewBatch returns a batch without matchers, whose masks are filled by as many threads.
+// NewBatch returns a batch without matchers, whose masks are filled by as many threads. It is an error if a number is below 0.
 func (v *Vocabulary) NewBatch(rows, threads int) (*Batch, error) {
+	if rows < 0 || threads < 0 {
+		return nil, failed("NewBatch", fmt.Errorf("it has %d rows and %d threads, want 0 or more of each", rows, threads))
+	}
 	b := &Batch{matchers: make([]*Matcher, rows), masks: make([]*Mask, rows), errs: make([]error, rows)}
 	for i := range b.masks {
 		var err error
 		if b.masks[i], err = v.NewMask(); err != nil {
+			b.masks = b.masks[:i]
+			b.Release()
 			return nil, err
 		}
 	}
@@ -133,6 +140,9 @@ func (b *Batch) Mask(row int) *Mask { return b.masks[row] }
 
 // Fill fills the mask of each row that has a matcher. It is an error if a text has ended: set its row to nil.
 func (b *Batch) Fill() error {
+	if b.released {
+		return failed("Batch.Fill", errors.New("the batch was released"))
+	}
 	b.filled.Add(len(b.matchers))
 	for row := range b.matchers {
 		if b.rows != nil {
@@ -177,9 +187,12 @@ func (b *Batch) err(item string) (err error) {
 	return err
 }
 
-// Release gives the memory back, and ends the threads.
+// Release gives the memory back, and ends the threads. A second one does nothing.
 func (b *Batch) Release() {
-	if b.rows != nil {
+	if b.released {
+		return
+	}
+	if b.released = true; b.rows != nil {
 		close(b.rows)
 	}
 	for _, m := range b.masks {

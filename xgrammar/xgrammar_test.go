@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -303,6 +304,17 @@ func TestBatch_errors(t *testing.T) {
 	}
 	if err := batch.Accept(nil, ok); err == nil || !strings.Contains(err.Error(), "0 tokens and 2 results for 2 rows") {
 		t.Errorf("got %v", err)
+	}
+	for _, n := range [][2]int{{-1, 1}, {1, -1}} {
+		if _, err := v.NewBatch(n[0], n[1]); err == nil || !strings.Contains(err.Error(), "xgrammar: NewBatch: it has "+strconv.Itoa(n[0])+" rows and "+strconv.Itoa(n[1])+" threads, want 0 or more of each") {
+			t.Errorf("got %v", err)
+		}
+	}
+	threads := must(v.NewBatch(2, 2))(t)
+	threads.Release()
+	threads.Release()
+	if err := threads.Fill(); err == nil || err.Error() != "xgrammar: Batch.Fill: the batch was released" {
+		t.Errorf("after Release: %v", err)
 	}
 }
 
