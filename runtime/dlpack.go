@@ -1,6 +1,7 @@
 package tvmffi
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -194,6 +195,8 @@ func (d *dlpackDemands) check(c *abi.DLTensor) error {
 		}
 	}
 	switch {
+	case c.ByteOffset > math.MaxInt64 || c.Device.HasAddresses() && c.Data+uintptr(c.ByteOffset) < c.Data:
+		return failure.Errorf(failure.KindValue, "DLPack: the data begins %d bytes behind its address, which no memory reaches", c.ByteOffset)
 	case c.Data == 0 && size > 0:
 		return failure.Errorf(failure.KindValue, "DLPack: the address of the data of %s%v is null", dtype, slices.Clone(shape))
 	case d.alignment < 0 || d.alignment&(d.alignment-1) != 0:

@@ -118,6 +118,10 @@ func TestFromDLPack_refuses(t *testing.T) {
 		{"the tensor has -1 dimensions, expected 0 to 1024", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.NDim = -1 }) }, nil},
 		{"the tensor has 5000 dimensions, expected 0 to 1024", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.NDim = 5000 }) }, nil},
 		{"the tensor has 1 dimensions, but the address of its shape is null", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.Shape = 0 }) }, nil},
+		{"the data begins 9223372036854775808 bytes behind its address, which no memory reaches", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.ByteOffset = 1 << 63 }) }, nil},
+		{"the data begins 9223372036854775807 bytes behind its address", func() *tvmffi.DLPack {
+			return spoiled(t, func(d *abi.DLTensor) { d.Data, d.ByteOffset = 1<<63+64, 1<<63-1 })
+		}, nil},
 		{"the address of the data of float32[2] is null", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.Data = 0 }) }, nil},
 		{"a data type of 0 bits", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.DType.Bits = 0 }) }, nil},
 		{"the size of a scalable vector", func() *tvmffi.DLPack { return spoiled(t, func(d *abi.DLTensor) { d.DType.Lanes = 65535 }) }, nil},
