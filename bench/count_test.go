@@ -30,6 +30,10 @@ var instructions = map[string]map[string]int{
 // refill is how many more an operation may need: an allocation takes 23 more at some places of a span.
 const refill = 25
 
+// recounts is how often a row above its number is counted again: two refills may fall into one count, and what a row needs stands
+// in every count.
+const recounts = 5
+
 // TestCounts: no row needs more instructions than recorded. The libraries in C do not count, as every system has others.
 func TestCounts(t *testing.T) {
 	if testing.Short() {
@@ -59,15 +63,19 @@ func TestCounts(t *testing.T) {
 		defer p.stop()
 		for _, item := range slices.Sorted(maps.Keys(all)) { // after a callback, an object takes more
 			most := all[item]
+			if !strings.HasPrefix(runtime.Version(), "go1.26") {
+				most += most / 10
+			}
 			f, err := p.count(t.Context(), item)
+			for again := 0; err == nil && f.own > most+refill && again < recounts; again++ {
+				t.Logf("%s, %s: %d instructions, counted again", name, item, f.own)
+				f, err = p.count(t.Context(), item)
+			}
 			if err != nil && strings.Contains(err.Error(), refused) {
 				t.Skip(refused)
 			}
 			if err != nil {
 				t.Fatal(err)
-			}
-			if !strings.HasPrefix(runtime.Version(), "go1.26") {
-				most += most / 10
 			}
 			if f.own > most+refill {
 				t.Errorf("%s, %s: %d instructions, %d are recorded", name, item, f.own, most)
