@@ -49,9 +49,6 @@ func (p *packer) pack(k *Kernel, args []any) error {
 			want = k.wants[i]
 		}
 		bits, size, err := word(k.m.s, arg, want)
-		if k.floats != nil && k.floats[i] && isInt(arg) {
-			err = typeError("the parameter is a float and %T is not, so its bits would be another number: pass a float%d", arg, 8*k.params[i])
-		}
 		if size == 0 && err == nil {
 			bits, size, err = p.append(reflect.ValueOf(arg))
 			p.large = append(p.large, i)
@@ -59,14 +56,17 @@ func (p *packer) pack(k *Kernel, args []any) error {
 				err = typeError("a %T has no bytes, and no parameter of C is that small: pass a uint8 for an empty struct of C++, or leave it out", arg)
 			}
 		}
+		if err == nil && size != want && want >= 0 && (size != pointer || want != 8) {
+			return mismatch(k, i, arg, want, size)
+		}
+		if err == nil && k.kinds != nil {
+			err = k.kinds[i].check(arg, k.params[i])
+		}
 		if err != nil {
 			if e, ok := err.(*tvmffi.Error); ok {
 				return tvmffi.NewError(e.Kind, fmt.Sprintf("launch of %q: argument %d: %s", k.name, i, e.Message))
 			}
 			return err
-		}
-		if size != want && want >= 0 && (size != pointer || want != 8) {
-			return mismatch(k, i, arg, want, size)
 		}
 		p.words[i], p.addresses[i] = bits, uintptr(unsafe.Pointer(&p.words[i]))
 	}
@@ -76,11 +76,47 @@ func (p *packer) pack(k *Kernel, args []any) error {
 	return nil
 }
 
-// isInt reports whether an argument is a number that takes the size of its parameter.
-func isInt(arg any) bool {
-	switch arg.(type) {
-	case int, uint:
+// check refuses an argument whose bits would be another number in a parameter of so many bytes.
+func (kind paramKind) check(arg any, bytes int) error {
+	const other = "the parameter is %s and %T is not, so its bits would be another number: pass %s"
+	switch kind {
+	case paramFloat:
+		switch arg.(type) {
+		case float32, float64, uint32, uint64: // uint32 and uint64 are the bits of a float, as the doc of Launch says
+			return nil
+		}
+		switch of := reflect.TypeOf(arg).Kind(); {
+		case of == reflect.Float32, of == reflect.Float64, of == reflect.Uint16 && bytes == 2:
+			return nil
+		case bytes == 2:
+			return typeError(other, "a float", arg, "its bits as a uint16")
+		}
+		return typeError(other, "a float", arg, fmt.Sprintf("a float%d", 8*bytes))
+	case paramInt:
+		switch arg.(type) {
+		case int, uint, int32, uint32, int64, uint64, *Memory, *tvmffi.Tensor:
+			return nil
+		}
+		if hasFloat(reflect.TypeOf(arg)) {
+			return typeError(other, "an integer", arg, fmt.Sprintf("an int%d or a uint%[1]d", 8*bytes))
+		}
+	}
+	return nil
+}
+
+// hasFloat reports whether a type is a float or a complex number, or holds one.
+func hasFloat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
 		return true
+	case reflect.Array:
+		return hasFloat(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if hasFloat(t.Field(i).Type) {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -60,6 +60,7 @@ const (
 	paramOther paramKind = iota
 	paramPointer
 	paramFloat
+	paramInt
 )
 
 // paramKinds returns what the parameters of kernels are, by the name of the kernel, where PTX says so. It marks pointers by .ptr if
@@ -88,9 +89,16 @@ func paramKinds(image []byte) map[string][]paramKind {
 				switch string(word) {
 				case ".ptr":
 					kind = paramPointer
-				case ".f32", ".f64":
+				case ".f16", ".f32", ".f64":
 					kind = paramFloat
+				case ".u8", ".u16", ".u32", ".u64", ".s8", ".s16", ".s32", ".s64":
+					if kind != paramPointer {
+						kind = paramInt
+					}
 				}
+			}
+			if kind != paramPointer && bytes.IndexByte(param, '[') >= 0 {
+				kind = paramOther // an array
 			}
 			kinds = append(kinds, kind)
 		}

@@ -16,9 +16,9 @@ type Kernel struct {
 	name   string
 	handle uintptr
 	info   KernelInfo
-	params []int  // sizes in bytes, nil where the driver cannot report them
-	wants  []int  // params, and pointer for those that the code calls pointers
-	floats []bool // which of them the code calls floats, nil if it does not say
+	params []int       // sizes in bytes, nil where the driver cannot report them
+	wants  []int       // params, and pointer for those that the code calls pointers
+	kinds  []paramKind // what the code calls them, nil if it does not say
 	known  bool
 
 	limits  atomic.Pointer[limits] // of the device, nil before the first launch
@@ -88,9 +88,9 @@ func (k *Kernel) readParams(g *guard) {
 			k.known, k.info.Parameters = true, i
 			k.wants = slices.Clone(k.params)
 			if kinds := k.m.kinds[k.name]; len(kinds) == i {
-				k.floats = make([]bool, i)
+				k.kinds = kinds
 				for i, kind := range kinds {
-					if k.floats[i] = kind == paramFloat; kind == paramPointer && k.wants[i] == 8 {
+					if kind == paramPointer && k.wants[i] == 8 {
 						k.wants[i] = pointer
 					}
 				}

@@ -56,9 +56,11 @@ var launches = sync.Pool{New: func() any { return new(launch) }}
 //   - *Memory, *Host, *tvmffi.Tensor: the address of the data. The tensor may have
 //     any strides: the kernel must know them.
 //   - tvmffi.Pointer: the address as it is, the zero value for a null pointer.
-//   - bool, sized integers, floats, complex numbers: as they are.
+//   - bool, sized integers, floats, complex numbers: as they are. PTX tells floats (.f32) from
+//     integers (.u32, .s32): a float takes a Go float, or its bits as a uint32 or a uint64 (a uint16
+//     for .f16), and an integer takes nothing with a float in it. All else is an error there.
 //   - int, uint: in the size of the parameter, if they fit. A driver before CUDA 12.4 does not
-//     report the size; then they are an error. So is one for a float of PTX.
+//     report the size; then they are an error.
 //   - structs and arrays of bools, sized integers, floats and complex numbers: with the layout of
 //     Go, which is that of C. The vector types of CUDA are aligned more strictly, float2 to 8
 //     bytes and float4 to 16: add fields for the padding.

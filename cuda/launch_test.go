@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/tvmffi-go/tvmffi/cuda"
@@ -390,7 +391,23 @@ func TestFloatParameters(t *testing.T) {
 		return k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}, true, 2, 3, 4, e, f, uint64(5), [16]byte{})
 	}
 	ok(t, launch(float32(3), float64(3)))
+	type single float32
+	type count uint32
 	ok(t, launch(math.Float32bits(3), math.Float64bits(3))) // whose bits are meant
+	ok(t, launch(single(3), float64(3)))
+	x := frees[*cuda.Memory](t)(cuda.AllocOf(0, make([]float32, 4)))
+	f.calls()
+	for _, arg := range []any{int32(3), count(3), [4]byte{}, [2]uint16{}, struct{ X float32 }{3}} {
+		wantError(t, launch(arg, float64(3)), tvmffi.ErrType, fmt.Sprintf(`launch of "many": argument 4: the parameter is a float and %T is not, so its bits would be another number: pass a float32`, arg))
+	}
+	for _, arg := range []any{int64(3), uintptr(3), complex64(3), [2]float32{3}, [8]byte{}, time.Second, x, x.Pointer()} {
+		wantError(t, launch(float32(3), arg), tvmffi.ErrType, fmt.Sprintf(`launch of "many": argument 5: the parameter is a float and %T is not, so its bits would be another number: pass a float64`, arg))
+	}
+	for _, arg := range []any{float32(3), single(3), [1]float32{3}, struct{ X single }{3}} {
+		err := k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}, true, 2, arg, 4, float32(3), 3.0, uint64(5), [16]byte{})
+		wantError(t, err, tvmffi.ErrType, fmt.Sprintf(`launch of "many": argument 2: the parameter is an integer and %T is not, so its bits would be another number: pass an int32 or a uint32`, arg))
+	}
+	ok(t, k.Launch(cuda.LaunchConfig{Grid: cuda.Dim(1), Block: cuda.Dim(1)}, uint8(1), int16(2), count(3), time.Second, float32(3), 3.0, x, [4]float32{}))
 	f.calls()
 	wantError(t, launch(3, float64(3)), tvmffi.ErrType, `launch of "many": argument 4: the parameter is a float and int is not, so its bits would be another number: pass a float32`)
 	wantError(t, launch(float32(3), uint(3)), tvmffi.ErrType, `launch of "many": argument 5: the parameter is a float and uint is not, so its bits would be another number: pass a float64`)
