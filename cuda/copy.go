@@ -65,8 +65,16 @@ func onlyBools[T Scalar](s []T) {
 	}
 }
 
+// used returns the address of memory that a copy of the driver reads, or writes.
+func (m *Memory) used(f driver.Func) (uintptr, error) {
+	if f == driver.MemcpyHtoDAsync {
+		return m.writes()
+	}
+	return m.at(nil)
+}
+
 func copyHost(f driver.Func, m *Memory, host unsafe.Pointer, bytes int64) (err error) {
-	address, err := m.at(nil)
+	address, err := m.used(f)
 	if err != nil {
 		return err
 	}
@@ -131,7 +139,7 @@ func apart(to, from uintptr, bytes int64) error {
 // live until the copy is done: see [Stream.Keep]. Free waits for the device of the memory alone,
 // which may not be that of the stream. They must not overlap.
 func Copy(dst, src *Memory, stream *Stream) (err error) {
-	to, err := dst.at(nil)
+	to, err := dst.writes()
 	if err != nil {
 		return err
 	}
@@ -192,7 +200,7 @@ func Fill[T Fillable](dst *Memory, value T, stream *Stream) error {
 }
 
 func fill(f driver.Func, m *Memory, value uintptr, size int64, stream *Stream) error {
-	address, err := m.at(nil)
+	address, err := m.writes()
 	if err != nil {
 		return err
 	}
@@ -225,7 +233,7 @@ func CopyOutAsync[T Scalar](dst *Host[T], src *Memory, stream *Stream) error {
 }
 
 func copyPinned[T Scalar](f driver.Func, m *Memory, h *Host[T], stream *Stream) error {
-	address, err := m.at(nil)
+	address, err := m.used(f)
 	if err != nil {
 		return err
 	}
@@ -259,7 +267,7 @@ type Fillable interface {
 // upper ones, each as a column of words.
 func fill64(m *Memory, word uint64, stream *Stream) error {
 	low, high := uint32(word), uint32(word>>32)
-	address, err := m.at(nil)
+	address, err := m.writes()
 	if err != nil {
 		return err
 	}
@@ -319,6 +327,9 @@ func CopyOutAt[T Scalar](dst []T, src *Memory, offset int64, stream *Stream) err
 // copySlice copies between a slice and device memory on a stream and waits. Unsafe memory:
 // host points to the elements of a slice that the caller owns; copyOn keeps them.
 func copySlice(f driver.Func, m *Memory, offset int64, host unsafe.Pointer, bytes int64, stream *Stream) (err error) {
+	if _, err := m.used(f); err != nil {
+		return err
+	}
 	address, err := m.part(offset, bytes)
 	if err != nil || bytes == 0 {
 		return err

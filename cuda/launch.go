@@ -70,7 +70,8 @@ var launches = sync.Pool{New: func() any { return new(launch) }}
 // number is refused there. PTX of nvcc and NVRTC, cubins and fatbins do not tell: a number of 8
 // bytes is then taken as an address, and one that is not an address crashes the kernel. Memory
 // and tensors may be of another device whose memory this one may use
-// ([Device.EnablePeerAccess], [Pool.AllowAccess]). They must live until the kernel has run: Free of
+// ([Device.EnablePeerAccess], [Pool.AllowAccess]). A tensor may be read-only: no code tells which
+// of its pointers it writes through, so the kernel must only read it. They must live until the kernel has run: Free of
 // memory of the same device waits for that, and [Stream.Keep] keeps tensors.
 func (k *Kernel) Launch(c LaunchConfig, args ...any) (err error) {
 	if k == nil || k.m == nil {

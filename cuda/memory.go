@@ -11,6 +11,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda/internal/driver"
 	"github.com/tvmffi-go/tvmffi/internal/abi"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -60,7 +61,7 @@ func bytesOf[T Scalar](s []T) (unsafe.Pointer, int64) {
 // ManagedSlice returns memory of [Device.AllocManaged] as a slice for the host, with
 // as many elements as fit. It must not be used after Free.
 func ManagedSlice[T Scalar](m *Memory) ([]T, error) {
-	address, err := m.at(nil)
+	address, err := m.writes()
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +185,8 @@ func FromPointer(d Device, p tvmffi.Pointer, bytes int64, free func() error) (*M
 
 // TensorMemory returns the memory of a contiguous tensor on a CUDA device as a
 // view, which keeps the tensor alive; the tensor must not be released while the
-// view is used, also not by work that is still queued: see [Stream.Keep].
+// view is used, also not by work that is still queued: see [Stream.Keep]. Copies into the memory of
+// a read-only tensor, and [Fill], are errors.
 func TensorMemory(t *tvmffi.Tensor) (*Memory, error) {
 	d, err := DeviceOf(t)
 	if err != nil {
@@ -234,7 +236,11 @@ func (m *Memory) Tensor(dtype tvmffi.DataType, shape ...int64) (*tvmffi.Tensor, 
 	if m.managed {
 		device.Type = abi.DLCUDAManaged
 	}
-	return tvmffi.FromPointer(tvmffi.Pointer{Address: address}, dtype, device, m, shape...)
+	t, err := tvmffi.FromPointer(tvmffi.Pointer{Address: address}, dtype, device, m, shape...)
+	if err == nil && m.readOnly() {
+		objects.StateOf(t).SetReadOnly()
+	}
+	return t, err
 }
 
 // Part returns a view of bytes of the memory from offset on. The view ends when m is freed.
@@ -309,6 +315,25 @@ func (m *Memory) at(s *state) (uintptr, error) {
 		return 0, m.unreachable(s)
 	}
 	return m.address, nil
+}
+
+// writes returns the address of memory that a call changes, which is not that of a read-only tensor.
+func (m *Memory) writes() (uintptr, error) {
+	address, err := m.at(nil)
+	if err == nil && m.readOnly() {
+		err = valueError("the memory of %d bytes on %s is that of a read-only tensor: copy it to other memory, and write there", m.size, m.s.device)
+	}
+	return address, err
+}
+
+// readOnly reports whether memory that at accepts is that of a read-only tensor.
+func (m *Memory) readOnly() bool {
+	for p := m; p != nil; p = p.parent {
+		if p.tensor != nil && p.tensor.ReadOnly() {
+			return true
+		}
+	}
+	return false
 }
 
 // Free waits for all work of the device, on every stream, and frees the memory. That

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tvmffi-go/tvmffi/cuda"
 	"github.com/tvmffi-go/tvmffi/internal/dynlib"
+	"github.com/tvmffi-go/tvmffi/internal/objects"
 	"github.com/tvmffi-go/tvmffi/internal/testkit/nativetest"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
@@ -95,6 +96,44 @@ func TestEnvironmentStream(t *testing.T) {
 	if got[0] != 0 {
 		t.Error("the graph has not run")
 	}
+}
+
+// TestReadOnlyTensors writes into the memory of a tensor that is read-only, in each way that Go has.
+func TestReadOnlyTensors(t *testing.T) {
+	load(t)
+	loadTVMFFI(t)
+	const d = cuda.Device(0)
+	m := frees[*cuda.Memory](t)(d.AllocManaged(16))
+	ok(t, cuda.CopyIn(m, []float32{1, 2, 3, 4}))
+	x := must[*tvmffi.Tensor](t)(m.Tensor(tvmffi.Float32, 4))
+	defer x.Release()
+	objects.StateOf(x).SetReadOnly()
+	whole := must[*cuda.Memory](t)(cuda.TensorMemory(x))
+	pinned := frees[*cuda.Host[float32]](t)(cuda.AllocHost[float32](d, 2))
+	st, numbers := newStream(t, d, cuda.Blocking()), []float32{5, 6}
+	for _, view := range []*cuda.Memory{whole, must[*cuda.Memory](t)(whole.Part(8, 8))} {
+		_, slice := cuda.ManagedSlice[float32](view)
+		for way, err := range map[string]error{
+			"CopyIn": cuda.CopyIn(view, numbers), "CopyInAt": cuda.CopyInAt(view, 0, numbers, st), "CopyInAsync": cuda.CopyInAsync(view, pinned, st),
+			"Fill": cuda.Fill(view, float32(1), st), "Fill of halves": cuda.Fill(view, float64(1), st), "Copy": cuda.Copy(view, must[*cuda.Memory](t)(m.Part(0, 8)), st),
+			"CopyRange": cuda.CopyRange(view, 0, m, 0, 4, st), "ManagedSlice": slice,
+		} {
+			if err == nil {
+				t.Errorf("%s has written", way)
+				continue
+			}
+			wantError(t, err, tvmffi.ErrValue, "on cuda:0 is that of a read-only tensor: copy it to other memory, and write there")
+		}
+		again := must[*tvmffi.Tensor](t)(view.Tensor(tvmffi.Float32, 2))
+		if !again.ReadOnly() {
+			t.Error("another tensor over the memory is not read-only")
+		}
+		again.Release()
+	}
+	ok(t, cuda.CopyOutAsync(pinned, must[*cuda.Memory](t)(whole.Part(0, 8)), st))
+	ok(t, st.Synchronize())
+	wantFloats(t, whole, 1, 2, 3, 4)
+	wantFloats(t, m, 1, 2, 3, 4)
 }
 
 func TestTensors(t *testing.T) {
