@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
@@ -25,7 +27,8 @@ type Weights struct {
 }
 
 // LoadWeights loads weights: from a folder with a tensor cache of TVM (tensor-cache.json, or ndarray-cache.json of
-// older versions, and its shards), from a file of the format safetensors, or from a folder with such files.
+// older versions, and its shards), from a file of the format safetensors, or from a folder with such files. What an
+// index names must be there: of a tensor cache, or a *.safetensors.index.json.
 // It needs libtvm_ffi, which the load of an executable finds too. The caller releases the weights.
 //
 // A tensor is the memory of its file, without a copy, if its place in the file is a multiple of 64 bytes, as kernels
@@ -69,13 +72,55 @@ func (w *Weights) load() error {
 	if err != nil {
 		return err
 	}
+	in := map[string]string{} // the file of each tensor
 	for _, file := range files {
+		before := len(w.names)
 		if err := w.safetensors(filepath.Join(w.path, file)); err != nil {
 			return annotate(file, err)
+		}
+		for _, name := range w.names[before:] {
+			in[name] = file
+		}
+	}
+	lists, err := fs.Glob(os.DirFS(w.path), "*.safetensors.index.json")
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		if err := w.listed(list, files, in); err != nil {
+			return annotate(list, err)
 		}
 	}
 	if files == nil {
 		return fmt.Errorf("the folder has none of %s and *.safetensors", strings.Join(indexes, ", "))
+	}
+	return nil
+}
+
+// listed compares the tensors of files with the index of a model in many files, which names the file of each tensor.
+func (w *Weights) listed(list string, files []string, in map[string]string) error {
+	text, err := os.ReadFile(filepath.Join(w.path, list))
+	if err != nil {
+		return err
+	}
+	var index struct {
+		Map map[string]string `json:"weight_map"`
+	}
+	if err := jsonlines.Unmarshal(text, &index); err != nil {
+		return err
+	}
+	if index.Map == nil {
+		return errors.New("it lists no tensors: expected an object with the name weight_map")
+	}
+	for _, name := range slices.Sorted(maps.Keys(index.Map)) {
+		switch want := index.Map[name]; {
+		case !slices.Contains(files, want):
+			return fmt.Errorf("tensor %.200q: its file is %.200q, which the folder does not have: copy the folder again", name, want)
+		case in[name] == "":
+			return fmt.Errorf("tensor %.200q: no file has it, expected it in %.200q: copy the folder again", name, want)
+		case in[name] != want:
+			return fmt.Errorf("tensor %.200q: it is in %.200q, expected it in %.200q: copy the folder again", name, in[name], want)
+		}
 	}
 	return nil
 }

@@ -184,6 +184,24 @@ func cache(replace ...string) map[string]string {
 	return map[string]string{"tensor-cache.json": strings.NewReplacer(replace...).Replace(index), "s.bin": "\x00\x00\x80\x3f\x00\x00\x00\xc0"}
 }
 
+// listed is a folder with an index of files of safetensors.
+func listed(index string) map[string]string {
+	return map[string]string{"i.safetensors.index.json": index, "m.safetensors": string(small()), "o.safetensors": string(safefile("{}", nil))}
+}
+
+// TestIndexes reads indexes that are as their writers make them.
+func TestIndexes(t *testing.T) {
+	for _, files := range []map[string]string{
+		listed(`{"metadata":{"total_size":8},"weight_map":{"a":"m.safetensors"}}`),
+		cache(`{}`, `{"ParamSize":1,"ParamBytes":8.0}`), cache(`{}`, `[]`), cache(`"metadata":{},`, ``),
+		cache(`"byteOffset":0}`, `"byteOffset":0},{"name":"b","shape":[0],"dtype":"float32","format":"raw","nbytes":0,"byteOffset":0}`),
+	} {
+		if w := loaded(t, write(t, files)); w.Tensor("a") == nil {
+			t.Errorf("%q has no a", files)
+		}
+	}
+}
+
 // TestTensorCache_hostile reads indexes with mistakes.
 func TestTensorCache_hostile(t *testing.T) {
 	w := loaded(t, write(t, cache()))
@@ -210,6 +228,20 @@ func TestTensorCache_hostile(t *testing.T) {
 		`found null in records.0.records.0.shape.0`:                                 cache("[2]", "[null]"),
 		`the key "byteOffset" occurs twice`:                                         cache(`"byteOffset":0`, `"byteOffset":0,"byteOffset":0`),
 		`"a": it is there twice`:                                                    cache(`"byteOffset":0}`, `"byteOffset":0},{"name":"a","shape":[2],"dtype":"float32","format":"raw","nbytes":8,"byteOffset":0}`),
+		`shard "s.bin": record 0 has no name`:                                       cache(`"name":"a",`, ""),
+		`shard "s.bin": record 0 has no name: expected`:                             cache(`"name":"a"`, `"name":null`),
+		`tensor "a": it has no byteOffset: expected where`:                          cache(`,"byteOffset":0`, ""),
+		`shard "s.bin": tensor "a": it has no byteOffset`:                           cache(`"byteOffset":0`, `"byteOffset":null`),
+		`shard "s.bin": it lists no tensors`:                                        {"tensor-cache.json": `{"records":[{"dataPath":"s.bin","format":"raw-shard","nbytes":0,"records":null}]}`, "s.bin": ""},
+		`shard "./s.bin": it is there twice`:                                        cache(`]}]}`, `]},{"dataPath":"./s.bin","format":"raw-shard","nbytes":8,"records":[]}]}`),
+		`tensor "b": it begins at byte 4, and "a" ends at 8: expected bytes of its`: cache(`"byteOffset":0}`, `"byteOffset":0},{"name":"b","shape":[1],"dtype":"float32","format":"raw","nbytes":4,"byteOffset":4}`),
+		`1 tensors, and ParamSize of its metadata is 2: copy`:                       cache(`{}`, `{"ParamSize":2}`),
+		`1 tensors, and ParamSize of its metadata is null: copy`:                    cache(`{}`, `{"ParamSize":null}`),
+		`i.safetensors.index.json: it lists no tensors`:                             listed(`{}`),
+		`.json: tensor "z": its file is "n.safetensors", which the folder does not`: listed(`{"weight_map":{"a":"m.safetensors","z":"n.safetensors"}}`),
+		`tensor "z": no file has it, expected it in "m.safetensors": copy`:          listed(`{"weight_map":{"a":"m.safetensors","z":"m.safetensors"}}`),
+		`tensor "a": it is in "m.safetensors", expected it in "o.safetensors"`:      listed(`{"weight_map":{"a":"o.safetensors"}}`),
+		`found null in weight_map.a`:                                                listed(`{"weight_map":{"a":null}}`),
 	} {
 		if runtime.GOOS == "windows" && strings.Contains(want, "no such file") {
 			continue
