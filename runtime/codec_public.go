@@ -1,6 +1,7 @@
 package tvmffi
 
 import (
+	"cmp"
 	"reflect"
 	"unsafe"
 
@@ -21,7 +22,7 @@ func errorCodec[T error]() *codec.Codec {
 			if e, ok := any(err).(*Error); any(err) == nil || ok && e == nil {
 				return values.AnyView{}, nil
 			}
-			if err := codec.NeedLibrary(); err != nil {
+			if err := cmp.Or(failure.Unsound(err), codec.NeedLibrary()); err != nil {
 				return values.AnyView{}, err
 			}
 			handle, failed := failure.NativeError(err)

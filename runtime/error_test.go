@@ -305,6 +305,52 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// badValue is a value that fails with an error without a text.
+type badValue struct{ err error }
+
+func (b badValue) FFIValue() (any, error) { return nil, b.err }
+
+// TestErrorWithoutText passes errors whose method Error panics: a nil pointer, and what wraps it. None is a panic of the caller.
+func TestErrorWithoutText(t *testing.T) {
+	runtimetest.Load(t)
+	var none *fs.PathError
+	type record struct {
+		Err error `ffi:"err"`
+	}
+	const null, rest = "the error is a nil *fs.PathError", ", whose method Error panics: use nil, or an error that has a text"
+	for _, c := range []struct {
+		arg  any
+		text string
+	}{
+		{none, "ValueError: argument 0: " + null}, {[]any{1, none}, "argument 0: element 1: " + null}, {[]error{none}, "element 0: " + null}, {[]*fs.PathError{none}, "element 0: " + null},
+		{map[string]error{"a": none}, `value of key "a": ` + null}, {record{none}, "field err: " + null}, {badValue{none}, "the value of tvmffi_test.badValue: " + null},
+		{errors.Join(io.EOF, none), "argument 0: the error is a *errors.joinError"}, {struct{ *fs.PathError }{}, "argument 0: the error is a struct { *fs.PathError }"},
+	} {
+		_, err := runtimetest.Call("calls.echo", c.arg)
+		runtimetest.WantError(t, err, tvmffi.ErrValue, c.text+rest)
+		result := c.arg
+		for f, text := range map[any]string{
+			"any": c.text[strings.LastIndex(c.text, "the error is"):], "error": "ValueError: the error is", "panic": "RuntimeError: panic in a Go callback: the error is",
+		} {
+			bad, isError := result.(error)
+			if !isError && f != "any" {
+				continue
+			}
+			returns := map[any]any{"any": func() any { return result }, "error": func() error { return bad }, "panic": func() { panic(bad) }}[f]
+			callback := runtimetest.Must[*tvmffi.Function](t)(tvmffi.FuncOf(returns))
+			_, err := callback.Call()
+			runtimetest.WantError(t, err, nil, text, rest)
+			if errors.Is(err, io.EOF) {
+				t.Errorf("%v is io.EOF", err)
+			}
+			callback.Release()
+		}
+	}
+	if v := runtimetest.MustCall(t, "calls.echo", fmt.Errorf("open: %w", none)); v.TypeKey() != "ffi.Error" { // which package fmt gives a text
+		t.Errorf("an error that wraps a nil pointer went as %s", v.TypeKey())
+	}
+}
+
 // Functions of the plain C form may fail in ways that none in C++ does.
 func TestRawReturnCodes(t *testing.T) {
 	runtimetest.Load(t)

@@ -99,20 +99,29 @@ func search(err error, matches func(error) bool) (f *Failure, d *Declared, found
 				f, d, found = FailureOf(err), declarationOf(err), err
 				return true
 			}
-			switch w := err.(type) {
-			case interface{ Unwrap() error }:
-				err = w.Unwrap()
-			case interface{ Unwrap() []error }:
+			many, one := unwrap(err)
+			if many != nil {
 				left--
-				return slices.ContainsFunc(w.Unwrap(), look)
-			default:
-				return false
+				return slices.ContainsFunc(many, look)
 			}
+			err = one
 		}
 		return false
 	}
 	look(err)
 	return f, d, found
+}
+
+// unwrap returns what an error wraps: nothing if its method panics, as that of a nil pointer does.
+func unwrap(err error) (many []error, one error) {
+	defer func() { _ = recover() }()
+	switch w := err.(type) {
+	case interface{ Unwrap() error }:
+		return nil, w.Unwrap()
+	case interface{ Unwrap() []error }:
+		return w.Unwrap(), nil
+	}
+	return nil, nil
 }
 
 // first returns the first record in the chain of err, or nil.

@@ -308,6 +308,9 @@ func Recovered(p any, in string) error {
 	if isError && FailureOf(cause) != nil {
 		return cause
 	}
+	if bad := Unsound(cause); bad != nil {
+		p, isError = Message(bad), false
+	}
 	e := &Failure{Kind: KindRuntime, Message: "panic in " + in + ": " + panicText(p), Backtrace: goStack()}
 	if isError {
 		e.Cause = cause
@@ -398,6 +401,9 @@ const maxBacktrace = 16 << 10
 // Passed adds Go frames to the backtrace of an error that a callback returns. If the callback is
 // outermost, no func of Go called what called it.
 func Passed(err error, origin uintptr, outermost bool) error {
+	if bad := Unsound(err); bad != nil {
+		err = bad
+	}
 	callers := ""
 	if !outermost {
 		callers = goFrames()
@@ -552,6 +558,9 @@ func Annotate(place string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if bad := Unsound(err); bad != nil {
+		err = bad
+	}
 	kind, trace := KindType, ""
 	if e := FailureOf(err); e != nil {
 		kind, trace = e.Kind, e.Trace()
@@ -563,6 +572,26 @@ func Annotate(place string, err error) error {
 // of cause, perhaps in other words.
 func AtPath(kind, place, text string, cause error) *Failure {
 	return around(&Failure{Kind: kind, Message: place + ": " + text}, cause)
+}
+
+// Unsound returns an error if err has no text, because its method Error panics. That of a nil pointer does, which is an
+// error of Go by mistake: a func returns a variable of a pointer type as an error, or joins it to others.
+func Unsound(err error) (bad error) {
+	if err == nil || FailureOf(err) != nil {
+		return nil
+	}
+	defer func() {
+		if recover() == nil {
+			return
+		}
+		null := ""
+		if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
+			null = "nil "
+		}
+		bad = Errorf(KindValue, "the error is a %s%T, whose method Error panics: use nil, or an error that has a text", null, err)
+	}()
+	_ = err.Error()
+	return nil
 }
 
 // Message returns the text of err without its kind.
