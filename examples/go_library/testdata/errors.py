@@ -193,6 +193,25 @@ def originals():
     assert isinstance(e.__cause__, (Own, RuntimeError)), repr(e.__cause__)
 
 
+def changed():
+    """Go gets the text that an exception has now, also of one that came from Go with another."""
+    found, value, here, wrapped = failure(find, "missing"), failure(fail, "ValueError", "text"), NotFoundError(name="a", tries=3), failure(through, raising(KeyError("k")), True)
+    passed = ZeroDivisionError("text")
+    assert failure(through, raising(passed), False) is passed
+    for e, want in (
+        (found, 'NotFoundError missing 2 ["mist" "missive"] key=true: golib.NotFoundError: now'),
+        (value, "os=false arithmetic=false: ValueError: now"),
+        (here, "NotFoundError a 3 [] key=true: golib.NotFoundError: now"),
+        (wrapped, "os=false arithmetic=false: KeyError: now"),
+        (passed, "os=false arithmetic=true: ZeroDivisionError: now"),
+    ):
+        e.args = ("now",)
+        for _ in range(2):
+            equal(caught(raising(e)), want)
+            assert failure(through, raising(e), False) is e
+    equal((str(found), found.name, found.tries), ("now", "missing", 2))
+
+
 def memory():
     """Neither exceptions nor what their frames hold wait for a collection."""
 
@@ -247,6 +266,7 @@ to_go()
 kinds()
 copies()
 originals()
+changed()
 memory()
 threads()
 print("all right")

@@ -120,9 +120,13 @@ def _field_values(e):
 def _restored(cls, args, fields):
     e = cls.__new__(cls, *args)
     e.args = args
-    if fields or cls._fields == ():
-        e._error = _error_new(cls._kind, _given_fields(cls, fields), str(e))
+    e._error = _with_fields(cls, fields, str(e))
     return e
+
+
+def _with_fields(cls, fields, message):
+    """Returns the Error object of a class, or None if it has a message only."""
+    return _error_new(cls._kind, _given_fields(cls, fields), message) if fields or cls._fields == () else None
 
 
 # made returns its argument. _face has one that raises a TypeError for an object that was not made.
@@ -209,9 +213,13 @@ def _tells(e):
 def _keep(guard, e):
     try:
         error = getattr(e, "__tvm_ffi_error__", None)
+        message = _message(e)
         if error is None:
-            error = core.Error(_kind_of(type(e)), _message(e), "")
+            error = core.Error(_kind_of(type(e)), message, "")
             e.__tvm_ffi_error__ = error
+        elif error.message != message:  # its args are others now
+            remade = _with_fields(type(e), _field_values(e), message) if isinstance(e, GoError) else None
+            error = core.Error(error.kind, message, "") if remade is None else remade
         elif error.__chandle__() in _on_the_way and not isinstance(e, GoError):
             # Another thread raises it, too. tvm_ffi changes the Error object, which Go may be reading.
             error = core.Error(error.kind, error.message, "")
