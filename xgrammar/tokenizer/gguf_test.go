@@ -89,23 +89,44 @@ func TestReadGGUF(t *testing.T) {
 func TestReadGGUF_errors(t *testing.T) {
 	tokens := []any{ggml + "tokens", []string{"a", "b"}}
 	with := func(pairs ...any) []byte { return gguf(append(slices.Clone(tokens), pairs...)...) }
-	whole := with(ggml+"model", "gpt2", ggml+"pre", "gpt-2")
+	bytewise := func(pairs ...any) []byte {
+		return with(append([]any{ggml + "model", "gpt2", ggml + "pre", "gpt-2"}, pairs...)...)
+	}
+	pieces := func(pairs ...any) []byte {
+		return with(append([]any{ggml + "model", "llama", ggml + "scores", []float32{0, 0}}, pairs...)...)
+	}
+	whole := bytewise()
 	for want, file := range map[string][]byte{
-		`the key "tokenizer.ggml.pre" occurs twice`:                with(ggml+"pre", "gpt-2", ggml+"pre", "smollm"),
-		`the file begins with "ABCD"`:                              []byte("ABCD"),
-		"the version of GGUF is 9, want 2 or 3":                    []byte("GGUF\x09\x00\x00\x00"),
-		"the file ends in its metadata":                            whole[:len(whole)-3],
-		`tokenizer.ggml.model is "bert", which is not supported`:   with(ggml+"model", "bert"),
-		`tokenizer.ggml.pre is "odd", which is not supported`:      with(ggml+"model", "gpt2", ggml+"pre", "odd"),
-		"tokenizer.ggml.tokens has 0 texts":                        gguf(),
-		"tokenizer.ggml.tokens has 2 texts and token_type 1":       with(ggml+"token_type", []int32{1}),
-		"tokenizer.ggml.tokens has 2 texts and scores 0":           with(ggml+"model", "llama"),
-		"tokenizer.ggml.eos_token_id is 2, want 0 to 1":            with(ggml+"model", "gpt2", ggml+"pre", "gpt-2", ggml+"eos_token_id", uint32(2)),
-		"tokenizer.ggml.add_bos_token is set and bos_token_id is":  with(ggml+"model", "gpt2", ggml+"pre", "gpt-2", ggml+"add_bos_token", true),
-		`the token "a" has the numbers 0 and 1`:                    gguf(ggml+"tokens", []string{"a", "a"}),
-		`tokenizer.ggml.merges[0] is "ab"`:                         with(ggml+"model", "gpt2", ggml+"pre", "gpt-2", ggml+"merges", []string{"ab"}),
-		"tokenizer.ggml.tokens[0] is \"1\", want a value of type ": gguf(ggml+"tokens", []int32{1}),
-		"a text has 4294967295 bytes":                              append([]byte("GGUF\x03\x00\x00\x00"+strings.Repeat("\x00", 8)+"\x01\x00\x00\x00\x00\x00\x00\x00"), "\xff\xff\xff\xff\x00\x00\x00\x00"...),
+		`the key "tokenizer.ggml.pre" occurs twice`:                                                              with(ggml+"pre", "gpt-2", ggml+"pre", "smollm"),
+		`the file begins with "ABCD"`:                                                                            []byte("ABCD"),
+		"the version of GGUF is 9, want 2 or 3":                                                                  []byte("GGUF\x09\x00\x00\x00"),
+		"the file ends in its metadata":                                                                          whole[:len(whole)-3],
+		`tokenizer.ggml.model is "bert", which is not supported`:                                                 with(ggml+"model", "bert"),
+		`tokenizer.ggml.pre is "odd", which is not supported`:                                                    with(ggml+"model", "gpt2", ggml+"pre", "odd"),
+		"tokenizer.ggml.tokens has 0 texts":                                                                      gguf(),
+		"tokenizer.ggml.tokens has 2 texts and token_type 1":                                                     with(ggml+"token_type", []int32{1}),
+		"tokenizer.ggml.tokens has 2 texts and scores 0":                                                         with(ggml+"model", "llama"),
+		"tokenizer.ggml.eos_token_id is 2, want 0 to 1":                                                          with(ggml+"model", "gpt2", ggml+"pre", "gpt-2", ggml+"eos_token_id", uint32(2)),
+		"tokenizer.ggml.add_bos_token is set and the file has no bos_token_id":                                   with(ggml+"model", "gpt2", ggml+"pre", "gpt-2", ggml+"add_bos_token", true),
+		`the token "a" has the numbers 0 and 1`:                                                                  gguf(ggml+"tokens", []string{"a", "a"}),
+		`tokenizer.ggml.merges[0] is "ab"`:                                                                       with(ggml+"model", "gpt2", ggml+"pre", "gpt-2", ggml+"merges", []string{"ab"}),
+		`tokenizer.ggml.tokens[0] is "1" of type whole number, want string: write the file again with that type`: gguf(ggml+"tokens", []int32{1}),
+		`tokenizer.ggml.tokens is "a" of type string, want array`:                                                gguf(ggml+"tokens", "a"),
+		`tokenizer.ggml.model is "1" of type whole number, want string`:                                          with(ggml+"model", uint32(1)),
+		`tokenizer.ggml.pre is "true" of type bool, want string`:                                                 with(ggml+"model", "gpt2", ggml+"pre", true),
+		`tokenizer.ggml.token_type is "3" of type whole number, want array`:                                      bytewise(ggml+"token_type", uint32(3)),
+		"tokenizer.ggml.tokens has 2 texts and token_type 0":                                                     bytewise(ggml+"token_type", []int32{}),
+		`tokenizer.ggml.scores[0] is "1" of type whole number, want float`:                                       with(ggml+"model", "llama", ggml+"scores", []int32{1, 1}),
+		`tokenizer.ggml.merges is "a b" of type string, want array`:                                              bytewise(ggml+"merges", "a b"),
+		`tokenizer.ggml.merges[0] is "a b c": want two texts`:                                                    bytewise(ggml+"merges", []string{"a b c"}),
+		`tokenizer.ggml.eos_token_id is "1" of type string, want whole number`:                                   bytewise(ggml+"eos_token_id", "1"),
+		`tokenizer.ggml.eos_token_id is "3" of type string, want whole number`:                                   bytewise(ggml+"eos_token_id", "3", ggml+"add_eos_token", true),
+		`tokenizer.ggml.bos_token_id is "0" of type string, want whole number`:                                   bytewise(ggml+"bos_token_id", "0", ggml+"add_bos_token", true),
+		`tokenizer.ggml.add_bos_token is "1" of type whole number, want bool`:                                    bytewise(ggml+"bos_token_id", uint32(0), ggml+"add_bos_token", uint32(1)),
+		`tokenizer.ggml.unknown_token_id is "0" of type string, want whole number`:                               pieces(ggml+"unknown_token_id", "0"),
+		"tokenizer.ggml.unknown_token_id is 99, want 0 to 1":                                                     pieces(ggml+"unknown_token_id", uint32(99)),
+		`tokenizer.ggml.add_space_prefix is "0" of type whole number, want bool`:                                 pieces(ggml+"add_space_prefix", uint32(0)),
+		"a text has 4294967295 bytes":                                                                            append([]byte("GGUF\x03\x00\x00\x00"+strings.Repeat("\x00", 8)+"\x01\x00\x00\x00\x00\x00\x00\x00"), "\xff\xff\xff\xff\x00\x00\x00\x00"...),
 	} {
 		if _, err := tokenizer.ReadGGUF(bytes.NewReader(file), tokenizer.Options{}); err == nil || !strings.HasPrefix(err.Error(), "tokenizer: GGUF: "+want) {
 			t.Errorf("%v, want %s", err, want)

@@ -130,17 +130,59 @@ func (r *ggufReader) metadata() metadata {
 	return all
 }
 
-// list returns a list of values of one type.
+// get returns the value of a key as T, which is one of the types that ggufReader.value returns. It reports false without the key.
+func get[T any](m metadata, name string) (v T, ok bool, err error) {
+	value, ok := m[name]
+	if !ok {
+		return v, false, nil
+	}
+	if v, ok = value.(T); !ok {
+		err = wrongType[T](name, value)
+	}
+	return v, ok, err
+}
+
+// list returns a list of values of one type, nil without the key.
 func list[T any](m metadata, name string) (out []T, err error) {
-	all, _ := m[name].([]any)
+	all, ok, err := get[[]any](m, name)
+	if !ok {
+		return nil, err
+	}
+	out = make([]T, 0, len(all))
 	for i, value := range all {
 		v, ok := value.(T)
 		if !ok {
-			return nil, fmt.Errorf("%s%s[%d] is %.80q, want a value of type %T", ggufPrefix, name, i, fmt.Sprint(value), v)
+			return nil, wrongType[T](fmt.Sprintf("%s[%d]", name, i), value)
 		}
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// id returns the number of a token, which a key has. It reports false without the key.
+func (m metadata) id(name string, tokens int) (id int64, ok bool, err error) {
+	if id, ok, err = get[int64](m, name); ok && (id < 0 || id >= int64(tokens)) {
+		err = fmt.Errorf("%s%s is %d, want 0 to %d", ggufPrefix, name, id, tokens-1)
+	}
+	return id, ok, err
+}
+
+func wrongType[T any](name string, value any) error {
+	var want T
+	return fmt.Errorf("%s%s is %.80q of type %s, want %s: write the file again with that type", ggufPrefix, name, fmt.Sprint(value), ggufType(value), ggufType(want))
+}
+
+// ggufType names the type of a value.
+func ggufType(value any) string {
+	switch value.(type) {
+	case int64:
+		return "whole number"
+	case float64:
+		return "float"
+	case []any:
+		return "array"
+	}
+	return fmt.Sprintf("%T", value)
 }
 
 // What types of tokens are.
@@ -172,7 +214,11 @@ func (m metadata) file() (*File, []int32, error) {
 			f.Added = append(f.Added, Added{ID: id, Content: token, Special: types[id] != ggufUser})
 		}
 	}
-	switch kind, _ := m["model"].(string); kind {
+	kind, _, err := get[string](m, "model")
+	if err != nil {
+		return nil, nil, err
+	}
+	switch kind {
 	case "gpt2":
 		err = m.byteLevel(f)
 	case "llama":
@@ -185,14 +231,11 @@ func (m metadata) file() (*File, []int32, error) {
 	}
 	var stops []int32
 	for _, name := range []string{"eos_token_id", "eot_token_id", "eom_token_id"} {
-		id, ok := m[name].(int64)
-		if !ok {
-			continue
+		id, ok, err := m.id(name, len(tokens))
+		if err != nil {
+			return nil, nil, err
 		}
-		if id < 0 || id >= int64(len(tokens)) {
-			return nil, nil, fmt.Errorf("%s%s is %d, want 0 to %d", ggufPrefix, name, id, len(tokens)-1)
-		}
-		if !slices.Contains(stops, int32(id)) {
+		if ok && !slices.Contains(stops, int32(id)) {
 			stops = append(stops, int32(id))
 		}
 	}
@@ -205,12 +248,16 @@ func (m metadata) frame(f *File) error {
 	type part = map[string]map[string]string
 	single, special := []part{{"Sequence": {"id": "A"}}}, map[string]map[string][]int64{}
 	add := func(flag, name string) error {
-		if set, _ := m[flag].(bool); !set {
-			return nil
+		set, _, err := get[bool](m, flag)
+		if err != nil || !set {
+			return err
 		}
-		id, ok := m[name].(int64)
-		if !ok || id < 0 || id >= int64(len(f.Tokens)) {
-			return fmt.Errorf("%s%s is set and %s is %v, want 0 to %d", ggufPrefix, flag, name, m[name], len(f.Tokens)-1)
+		id, ok, err := m.id(name, len(f.Tokens))
+		if err == nil && !ok {
+			err = fmt.Errorf("%s%s is set and the file has no %s, want 0 to %d", ggufPrefix, flag, name, len(f.Tokens)-1)
+		}
+		if err != nil {
+			return err
 		}
 		special[name] = map[string][]int64{"ids": {id}}
 		token := part{"SpecialToken": {"id": name}}
@@ -244,7 +291,7 @@ func (m metadata) byteLevel(f *File) error {
 	}
 	for i, line := range lines {
 		left, right, ok := strings.Cut(line, " ")
-		if !ok {
+		if !ok || strings.Contains(right, " ") {
 			return fmt.Errorf("%smerges[%d] is %q: want two texts with a space between them", ggufPrefix, i, line)
 		}
 		f.Model.Merges = append(f.Model.Merges, left, right)
@@ -254,7 +301,11 @@ func (m metadata) byteLevel(f *File) error {
 		return []object{{"type": "Split", "pattern": object{"Regex": expression}, "behavior": "Isolated"}, {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}}
 	}
 	var parts []object
-	switch pre, _ := m["pre"].(string); pre {
+	pre, _, err := get[string](m, "pre")
+	if err != nil {
+		return err
+	}
+	switch pre {
 	case "gpt-2":
 		parts = []object{{"type": "ByteLevel", "add_prefix_space": false}}
 	case "smollm", "starcoder", "refact", "command-r":
@@ -308,11 +359,19 @@ func (m metadata) sentencePiece(f *File, types []int64) error {
 		f.Model.Merges = append(f.Model.Merges, merge.left, merge.right)
 	}
 	f.Model.ByteFallback, f.Model.FuseUnknown = true, true
-	if id, ok := m["unknown_token_id"].(int64); ok && id >= 0 && id < int64(len(f.Tokens)) {
-		f.Model.Unknown = f.Tokens[id]
+	unknown, ok, err := m.id("unknown_token_id", len(f.Tokens))
+	if err != nil {
+		return err
+	}
+	if ok {
+		f.Model.Unknown = f.Tokens[unknown]
 	}
 	normal, strip := `{"type": "Prepend", "prepend": "▁"}, `, `, {"type": "Strip", "content": " ", "start": 1, "stop": 0}`
-	if space, ok := m["add_space_prefix"].(bool); ok && !space {
+	space, ok, err := get[bool](m, "add_space_prefix")
+	if err != nil {
+		return err
+	}
+	if ok && !space {
 		normal, strip = "", ""
 	}
 	f.Normalizer = json.RawMessage(`{"type": "Sequence", "normalizers": [` + normal + `{"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]}`)
