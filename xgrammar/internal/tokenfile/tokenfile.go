@@ -342,14 +342,26 @@ func (f *File) Number() error {
 			}
 		}
 	}
-	added := map[int]string{}
+	if id, known := f.Model.Vocab[""]; known && f.Tokens[id] != "" {
+		return fmt.Errorf("the tokens %q and %q both have the number %d", "", f.Tokens[id], id)
+	}
+	added, numbers, pieces := map[int]string{}, map[string]int{}, make(map[string]int, len(f.Model.Pieces))
+	for id, piece := range f.Model.Pieces {
+		pieces[piece.Text] = id
+	}
 	for _, token := range f.Added {
 		if other, twice := added[token.ID]; twice && other != token.Content {
 			return fmt.Errorf("added_tokens has %q and %q with the number %d", other, token.Content, token.ID)
 		}
 		added[token.ID] = token.Content
-		if of, known := f.Model.Vocab[token.Content]; known && of != token.ID {
-			return fmt.Errorf("the token %q has the number %d in added_tokens and %d in model.vocab", token.Content, token.ID, of)
+		if other, twice := numbers[token.Content]; twice && other != token.ID {
+			return fmt.Errorf("the token %q has the numbers %d and %d in added_tokens", token.Content, other, token.ID)
+		}
+		numbers[token.Content] = token.ID
+		for _, vocab := range []map[string]int{f.Model.Vocab, pieces} {
+			if of, known := vocab[token.Content]; known && of != token.ID {
+				return fmt.Errorf("the token %q has the number %d in added_tokens and %d in model.vocab", token.Content, token.ID, of)
+			}
 		}
 		if token.ID >= 0 && token.ID < len(f.Tokens) {
 			f.Tokens[token.ID] = ""

@@ -30,12 +30,15 @@ func TestRead(t *testing.T) {
 // TestRead_errors has what package xgrammar does not show: the rest is in its tests.
 func TestRead_errors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"model": {"vocab": {}, "merges": ["a b c"]}}`:    `model.merges[0] is "a b c": want two texts`,
-		`{"model": {"vocab": {}, "merges": [["a"]]}}`:      "model.merges[0] has 1 texts, want 2",
-		`{"model": {"vocab": {}, "merges": 3}}`:            "model.merges: want pairs of texts",
-		`{"model": {"vocab": [3]}}`:                        "model.vocab has neither",
-		`{"model": {"vocab": [["a", "b"]]}}`:               "model.vocab[0] is",
-		`{"model": {"vocab": {"a": 99999}}}`:               `the number of the token "a" is 99999, want 0 to 65539`,
+		`{"model": {"vocab": {}, "merges": ["a b c"]}}`: `model.merges[0] is "a b c": want two texts`,
+		`{"model": {"vocab": {}, "merges": [["a"]]}}`:   "model.merges[0] has 1 texts, want 2",
+		`{"model": {"vocab": {}, "merges": 3}}`:         "model.merges: want pairs of texts",
+		`{"model": {"vocab": [3]}}`:                     "model.vocab has neither",
+		`{"model": {"vocab": [["a", "b"]]}}`:            "model.vocab[0] is",
+		`{"model": {"vocab": {"a": 99999}}}`:            `the number of the token "a" is 99999, want 0 to 65539`,
+		`{"model": {"vocab": {"": 0, "a": 0}}}`:         `the tokens "" and "a" both have the number 0`,
+		`{"model": {"vocab": {}}, "added_tokens": [{"id": 0, "content": "a"}, {"id": 1, "content": "a"}]}`: `the token "a" has the numbers 0 and 1 in added_tokens`,
+		`{"model": {"vocab": [["a", 0]]}, "added_tokens": [{"id": 1, "content": "a"}]}`:                    `the token "a" has the number 1 in added_tokens and 0 in model.vocab`,
 		strings.Repeat(`{"model":`, 20_000):                "exceeded max depth",
 		`{"model": {"vocab": {"a": 0}}, "added_tokens": 1`: "unexpected end",
 	} {
