@@ -209,6 +209,9 @@ func (t *Tokenizer) readFrame(text json.RawMessage, what string, depth int) erro
 			if !is || !has {
 				return fmt.Errorf("%s.single[%d]: want the text once, and tokens of special_tokens", what, i)
 			}
+			if len(ids.IDs) == 0 {
+				return fmt.Errorf("%s.special_tokens has %q without ids: want the numbers of its tokens", what, token.ID)
+			}
 			for _, id := range ids.IDs {
 				if err := known(id); err != nil {
 					return err
