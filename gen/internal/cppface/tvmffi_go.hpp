@@ -114,6 +114,12 @@ class AnyArgument : public Argument {
   AnyArgument() = default;
   template <typename T, typename = std::enable_if_t<!std::is_base_of_v<Argument, T> && std::is_constructible_v<ffi::AnyView, const T&>>>
   AnyArgument(const T& value) {
+    Set(value);
+  }
+
+ private:
+  template <typename T>
+  void Set(const T& value) {
     if constexpr (kUnsigned<T>) {
       Own(OfUnsigned(static_cast<uint64_t>(value)));
     } else {
@@ -123,8 +129,14 @@ class AnyArgument : public Argument {
       if (std::memchr(value.data(), 0, value.size()) != nullptr) Own(ffi::String(value));
     }
   }
-
- private:
+  template <typename T>
+  void Set(const ffi::Optional<T>& value) {
+    if constexpr (kUnsigned<T> || std::is_same_v<T, std::string>) {
+      if (value.has_value()) Set(*value);
+    } else {
+      any = ffi::AnyView(value).CopyToTVMFFIAny();
+    }
+  }
   void Own(ffi::Any value) {
     owned_ = std::move(value);
     any = ffi::AnyView(owned_).CopyToTVMFFIAny();

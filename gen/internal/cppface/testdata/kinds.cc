@@ -217,7 +217,7 @@ static void values() {
   CHECK(number == most && maybe.value() == most);
   // Not every unsigned type of 64 bits is a uint64_t, which alone TVM-FFI looks at.
   const auto unsigned_of = [](const ffi::Any& x) { return x.cast<ffi::BigInt>().as<uint64_t>().value(); };
-  CHECK(unsigned_of(kinds::echo_any(most)) == most && unsigned_of(kinds::echo_any(~0ull)) == most && unsigned_of(kinds::echo_any(~0ul)) == most);
+  CHECK(unsigned_of(kinds::echo_any(most)) == most && unsigned_of(kinds::echo_any(~0ull)) == most && unsigned_of(kinds::echo_any(~0ul)) == most && unsigned_of(kinds::echo_any(ffi::Optional<unsigned long long>(~0ull))) == most);
   const auto all = [&](const ffi::Any& x, int64_t i) { return unsigned_of(x.cast<ffi::Array<ffi::Any>>()[i]); };
   CHECK(all(kinds::ints(1, ~0ull), 1) == most && all(kinds::anys(1, ~0ull), 1) == most && all(kinds::packed(1, ~0ull), 1) == most);
   CHECK(unsigned_of(kinds::echo_sequence_of_any(std::vector<unsigned long long>{~0ull})[0]) == most);
@@ -225,6 +225,7 @@ static void values() {
   CHECK(failure([] { kinds::echo_callable([](int64_t, ffi::String) { return ~0ull; })(7, "x"); }).message() == "18446744073709551615 for the result of a callback does not fit an int of 8 bytes");
   CHECK(kinds::echo_callable([](int64_t, ffi::String) { return 7ull; })(7, "x") == 7);
   CHECK(std::string(kinds::echo_any(zero).cast<ffi::String>()) == zero && std::string(kinds::echo_optional_any(zero).cast<ffi::String>()) == zero);
+  CHECK(std::string(kinds::echo_any(ffi::Optional<std::string>(zero)).cast<ffi::String>()) == zero && kinds::echo_any(ffi::Optional<std::string>()) == nullptr);
   const auto texts = kinds::anys(1, zero).cast<ffi::Array<ffi::Any>>();
   CHECK(std::string(texts[1].cast<ffi::String>()) == zero);
   CHECK(kinds::echo_object(ffi::Shape({1})).as<ffi::ShapeObj>() != nullptr);
