@@ -167,8 +167,6 @@ func (v *Values) At(i int) (n int64, ok bool) {
 	switch {
 	case v.c == nil || i < 0 || i >= len(v.c.plan.Vars):
 		return 0, false
-	case len(v.c.plan.Vars) > few && i >= len(v.large): // the last call was refused before its first value
-		return 0, false
 	case len(v.c.plan.Vars) > few:
 		return v.large[i], v.largeFrom[i] != 0
 	}

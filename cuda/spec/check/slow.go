@@ -77,13 +77,14 @@ var values = sync.Pool{New: func() any { return new([]run.Value) }}
 
 // slowly does the checks one by one, in order.
 func (c *Checker) slowly(v *Values, args source) error {
+	nums, from := v.slots()
 	if args.n != c.plan.NumArgs {
 		return fail(run.Count(c.plan))
 	}
 	n := len(c.plan.Operands)
 	if n <= few {
 		var some [few]run.Value
-		return c.inOrder(v, args, some[:n])
+		return c.inOrder(args, some[:n], nums, from)
 	}
 	pooled := values.Get().(*[]run.Value)
 	defer func() {
@@ -93,16 +94,15 @@ func (c *Checker) slowly(v *Values, args source) error {
 	if len(*pooled) < n {
 		*pooled = make([]run.Value, n)
 	}
-	return c.inOrder(v, args, (*pooled)[:n])
+	return c.inOrder(args, (*pooled)[:n], nums, from)
 }
 
-func (c *Checker) inOrder(v *Values, args source, values []run.Value) error {
+func (c *Checker) inOrder(args source, values []run.Value, nums []int64, from []int32) error {
 	for i := range values {
 		if o := &c.plan.Operands[i]; o.Parent < 0 {
 			values[i] = args.value(o.Index)
 		}
 	}
-	nums, from := v.slots()
 	return fail(run.InOrder(c.plan, values, nums, from, nil)) // as the compiled kernel, which knows no peers
 }
 
