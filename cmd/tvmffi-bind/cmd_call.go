@@ -184,7 +184,7 @@ func checkArray(text string) error {
 	var list []json.RawMessage
 	err := json.Unmarshal([]byte(text), &list)
 	if err == nil {
-		if err := jsonlines.Check([]byte(text), nil); err != nil {
+		if err := jsonlines.CheckBig([]byte(text)); err != nil {
 			return fmt.Errorf("the arguments: %w", err)
 		}
 		return nil

@@ -140,29 +140,40 @@ func octal(text string) bool {
 // which ParseDuration drops, is an error.
 func Duration(text string) (time.Duration, error) {
 	if octal(text) {
-		return 0, errors.New("a number with a zero in front")
+		return 0, errOctal
 	}
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return time.Duration(n), nil
 	}
-	d, err := time.ParseDuration(text)
-	for rest := text; err == nil && rest != ""; {
-		units := strings.TrimLeft(rest, "+-.0123456789")
-		_, fraction, _ := strings.Cut(rest[:len(rest)-len(units)], ".")
-		unit := units
+	if _, err := time.ParseDuration(text); err != nil {
+		return 0, err
+	}
+	whole := new(big.Rat) // ParseDuration counts in float64 behind the point
+	for rest := strings.TrimLeft(text, "+-"); rest != ""; {
+		units := strings.TrimLeft(rest, ".0123456789")
+		number, unit := rest[:len(rest)-len(units)], units
 		if i := strings.IndexAny(units, ".0123456789"); i >= 0 {
 			unit = units[:i]
 		}
-		one, _ := time.ParseDuration("1" + unit)
-		if part, ok := new(big.Rat).SetString("0." + fraction + "0"); ok && !part.Mul(part, new(big.Rat).SetInt64(int64(one))).IsInt() {
-			return 0, errPart
-		}
 		rest = units[len(unit):]
+		one, _ := time.ParseDuration("1" + unit)
+		if part, ok := new(big.Rat).SetString("0" + number); ok {
+			whole.Add(whole, part.Mul(part, new(big.Rat).SetInt64(int64(one))))
+		}
 	}
-	return d, err
+	if text[0] == '-' {
+		whole.Neg(whole)
+	}
+	if !whole.IsInt() || !whole.Num().IsInt64() {
+		return 0, errPart
+	}
+	return time.Duration(whole.Num().Int64()), nil
 }
 
-var errPart = errors.New("it has a part of a nanosecond")
+var (
+	errPart  = errors.New("has a part of a nanosecond, which a duration cannot have")
+	errOctal = errors.New("has a zero in front, which makes it octal for some readers: leave the zero out, or write 0o")
+)
 
 // SetDefault reads the text of a default into target. It reports false if values of that
 // type have no text. Its cases are what [strconv] reads at a width of Go, and not the kinds that cross: most of those have no text.
@@ -176,15 +187,15 @@ func SetDefault(text string, target reflect.Value) (ok bool, err error) {
 	case target.Type() == reflect.TypeFor[time.Duration]():
 		x, err := Duration(text)
 		switch {
-		case errors.Is(err, errPart):
-			return true, fmt.Errorf("the default %q has a part of a nanosecond, which a duration cannot have", text)
+		case errors.Is(err, errPart), errors.Is(err, errOctal):
+			return true, fmt.Errorf("the default %q %w", text, err)
 		case err != nil:
 			return true, fmt.Errorf("the default %q is not a duration: write one such as 1.5s, or a number of nanoseconds", text)
 		}
 		target.SetInt(int64(x))
 		return true, nil
 	case (target.CanInt() || target.CanUint()) && octal(text):
-		return true, fmt.Errorf("the default %q has a zero in front, which makes it octal for some readers: leave the zero out, or write 0o", text)
+		return true, fmt.Errorf("the default %q %w", text, errOctal)
 	case target.CanInt():
 		var x int64
 		x, err = strconv.ParseInt(text, 0, target.Type().Bits())

@@ -1,6 +1,7 @@
 package fieldtag
 
 import (
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func TestSetDefault(t *testing.T) {
 		{"010", ptr(int64(0)), `the default "010" has a zero in front, which makes it octal for some readers`},
 		{"-0_7", ptr(int8(0)), `the default "-0_7" has a zero in front`},
 		{"00", ptr(uint64(0)), `the default "00" has a zero in front`},
-		{"010", ptr(time.Duration(0)), `the default "010" is not a duration`},
+		{"010", ptr(time.Duration(0)), `the default "010" has a zero in front, which makes it octal`},
 		{"010s", ptr(10 * time.Second), ""},
 		{"0", ptr(int64(0)), ""},
 		{"0o10", ptr(uint8(8)), ""},
@@ -112,6 +113,8 @@ func TestSetDefault(t *testing.T) {
 		{"1h.0000000001s", ptr(time.Duration(0)), `has a part of a nanosecond`},
 		{"1.0000000000001h2s", ptr(time.Duration(0)), `has a part of a nanosecond`},
 		{"1.5", ptr(time.Duration(0)), `is not a duration`},
+		{"0.00000000000750h", ptr(time.Duration(27)), ""}, // 26 by time.ParseDuration
+		{"-2562047h47m16.854775808s", ptr(time.Duration(math.MinInt64)), ""},
 		{"float32", ptr(DataType{}), ""},
 		{"custom[mine]8", ptr(DataType{}), ""},
 		{"floot32", ptr(DataType{}), `the default "floot32": unknown`},

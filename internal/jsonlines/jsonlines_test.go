@@ -50,8 +50,8 @@ func TestCheck(t *testing.T) {
 		"[\n\"ab\xff\"]":                            `line 2, column 4: the byte 0xff is not UTF-8`,
 		"[\"\xed\xa0\x80\"]":                        `line 1, column 3: the byte 0xed is not UTF-8`,
 		`{"a":{"b":{"c":-1e3,"d":[],"c":{}}}}`:      `the key "c" occurs twice in a.b`,
-		`{"a": [1e308, -1e400]}`:                    `line 1, column 15: the number -1e400 is outside the range of float64 in a.1`,
-		"[0e999, " + strings.Repeat("9", 310) + "]": "is outside the range of float64 in 1",
+		`{"a": [1e308, -1e400]}`:                    `line 1, column 15: the number -1e400 is outside the range of float64 in a.1: write one up to 1.8e308`,
+		"[0e999, " + strings.Repeat("9", 310) + "]": "9999… is outside the range of float64 in 1",
 		`[[[]],{},{"q":[[{"k":1 ,"k":2}]]}]`:        `the key "k" occurs twice in 2.q.0.0`,
 	} {
 		err := Check([]byte(text), nil)

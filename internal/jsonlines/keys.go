@@ -29,7 +29,7 @@ func Unmarshal(data []byte, into any) error {
 // It returns nil for other text.
 //
 // into is what the text was read into, or nil. What is in a type with UnmarshalJSON is for that method to check, except for keys
-// that occur twice, and characters.
+// that occur twice, numbers and characters.
 func Check(data []byte, into any) error {
 	if !json.Valid(data) {
 		return nil
@@ -37,15 +37,26 @@ func Check(data []byte, into any) error {
 	return check(data, into)
 }
 
+// CheckBig is Check for a reader that has integers of any size.
+func CheckBig(data []byte) error {
+	if !json.Valid(data) {
+		return nil
+	}
+	return keys{data: string(data), bigInts: true}.check(nil)
+}
+
 // check is Check of valid JSON.
 func check(data []byte, into any) error {
-	k := keys{data: string(data)} // the keys are parts of it
-	if !utf8.Valid(data) {
+	return keys{data: string(data)}.check(into) // the keys are parts of it
+}
+
+func (k keys) check(into any) error {
+	if !utf8.ValidString(k.data) {
 		at := 0
-		for r, size := utf8.DecodeRune(data); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRune(data[at:]) {
+		for r, size := utf8.DecodeRuneInString(k.data); r != utf8.RuneError || size > 1; r, size = utf8.DecodeRuneInString(k.data[at:]) {
 			at += size
 		}
-		return k.errorf(at, "the byte %#x is not UTF-8", data[at])
+		return k.errorf(at, "the byte %#x is not UTF-8", k.data[at])
 	}
 	k.value(reflect.TypeOf(into))
 	return k.err
@@ -63,6 +74,8 @@ type keys struct {
 	at   int
 	path []step
 	err  error
+	// bigInts says that the reader has integers of any size.
+	bigInts bool
 	// fields are those of the struct types so far, by their names in JSON, folded.
 	fields map[reflect.Type]map[string]reflect.StructField
 }
@@ -119,11 +132,14 @@ func (k *keys) value(t reflect.Type) {
 // number checks a number that ends at k.at, and is read by somebody else: true, false and null are none. Few need the time of strconv.
 func (k *keys) number(start int) {
 	text := k.data[start:k.at]
-	if text[0] > '9' || len(text) < 300 && !strings.ContainsAny(text, "eE") {
+	if text[0] > '9' || (len(text) < 300 || k.bigInts) && !strings.ContainsAny(text, "eE") {
 		return
 	}
 	if x, _ := strconv.ParseFloat(text, 64); math.IsInf(x, 0) {
-		k.err = k.errorf(start, "the number %.80s is outside the range of float64%s", text, k.where())
+		if len(text) > 80 {
+			text = text[:80] + "…"
+		}
+		k.err = k.errorf(start, "the number %s is outside the range of float64%s: write one up to 1.8e308", text, k.where())
 	}
 }
 
