@@ -134,11 +134,14 @@ func noteConfig(con *console.Console, file string) {
 // genEach runs gen for each configuration that a pattern stands for. It goes on after an error, and returns all.
 func genEach(ctx context.Context, con *console.Console, p *probe.Prober, o *genOptions, pattern string) error {
 	all, err := project.Configs(pattern)
-	if err != nil {
+	if len(all) == 0 {
 		return err
 	}
 	var stale error
 	var failed []error
+	if err != nil {
+		failed = append(failed, err)
+	}
 	for _, file := range all {
 		if err := ctx.Err(); err != nil { // the user has ended it
 			return errors.Join(append(failed, err)...)

@@ -26,7 +26,7 @@ without bindings, or with a path of its own, and the libraries of a program for 
 platform. Libraries that lie in folders of the system are not copied: ship lists them.
 
 The licences of Python packages and of Go modules are in DIR/licenses, as far as this
-machine has them: ship names the others. DIR must not exist or be empty. It appears with
+machine has them: ship names the others. DIR is a new or an empty folder. It appears with
 all its files or not at all.`,
 		Example: `  tvmffi-bind ship weather weather-1.0
   tvmffi-bind ship server image/app --lib model.so`,

@@ -201,11 +201,17 @@ func IsPattern(arg string) bool {
 }
 
 // Configs returns the configurations that a pattern stands for, in the order of their paths. As the go command does, it leaves out
-// other modules, folders named testdata or vendor, and those whose name begins with a dot or _. It is an error if there are none.
+// other modules, folders named testdata or vendor, and those whose name begins with a dot or _. It is an error if there are none, or if
+// a folder cannot be read: the configurations of the others are returned with it.
 func Configs(pattern string) ([]string, error) {
 	dir := filepath.Clean(strings.TrimSuffix(pattern, "..."))
 	var all []string
+	var unread error
 	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil && entry != nil && file != dir {
+			unread = errors.Join(unread, fmt.Errorf("%w: make the folder readable, or name the others one by one", err))
+			return filepath.SkipDir
+		}
 		if err != nil {
 			return err
 		}
@@ -220,7 +226,7 @@ func Configs(pattern string) ([]string, error) {
 		}
 		return nil
 	})
-	if err == nil && len(all) == 0 {
+	if err = errors.Join(err, unread); err == nil && len(all) == 0 {
 		err = fmt.Errorf("%s stands for no %s: name the folder of a module that has some", pattern, ConfigName)
 	}
 	return all, err

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,6 +67,18 @@ func TestConfigs(t *testing.T) {
 	}
 	if _, err := Configs("a/testdata/none/..."); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
+	}
+	if os.Getuid() > 0 && runtime.GOOS != "windows" { // root reads all folders
+		if err := os.Chmod("b", 0); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Configs("./...")
+		if !slices.Equal(all, []string{"a/c/tvmffi.yaml", "tvmffi.yaml"}) || err == nil || !strings.Contains(err.Error(), "open b: permission denied: make the folder readable") {
+			t.Errorf("a folder that nobody can read: %q, %v", all, err)
+		}
+		if err := os.Chmod("b", 0o777); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Remove("a/c/tvmffi.yaml"); err != nil {
 		t.Fatal(err)

@@ -84,8 +84,9 @@ func distribution(file string) schema.Library {
 // here reports whether programs of this machine find libraries as p would.
 func (p *Program) here() bool { return p.GOOS == runtime.GOOS && p.GOARCH == runtime.GOARCH }
 
-// locate finds libtvm_ffi and the libraries of the program, and adds those that are named. It returns them in the order in which
-// the program loads them.
+// locate finds libtvm_ffi and the libraries of the program, and adds those that are named. It returns libtvm_ffi first. If the bindings
+// of a program were made with several versions of libtvm_ffi, it looks for any one of them, as the program does for the one that it
+// loads first.
 func (p *Program) locate(named []string) (all []library, err error) {
 	var given []library
 	for _, file := range named {
@@ -106,6 +107,11 @@ func (p *Program) locate(named []string) (all []library, err error) {
 		given = append(given, l)
 	}
 	o := &find.Options{Program: p.Path}
+	if p.GOOS == "linux" { // os.Executable follows links there
+		if at, err := filepath.EvalSymlinks(p.Path); err == nil {
+			o.Program = at
+		}
+	}
 	core := find.Core()
 	core.Name = path.Base(find.PathOfCore(p.GOOS))
 	wanted := []find.File{core}

@@ -140,6 +140,9 @@ func (l *layout) need(lib library, dir, needed string, looked, inherited []place
 		if !find.IsFile(file) || p.to == "" && ofSystem(l.program.GOOS, p.from) {
 			continue
 		}
+		if p.to == "" && lib.optional { // the machine that runs the program may have it there
+			return nil
+		}
 		if p.to == "" {
 			return fmt.Errorf("%s needs %s, which it finds on this machine only, in %s: %s", console.Shown(lib.Path), name, console.Shown(p.from), l.remedy(name))
 		}
@@ -226,6 +229,8 @@ func (l *layout) machineHas(name string) bool {
 	switch {
 	case !l.program.here(), runtime.GOOS == "darwin": // whose libraries are in one cache
 		return true
+	case path.IsAbs(name):
+		return find.IsFile(name)
 	case runtime.GOOS == "windows":
 		return ofAPI(name) || find.IsFile(filepath.Join(os.Getenv("SystemRoot"), "System32", name))
 	}

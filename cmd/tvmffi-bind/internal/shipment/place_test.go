@@ -18,13 +18,17 @@ import (
 // needs. Both lie where the loader finds them; what it could not find is an error.
 func TestLayOut(t *testing.T) {
 	needed := nativetest.BuildText(t, "hidden", "extern \"C\" int hidden() { return 7; }\n", nativetest.Standalone())
-	for _, x := range []struct{ rpath, at, want string }{ // the file that is needed lies at at; want is where the files are, or an error
-		{"$ORIGIN/../sample.libs", "sample.libs", "lib/top.so sample.libs/libhidden.so"},
-		{"$ORIGIN:/nowhere", "sample", "libhidden.so top.so"},
-		{"/nowhere:${ORIGIN}/deps", "sample/deps", "deps/libhidden.so top.so"},
-		{"$ORIGIN/../../sample.libs", "../sample.libs", "would lie above the folder"},
-		{"ROOT/abs", "abs", "which it finds on this machine only"},
-		{"$ORIGIN", "elsewhere", "which is neither in its folders nor in those of the system"},
+	for _, x := range []struct { // the file that is needed lies at at; want is where the files are, or an error
+		rpath, at, want string
+		optional        bool
+	}{
+		{"$ORIGIN/../sample.libs", "sample.libs", "lib/top.so sample.libs/libhidden.so", false},
+		{"$ORIGIN:/nowhere", "sample", "libhidden.so top.so", false},
+		{"/nowhere:${ORIGIN}/deps", "sample/deps", "deps/libhidden.so top.so", false},
+		{"$ORIGIN/../../sample.libs", "../sample.libs", "would lie above the folder", false},
+		{"ROOT/abs", "abs", "which it finds on this machine only", false},
+		{"ROOT/abs", "abs", "top.so", true},
+		{"$ORIGIN", "elsewhere", "which is neither in its folders nor in those of the system", false},
 	} {
 		root := filepath.Join(t.TempDir(), "site")
 		rpath := strings.ReplaceAll(x.rpath, "ROOT", root)
@@ -37,6 +41,7 @@ func TestLayOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		lib.optional = x.optional
 		l, err := p.layOut([]library{lib})
 		if err != nil {
 			if !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), filepath.Base(needed)) {
@@ -47,9 +52,21 @@ func TestLayOut(t *testing.T) {
 		if got := strings.Join(slices.Sorted(maps.Keys(l.files)), " "); got != x.want {
 			t.Errorf("%s: got %s", x.rpath, got)
 		}
+		if x.optional {
+			continue
+		}
 		if !slices.Contains(l.System, "libc.so.6") || !slices.Contains(l.System, "libpthread.so.0") || slices.Contains(l.System, filepath.Base(needed)) {
 			t.Errorf("%s: the machine must have %q", x.rpath, l.System)
 		}
+	}
+}
+
+// TestMachineHas: a library may be needed by its path.
+func TestMachineHas(t *testing.T) {
+	l := &layout{program: &Program{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH}}
+	i := slices.IndexFunc(systemFolders(), func(dir string) bool { return l.machineHas(filepath.Join(dir, "libc.so.6")) })
+	if i < 0 || !l.machineHas("libc.so.6") || l.machineHas("/nowhere/libc.so.6") {
+		t.Errorf("libc.so.6 is in none of %q, or in /nowhere", systemFolders())
 	}
 }
 

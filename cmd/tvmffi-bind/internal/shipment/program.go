@@ -19,7 +19,7 @@ import (
 type Program struct {
 	Path         string // absolute
 	GOOS, GOARCH string
-	// Libraries are those that its bindings load, in their order.
+	// Libraries are those that its bindings load, in any order.
 	Libraries []find.File
 	// Needed are the libraries that the system loads with the program.
 	Needed []string

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/console"
 	"github.com/tvmffi-go/tvmffi/cmd/tvmffi-bind/internal/probe"
@@ -45,7 +44,10 @@ func New(ctx context.Context, p *Program, named []string) (*Shipment, error) {
 	s.Files, s.System = append([]string{base}, s.layout.order...), s.layout.System
 	for _, at := range s.layout.order {
 		if shipped := probe.NewShipped(s.layout.files[at].origin); len(shipped.LicenseFiles) == 0 {
-			s.Unlicensed = append(s.Unlicensed, strings.Join(strings.Fields(at+" "+shipped.License), ", "))
+			s.Unlicensed = append(s.Unlicensed, at)
+			if shipped.License != "" {
+				s.Unlicensed[len(s.Unlicensed)-1] += " (" + shipped.License + ")"
+			}
 		}
 	}
 	for _, m := range s.modules {
