@@ -152,7 +152,10 @@ func (c *ToolChoice) UnmarshalJSON(text []byte) error {
 		} `json:"allowed_tools"`
 	}{}
 	if err := jsonlines.Unmarshal(text, &choice); err != nil {
-		return err
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return failed("tool_choice", fmt.Errorf("it has %s%s, want none, auto, required, a function or allowed_tools", wrong.Value, inPlaceOf(wrong.Type)))
+		}
+		return failed("tool_choice", err)
 	}
 	known := json.NewDecoder(bytes.NewReader(text))
 	known.DisallowUnknownFields()
@@ -162,8 +165,11 @@ func (c *ToolChoice) UnmarshalJSON(text []byte) error {
 	allowed := []function{choice.function}
 	switch c.Mode = "required"; {
 	case choice.Type == "allowed_tools" && choice.Allowed != nil && choice.Function == nil:
-		if c.Mode, allowed = choice.Allowed.Mode, choice.Allowed.Tools; c.Mode == "" {
-			return failed("tool_choice", fmt.Errorf("allowed_tools has no mode, want auto or required"))
+		if c.Mode, allowed = choice.Allowed.Mode, choice.Allowed.Tools; c.Mode != "auto" && c.Mode != "required" {
+			return failed("tool_choice", fmt.Errorf("the mode of allowed_tools is %q, want auto or required", c.Mode))
+		}
+		if allowed == nil {
+			return failed("tool_choice", fmt.Errorf("allowed_tools has no tools: list those that may be called"))
 		}
 	case choice.Type != "function" || choice.Allowed != nil:
 		return failed("tool_choice", fmt.Errorf("it has the type %q, want function with the member function alone, or allowed_tools with the member allowed_tools alone", choice.Type))
@@ -176,6 +182,14 @@ func (c *ToolChoice) UnmarshalJSON(text []byte) error {
 		c.Names = append(c.Names, tool.Function.Name)
 	}
 	return nil
+}
+
+// inPlaceOf says what a member of a tool_choice has to be.
+func inPlaceOf(t reflect.Type) string {
+	if t.Kind() == reflect.String {
+		return " for a text"
+	}
+	return ""
 }
 
 func errMode(mode string) error { return fmt.Errorf("it is %q, want none, auto or required", mode) }
@@ -280,11 +294,15 @@ func objectSchema(parameters json.RawMessage) (json.RawMessage, error) {
 type ToolCall struct{ Name, Arguments string }
 
 // Calls splits a text that follows the format of s into its calls and the rest. A call whose arguments are whole is a call, also if
-// the text ends before the end of its form: what there is of that is in the rest, as is all of a call that was cut before.
+// the text ends before the end of its form: what there is of that is in the rest, as is all of a call that was cut before. A
+// [CallSeparator] between two calls, or behind the last one, is of neither.
 func (s ToolSyntax) Calls(text string) (rest string, calls []ToolCall) {
 	for {
 		before, call, found := strings.Cut(text, s.Begin)
-		if rest += before; !found {
+		if len(calls) == 0 || before != CallSeparator {
+			rest += before
+		}
+		if !found {
 			return rest, calls
 		}
 		name, arguments, _ := strings.Cut(call, s.Middle)

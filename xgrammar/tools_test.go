@@ -67,6 +67,9 @@ func TestTools(t *testing.T) {
 		t.Errorf("%q %v", rest, calls)
 	}
 	// The arguments of this call are whole.
+	if rest, calls = xgrammar.Llama.Calls(strings.Repeat(`{"name": "f", "parameters": {}}`+xgrammar.CallSeparator, 2)); rest != "" || len(calls) != 2 {
+		t.Errorf("two calls: %q and %v", rest, calls)
+	}
 	if rest, calls = xgrammar.Qwen.Calls("<tool_call>\n" + `{"name": "f", "arguments": {}}` + "\n</tool"); rest != "}\n</tool" || len(calls) != 1 {
 		t.Errorf("%q %v", rest, calls)
 	}
@@ -141,20 +144,25 @@ func TestTools_errors(t *testing.T) {
 	}
 	const now = `"function": {"name": "now"}`
 	for choice, want := range map[string]string{
-		`3`: "cannot unmarshal number", `[]`: "cannot unmarshal array",
+		`3`: "tool_choice: it has number, want none, auto", `[]`: "tool_choice: it has array, want",
 		`""`:                                `tool_choice: it is ""`,
 		`{}`:                                `it has the type ""`,
 		`{` + now + `}`:                     `it has the type ""`,
 		`{"type": null, ` + now + `}`:       `it has the type ""`,
 		`{"type": "Function", ` + now + `}`: `it has the type "Function"`,
-		`{"type": "function", ` + now + `, "allowed_tools": {"mode": "auto"}}`:                                     `it has the type "function", want function with the member function alone`,
-		`{"type": "allowed_tools", ` + now + `, "allowed_tools": {"mode": "auto"}}`:                                `it has the type "allowed_tools"`,
-		`{"type": "allowed_tools", ` + now + `}`:                                                                   `it has the type "allowed_tools"`,
-		`{"type": "function", ` + now + `, "mode": "auto"}`:                                                        `unknown field "mode"`,
-		`{"type": "function", "function": {"name": "now", "strict": true}}`:                                        `unknown field "strict"`,
-		`{"type": "function", "name": "now"}`:                                                                      `unknown field "name"`,
-		`{"type": "function", "function": {}}`:                                                                     `a tool has the type "function", want function with the name of one`,
-		`{"type": "allowed_tools", "allowed_tools": {"tools": []}}`:                                                `allowed_tools has no mode`,
+		`{"type": "function", ` + now + `, "allowed_tools": {"mode": "auto"}}`:        `it has the type "function", want function with the member function alone`,
+		`{"type": "allowed_tools", ` + now + `, "allowed_tools": {"mode": "auto"}}`:   `it has the type "allowed_tools"`,
+		`{"type": "allowed_tools", ` + now + `}`:                                      `it has the type "allowed_tools"`,
+		`{"type": "function", ` + now + `, "mode": "auto"}`:                           `unknown field "mode"`,
+		`{"type": "function", "function": {"name": "now", "strict": true}}`:           `unknown field "strict"`,
+		`{"type": "function", "name": "now"}`:                                         `unknown field "name"`,
+		`{"type": "function", "function": {}}`:                                        `a tool has the type "function", want function with the name of one`,
+		`{"type": "allowed_tools", "allowed_tools": {"tools": []}}`:                   `the mode of allowed_tools is "", want auto or required`,
+		`{"type": "allowed_tools", "allowed_tools": {"mode": "none", "tools": []}}`:   `the mode of allowed_tools is "none"`,
+		`{"type": "allowed_tools", "allowed_tools": {"mode": "auto"}}`:                `allowed_tools has no tools: list those`,
+		`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": null}}`: `allowed_tools has no tools: list those`,
+		`true`: `tool_choice: it has bool, want none, auto, required, a function or allowed_tools`,
+		`{"type": "function", "function": {"name": 5}}`:                                                            `tool_choice: it has number for a text, want`,
 		`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [{"type": "custom", ` + now + `}]}}`: `a tool has the type "custom"`,
 		`{"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [null]}}`:                            `a tool has the type ""`,
 	} {

@@ -5,8 +5,11 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tvmffi-go/tvmffi/internal/abi"
 	"github.com/tvmffi-go/tvmffi/internal/capi"
@@ -32,8 +35,8 @@ const (
 // nodeType is the type of nodes of a JSON graph.
 type nodeType struct {
 	kind nodeKind
-	// key is the type key, if the data is the whole value.
-	key string
+	// key is the type key, if the data is the whole value, and object that of an object of fields.
+	key, object string
 	// fields are all fields of an object, and links those that are references.
 	fields, links map[string]bool
 	// narrow are the fields of an object to which the library may give another number.
@@ -79,7 +82,7 @@ func nodeTypeOf(key string) (*nodeType, error) {
 	if !creatable(info) {
 		return nil, failure.Errorf(failure.KindRuntime, "Type `%s` does not support reflection creation (no native creator or __ffi_new__ type attr)", key)
 	}
-	t := &nodeType{kind: nodeObject, fields: map[string]bool{}, links: map[string]bool{}, narrow: map[string]*fields.Reader{}, bools: map[string]bool{}, dtypes: map[string]bool{}}
+	t := &nodeType{kind: nodeObject, object: key, fields: map[string]bool{}, links: map[string]bool{}, narrow: map[string]*fields.Reader{}, bools: map[string]bool{}, dtypes: map[string]bool{}}
 	readers := codec.FieldsOf(index)
 	for i := range readers {
 		f := &readers[i]
@@ -298,7 +301,7 @@ func (c *graphChecker) nodeData(t *nodeType) error {
 	case t.kind == nodeObject && next == '{':
 		return c.object(func(key []byte) error {
 			if !t.fields[string(key)] {
-				return c.failNode(fmt.Sprintf("has a value for %q, and its type has no such field", key))
+				return c.failNode(fmt.Sprintf("has a value for %q, and its type %s has no such field: they are %s", key, t.object, strings.Join(slices.Sorted(maps.Keys(t.fields)), ", ")))
 			}
 			if t.links[string(key)] {
 				err := c.link()

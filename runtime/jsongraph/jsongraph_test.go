@@ -232,7 +232,7 @@ var hostileGraphs = []struct {
 	{`{"root_index":0,"nodes":[{"type":"ffi.Dict","data":[1,1,1,1]},{"type":"int","data":1}]}`, tvmffi.ErrValue, "node 0 has two entries with the key of node 1"},
 	{`{"root_index":0,"nodes":[{"type":"int","data":1,"dta":2}]}`, tvmffi.ErrValue, `node 0 has the member "dta", expected type and data`},
 	{`{"root_index":0,"nodes":[{"type":"int","data":1}],"nods":[]}`, tvmffi.ErrValue, `it has the member "nods", expected root_index, nodes and metadata`},
-	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"next":1,"value":1,"small":1,"valu":2}},{"type":"None"}]}`, tvmffi.ErrValue, `node 0 has a value for "valu", and its type has no such field`},
+	{`{"root_index":0,"nodes":[{"type":"program.Link","data":{"next":1,"value":1,"small":1,"valu":2}},{"type":"None"}]}`, tvmffi.ErrValue, `node 0 has a value for "valu", and its type program.Link has no such field: they are next, small, value`},
 	{`{"root_index":0,"nodes":[],"nodes":[{"type":"ffi.Array","data":[0]}]}`, tvmffi.ErrValue, `"nodes" occurs twice`},
 	{`{"root_index":0,"nodes":[{}]}`, tvmffi.ErrKey, "key is not in Map"},
 	{`{"root_index":0,"nodes":[7]}`, tvmffi.ErrType, "Cannot convert"},
