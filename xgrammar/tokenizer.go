@@ -119,10 +119,14 @@ func (o *VocabularyOptions) readStops(tokens []string) error {
 			}
 			text = token.Content
 		}
-		if id := slices.Index(tokens, text); text != "" && id < 0 {
+		ids := withText(tokens, text)
+		if text != "" && len(ids) == 0 {
 			return failed("tokenizer_config.json", fmt.Errorf("eos_token is %q, which none of the %d tokens is: name another one in StopTexts", text, len(tokens)))
-		} else if text != "" && !slices.Contains(o.StopTokens, int32(id)) {
-			o.StopTokens = append(o.StopTokens, int32(id))
+		}
+		for _, id := range ids {
+			if !slices.Contains(o.StopTokens, id) {
+				o.StopTokens = append(o.StopTokens, id)
+			}
 		}
 	}
 	if len(o.StopTokens) == 0 {

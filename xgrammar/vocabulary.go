@@ -2,7 +2,6 @@ package xgrammar
 
 import (
 	"fmt"
-	"slices"
 
 	bind "github.com/tvmffi-go/tvmffi/generated/xgrammar"
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
@@ -61,11 +60,11 @@ func NewVocabulary(tokens []string, as VocabType, o VocabularyOptions) (*Vocabul
 		}
 	}
 	for _, text := range o.StopTexts {
-		id := slices.Index(tokens, text)
-		if id < 0 {
+		ids := withText(tokens, text)
+		if len(ids) == 0 {
 			return nil, failed("the vocabulary", fmt.Errorf("StopTexts has %q, which none of the %d tokens is", text, len(tokens)))
 		}
-		stop = append(stop, int64(id))
+		stop = append(stop, convert[int32, int64](ids)...)
 	}
 	options := []bind.TokenizerInfoOption{bind.AddPrefixSpace(o.AddPrefixSpace), bind.VocabSize(int64(v.size))}
 	if stop != nil || o.StopTokens != nil {
@@ -83,6 +82,16 @@ func NewVocabulary(tokens []string, as VocabType, o VocabularyOptions) (*Vocabul
 		return nil, failed("the vocabulary", fmt.Errorf("none of the %d tokens has a name that XGrammar knows as the end of a text, such as %q: name it in StopTexts or StopTokens; an empty StopTokens that is not nil says that no token ends a text", len(tokens), "</s>"))
 	}
 	return v, failed("the vocabulary", err)
+}
+
+// withText returns all tokens with a text: each of them ends a text if one does. The empty text belongs to numbers without a token.
+func withText(tokens []string, text string) (ids []int32) {
+	for id, token := range tokens {
+		if token == text && text != "" {
+			ids = append(ids, int32(id))
+		}
+	}
+	return ids
 }
 
 // values copies an array and releases it.

@@ -92,6 +92,7 @@ func TestVocabulary_errors(t *testing.T) {
 	for want, o := range map[string]xgrammar.VocabularyOptions{
 		"StopTokens has 2, want 0 to 1": {StopTokens: []int32{0, 2}}, "StopTokens has -1, want": {StopTokens: []int32{-1}},
 		`StopTexts has "c", which none of the 2 tokens is`: {StopTexts: []string{"a", "c"}},
+		`StopTexts has "", which none of the 2 tokens is`:  {StopTexts: []string{""}},
 		"Size is 1, and there are 2 tokens":                {Size: 1, StopTokens: []int32{0}},
 		"Size is 4294967307, want at most 2147483647":      {Size: 1<<32 + 11, StopTokens: []int32{0}},
 		"none of the 2 tokens has a name that XGrammar knows as the end of a text, such as \"</s>\": name it in StopTexts": {},
@@ -100,6 +101,11 @@ func TestVocabulary_errors(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
+	v, err := xgrammar.NewVocabulary([]string{"a", "b", "a"}, xgrammar.Raw, xgrammar.VocabularyOptions{StopTexts: []string{"a"}})
+	if err != nil || !slices.Equal(v.StopTokens(), []int32{0, 2}) {
+		t.Fatalf("a text that two tokens have: %v", err)
+	}
+	v.Release()
 }
 
 // TestOpenTokenizer reads the files of a model.

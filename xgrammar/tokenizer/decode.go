@@ -128,7 +128,7 @@ func readStages(text json.RawMessage, what string, depth int) (all []stage, err 
 		Type        string
 		Decoders    []json.RawMessage
 		Pattern     json.RawMessage
-		Content     string
+		Content     *string
 		Start, Stop int
 		Replacement string
 		Scheme      *string `json:"prepend_scheme"`
@@ -144,6 +144,9 @@ func readStages(text json.RawMessage, what string, depth int) (all []stage, err 
 	case "Sequence":
 		if depth > maxNesting {
 			return nil, fmt.Errorf("%s is deeper than %d", what, maxNesting)
+		}
+		if p.Decoders == nil {
+			return nil, absent(what, p.Type, "decoders")
 		}
 		for i, text := range p.Decoders {
 			more, err := readStages(text, fmt.Sprintf("%s.decoders[%d]", what, i), depth+1)
@@ -165,13 +168,19 @@ func readStages(text json.RawMessage, what string, depth int) (all []stage, err 
 	case "Fuse":
 		return []stage{fuse{}}, nil
 	case "Replace":
-		f, err := readFinder(p.Pattern, what)
-		return []stage{&replaced{replace{f, p.Content}}}, err
-	case "Strip":
-		if utf8.RuneCountInString(p.Content) != 1 || p.Start < 0 || p.Stop < 0 {
-			return nil, fmt.Errorf("%s: Strip has the content %q, start %d and stop %d: want one rune, and no negative numbers", what, p.Content, p.Start, p.Stop)
+		if p.Content == nil {
+			return nil, absent(what, p.Type, "content")
 		}
-		return []stage{&stripped{[]byte(p.Content), p.Start, p.Stop, false}}, nil
+		f, err := readFinder(p.Pattern, what)
+		return []stage{&replaced{replace{f, *p.Content}}}, err
+	case "Strip":
+		if p.Content == nil {
+			return nil, absent(what, p.Type, "content")
+		}
+		if utf8.RuneCountInString(*p.Content) != 1 || p.Start < 0 || p.Stop < 0 {
+			return nil, fmt.Errorf("%s: Strip has the content %q, start %d and stop %d: want one rune, and no negative numbers", what, *p.Content, p.Start, p.Stop)
+		}
+		return []stage{&stripped{[]byte(*p.Content), p.Start, p.Stop, false}}, nil
 	case "Metaspace":
 		if utf8.RuneCountInString(p.Replacement) != 1 {
 			return nil, fmt.Errorf("%s.replacement is %q, want one rune", what, p.Replacement)

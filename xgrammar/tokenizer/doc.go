@@ -20,7 +20,8 @@
 // # Equality
 //
 // Tokens and texts are those of version 0.23.3 of Hugging Face's library, whose tables of Unicode it has, for any release of Go.
-// Three things differ. That library does not have bytes that are not UTF-8. A control token that the normalizers of the file
+// Four things differ. The parts truncation and padding of a file, which training leaves behind, are not followed: all tokens of a
+// text come, as with Hugging Face's transformers if a call does not ask for them. That library does not have bytes that are not UTF-8. A control token that the normalizers of the file
 // change is not left out of a decoded text there. With the scheme "first" of Metaspace, it puts a sign before each word that comes
 // of the first rune, if that becomes several words.
 package tokenizer

@@ -21,6 +21,11 @@ func unsupported(what, kind string, supported string) error {
 	return fmt.Errorf("%s has the type %q, which is not supported: want one of %s", what, kind, supported)
 }
 
+// absent is the error of a part without a member that Hugging Face's library asks for.
+func absent(what, kind, member string) error {
+	return fmt.Errorf("%s has the type %s and no %s: want one, as Hugging Face's library does", what, kind, member)
+}
+
 // readNormalizers reads the normalizers of a file, a sequence as its members.
 func readNormalizers(text json.RawMessage, what string, depth int) (all []normalizer, err error) {
 	if text == nil || string(text) == "null" {
@@ -30,8 +35,8 @@ func readNormalizers(text json.RawMessage, what string, depth int) (all []normal
 		Type        string
 		Normalizers []json.RawMessage
 		Pattern     json.RawMessage
-		Content     string
-		Prepend     string
+		Content     *string
+		Prepend     *string
 		Left        *bool  `json:"strip_left"`
 		Right       *bool  `json:"strip_right"`
 		Charsmap    []byte `json:"precompiled_charsmap"`
@@ -51,6 +56,9 @@ func readNormalizers(text json.RawMessage, what string, depth int) (all []normal
 		if depth > maxNesting {
 			return nil, fmt.Errorf("%s is deeper than %d", what, maxNesting)
 		}
+		if n.Normalizers == nil {
+			return nil, absent(what, n.Type, "normalizers")
+		}
 		for i, text := range n.Normalizers {
 			more, err := readNormalizers(text, fmt.Sprintf("%s.normalizers[%d]", what, i), depth+1)
 			if err != nil {
@@ -66,10 +74,16 @@ func readNormalizers(text json.RawMessage, what string, depth int) (all []normal
 	case "StripAccents":
 		return []normalizer{removal{marks()}}, nil
 	case "Prepend":
-		return []normalizer{prepend(n.Prepend)}, nil
+		if n.Prepend == nil {
+			return nil, absent(what, n.Type, "prepend")
+		}
+		return []normalizer{prepend(*n.Prepend)}, nil
 	case "Replace":
+		if n.Content == nil {
+			return nil, absent(what, n.Type, "content")
+		}
 		f, err := readFinder(n.Pattern, what)
-		return []normalizer{replace{f, n.Content}}, err
+		return []normalizer{replace{f, *n.Content}}, err
 	case "ByteLevel":
 		return []normalizer{byteLetters{}}, nil
 	case "Precompiled":

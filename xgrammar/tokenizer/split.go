@@ -246,6 +246,9 @@ func readSplitters(text json.RawMessage, what string, depth int) (all []splitter
 		if depth > maxNesting {
 			return nil, fmt.Errorf("%s is deeper than %d", what, maxNesting)
 		}
+		if p.Pretokenizers == nil {
+			return nil, absent(what, p.Type, "pretokenizers")
+		}
 		for i, text := range p.Pretokenizers {
 			more, err := readSplitters(text, fmt.Sprintf("%s.pretokenizers[%d]", what, i), depth+1)
 			if err != nil {

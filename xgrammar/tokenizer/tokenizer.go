@@ -190,6 +190,9 @@ func (t *Tokenizer) readFrame(text json.RawMessage, what string, depth int) erro
 		if depth > maxNesting {
 			return fmt.Errorf("%s is deeper than %d", what, maxNesting)
 		}
+		if p.Processors == nil {
+			return absent(what, p.Type, "processors")
+		}
 		for i, text := range p.Processors {
 			if err := t.readFrame(text, fmt.Sprintf("%s.processors[%d]", what, i), depth+1); err != nil {
 				return err
