@@ -83,7 +83,7 @@ func TestErrors(t *testing.T) {
 		{`"messages": "a"`, 400, `messages: its type is string, want array","type":"invalid_request_error","param":"messages"`},
 		{`"messages": [{"role": 3}]`, 400, `messages.role: its type is number, want string`},
 		{`"messages": [{"content": 3}]`, 400, `messages: content is neither a string nor an array of parts`},
-		{`"tool_choice": 3`, 400, `tool_choice: its type is number, want object`},
+		{`"tool_choice": 3`, 400, `tool_choice: it has number, want none, auto, required`},
 		{`"tool_choice": "required"`, 400, `tool_choice: a call is required, and there is no tool","type":"invalid_request_error","param":"tool_choice"`},
 		{`"tool_choice": {"type": "function", "function": {"name": "f"}}`, 400, `tool_choice: no tool has the name`},
 		{`"tool_choice": ""`, 400, `tool_choice: it is \"\", want none, auto or required`},
