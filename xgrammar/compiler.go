@@ -43,7 +43,7 @@ func NewCompiler(v *Vocabulary, o CompilerOptions) (c *Compiler, err error) {
 	if v == nil {
 		return nil, failed("a compiler", errors.New("the vocabulary is nil: NewVocabulary makes one"))
 	}
-	if err := cmp.Or(fits("Threads", o.Threads), fitStack()); err != nil {
+	if err := cmp.Or(fits("Threads", o.Threads), atLeast(-1, "CacheBytes", o.CacheBytes), fitStack()); err != nil {
 		return nil, failed("a compiler", err)
 	}
 	options := []bind.GrammarCompilerOption{bind.CacheEnabled(o.CacheBytes >= 0)}
@@ -52,6 +52,11 @@ func NewCompiler(v *Vocabulary, o CompilerOptions) (c *Compiler, err error) {
 	}
 	if o.CacheBytes > 0 {
 		options = append(options, bind.CacheLimitBytes(o.CacheBytes))
+	}
+	if limits := o.Isolation; limits != nil {
+		if err := cmp.Or(fits("Isolation.Processes", limits.Processes), atLeast(0, "Isolation.MaxMemory", limits.MaxMemory), atLeast(0, "Isolation.MaxTime", limits.MaxTime)); err != nil {
+			return nil, failed("a compiler", err)
+		}
 	}
 	c = &Compiler{size: v.size}
 	if c.raw, err = bind.NewGrammarCompiler(v.info, options...); err != nil {

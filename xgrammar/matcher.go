@@ -80,9 +80,6 @@ func (m *Matcher) Next() (string, error) { return wrap(m.raw.FindJumpForwardStri
 
 // Rollback removes the last tokens from the text. A negative number is an error.
 func (m *Matcher) Rollback(tokens int) error {
-	if tokens < 0 {
-		return failed("Matcher.Rollback", fmt.Errorf("%d tokens: want 0 or more", tokens))
-	}
 	if err := fits("the number of tokens", tokens); err != nil {
 		return failed("Matcher.Rollback", err)
 	}

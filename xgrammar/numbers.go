@@ -9,16 +9,25 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	tvmffi "github.com/tvmffi-go/tvmffi/runtime"
 )
 
 // XGrammar keeps numbers in 32 bits, and would take another one for a larger one without an error.
 
-// fits returns an error for a number that XGrammar would cut.
+// fits returns an error for a negative number, and for one that XGrammar would cut.
 func fits(name string, n int) error {
 	if n > math.MaxInt32 {
 		return fmt.Errorf("%s is %d, want at most %d", name, n, math.MaxInt32)
+	}
+	return atLeast(0, name, n)
+}
+
+// atLeast returns an error for a smaller number.
+func atLeast[T int | int64 | time.Duration](least T, name string, n T) error {
+	if n < least {
+		return fmt.Errorf("%s is %v, want %v or more", name, n, least)
 	}
 	return nil
 }
@@ -29,7 +38,8 @@ var (
 	repetition     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{(\d*)(?:,(\d*))?\}`) })
 )
 
-// numbers returns an error for a source with a number that XGrammar would cut: a{4294967298} is a{2} to it.
+// numbers returns an error for a source with a number that XGrammar would cut: a{4294967298} is a{2} to it. It also returns one for
+// a number in the options that would have no effect.
 func numbers(s Source) (err error) {
 	kind := "InternalError"
 	switch s := s.(type) {
@@ -40,12 +50,23 @@ func numbers(s Source) (err error) {
 	case EBNF:
 		err = repeats(s.Text, "#")
 	case JSONSchema:
-		err = cmp.Or(fits("MaxWhitespace", s.MaxWhitespace), fits("Indent", s.Indent), patterns(s.Text))
+		err = cmp.Or(fits("MaxWhitespace", s.MaxWhitespace), fits("Indent", s.Indent), s.layout(), patterns(s.Text))
 	case StructuralTag:
 		kind, err = "InvalidStructuralTagError", patterns(string(s))
 	}
 	if err != nil {
 		return tvmffi.NewError(kind, err.Error())
+	}
+	return nil
+}
+
+// layout returns an error for an option that XGrammar takes without an effect.
+func (s JSONSchema) layout() error {
+	switch {
+	case s.Indent > 0 && !s.Compact:
+		return fmt.Errorf("%s is %d without Compact, by which white space may stand anywhere: set Compact, or leave it out", "Indent", s.Indent)
+	case s.MaxWhitespace > 0 && s.Compact:
+		return fmt.Errorf("MaxWhitespace is %d with Compact, which fixes all white space: leave one of the two out", s.MaxWhitespace)
 	}
 	return nil
 }

@@ -26,10 +26,11 @@ type JSONSchema struct {
 	Exact bool
 	// AnyOrder allows properties in any order, and then does not check that the required ones are there.
 	AnyOrder bool
-	// MaxWhitespace is how many characters of white space may stand in one place; 0 is any number.
+	// MaxWhitespace is how many characters of white space may stand in one place; 0 is any number. It is an error with Compact.
 	MaxWhitespace int
-	// Compact fixes the layout: one line, or lines with Indent spaces for each level. Separators follow an element and a
-	// key; by default ", " and ": ", and with an Indent "," and ": ".
+	// Compact fixes the layout: one line, or lines with Indent spaces for each level. An Indent without Compact is an error.
+	// Separators follow an element and a key. By default they are ", " and ": ", and with an Indent "," and ": "; without Compact they
+	// are "," and ":", and white space may stand on both sides.
 	Compact    bool
 	Indent     int
 	Separators [2]string
@@ -145,11 +146,14 @@ func (s JSONSchema) compile(c *bind.GrammarCompiler) (*compiled, error) {
 		options = append(options, bind.Indent(int64(s.Indent)))
 	}
 	if s.Separators != [2]string{} {
-		item := ", "
-		if s.Indent > 0 {
-			item = ","
+		item, key := ",", ":"
+		switch {
+		case s.Compact && s.Indent > 0:
+			key = ": "
+		case s.Compact:
+			item, key = ", ", ": "
 		}
-		options = append(options, bind.Separators(tvmffi.Tuple2[string, string]{A: cmp.Or(s.Separators[0], item), B: cmp.Or(s.Separators[1], ": ")}))
+		options = append(options, bind.Separators(tvmffi.Tuple2[string, string]{A: cmp.Or(s.Separators[0], item), B: cmp.Or(s.Separators[1], key)}))
 	}
 	return c.CompileJSONSchema(s.Text, options...)
 }

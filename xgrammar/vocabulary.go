@@ -50,7 +50,7 @@ func NewVocabulary(tokens []string, as VocabType, o VocabularyOptions) (*Vocabul
 	if o.Size > 0 && o.Size < len(tokens) {
 		return nil, failed("the vocabulary", fmt.Errorf("Size is %d, and there are %d tokens: want as many or more, or 0", o.Size, len(tokens)))
 	}
-	if err := fits("Size", v.size); err != nil {
+	if err := fits("Size", o.Size); err != nil {
 		return nil, failed("the vocabulary", err)
 	}
 	stop := convert[int32, int64](o.StopTokens)

@@ -95,6 +95,7 @@ func TestVocabulary_errors(t *testing.T) {
 		`StopTexts has "", which none of the 2 tokens is`:  {StopTexts: []string{""}},
 		"Size is 1, and there are 2 tokens":                {Size: 1, StopTokens: []int32{0}},
 		"Size is 4294967307, want at most 2147483647":      {Size: 1<<32 + 11, StopTokens: []int32{0}},
+		"Size is -5, want 0 or more":                       {Size: -5, StopTokens: []int32{0}},
 		"none of the 2 tokens has a name that XGrammar knows as the end of a text, such as \"</s>\": name it in StopTexts": {},
 	} {
 		if _, err := xgrammar.NewVocabulary([]string{"a", "b"}, xgrammar.Raw, o); err == nil || !strings.HasPrefix(err.Error(), "xgrammar: the vocabulary: "+want) {

@@ -169,6 +169,40 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
+// TestLayouts: a fixed layout allows no other white space, and separators stand for the commas and colons.
+func TestLayouts(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	texts := []string{`{"a":[1,2],"b":3}`, `{"a": [1, 2], "b": 3}`, "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": 3\n}", `{"a":[1;2];"b":3}`, `{"a" : [1 ; 2] ; "b" : 3}`, `{"a": [1;2];"b": 3}`, `{"a"=[1,2],"b" = 3}`, `{"a"=[1, 2], "b"=3}`}
+	for _, x := range []struct {
+		s    xgrammar.JSONSchema
+		want []int
+	}{
+		{xgrammar.JSONSchema{}, []int{0, 1, 2}},
+		{xgrammar.JSONSchema{MaxWhitespace: 1}, []int{0, 1}},
+		{xgrammar.JSONSchema{Separators: [2]string{",", ":"}}, []int{0, 1, 2}},
+		{xgrammar.JSONSchema{Separators: [2]string{";", ""}}, []int{3, 4, 5}},
+		{xgrammar.JSONSchema{Separators: [2]string{"", "="}}, []int{6, 7}},
+		{xgrammar.JSONSchema{Compact: true}, []int{1}},
+		{xgrammar.JSONSchema{Compact: true, Indent: 2}, []int{2}},
+		{xgrammar.JSONSchema{Compact: true, Separators: [2]string{",", ":"}}, []int{0}},
+		{xgrammar.JSONSchema{Compact: true, Separators: [2]string{";", ""}}, []int{5}},
+		{xgrammar.JSONSchema{Compact: true, Separators: [2]string{"", "="}}, []int{7}},
+	} {
+		x.s.Text = `{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}, "b": {"type": "integer"}}}`
+		var got []int
+		for i, text := range texts {
+			m := matcherOf(t, c, x.s)
+			if must(m.AcceptText(text))(t) && must(m.Complete())(t) {
+				got = append(got, i)
+			}
+			m.Release()
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%+v allows the texts %d, want %d", x.s, got, x.want)
+		}
+	}
+}
+
 func TestMatcher(t *testing.T) {
 	_, c := compilerOf(t, xgrammar.CompilerOptions{CacheBytes: -1})
 	g := must(c.Compile(t.Context(), xgrammar.Regex("abc[de]")))(t)
@@ -187,7 +221,7 @@ func TestMatcher(t *testing.T) {
 	if !must(m.Accept('c'+1))(t) || m.Rollback(1) != nil || must(m.Next())(t) != "c" {
 		t.Error("no rollback")
 	}
-	if err := m.Rollback(-1); err == nil || err.Error() != "xgrammar: Matcher.Rollback: -1 tokens: want 0 or more" {
+	if err := m.Rollback(-1); err == nil || err.Error() != "xgrammar: Matcher.Rollback: the number of tokens is -1, want 0 or more" {
 		t.Errorf("a negative number: %v", err)
 	}
 	if err := m.Rollback(1 << 31); err == nil || err.Error() != "xgrammar: Matcher.Rollback: the number of tokens is 2147483648, want at most 2147483647" {
@@ -358,6 +392,10 @@ func TestErrors(t *testing.T) {
 		{xgrammar.StructuralTag(`{"format": {"type": "grammar", "grammar": "root ::= \"a\"{4294967298}"}}`), xgrammar.ErrStructuralTag, "StructuralTag `", "a repetition has the number 4294967298"},
 		{xgrammar.JSONSchema{Text: `{}`, MaxWhitespace: 1 << 31}, xgrammar.ErrGrammar, "JSONSchema `{}`", "MaxWhitespace is 2147483648, want at most 2147483647"},
 		{xgrammar.JSONSchema{Text: `{}`, Indent: 1 << 31}, xgrammar.ErrGrammar, "JSONSchema `{}`", "Indent is 2147483648, want at most 2147483647"},
+		{xgrammar.JSONSchema{Text: `{}`, MaxWhitespace: -1}, xgrammar.ErrGrammar, "JSONSchema `{}`", "MaxWhitespace is -1, want 0 or more"},
+		{xgrammar.JSONSchema{Text: `{}`, Compact: true, Indent: -1}, xgrammar.ErrGrammar, "JSONSchema `{}`", "Indent is -1, want 0 or more"},
+		{xgrammar.JSONSchema{Text: `{}`, Indent: 2}, xgrammar.ErrGrammar, "JSONSchema `{}`", "Indent is 2 without Compact, by which white space may stand anywhere: set Compact, or leave it out"},
+		{xgrammar.JSONSchema{Text: `{}`, Compact: true, MaxWhitespace: 2}, xgrammar.ErrGrammar, "JSONSchema `{}`", "MaxWhitespace is 2 with Compact, which fixes all white space: leave one of the two out"},
 		{tag, xgrammar.ErrStructuralTag, "StructuralTag `{", "Format type not recognized: no"},
 	} {
 		for _, c := range []*xgrammar.Compiler{c, isolated} {
@@ -374,8 +412,17 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	v, _ := compilerOf(t, xgrammar.CompilerOptions{})
-	if _, err := xgrammar.NewCompiler(v, xgrammar.CompilerOptions{Threads: 1<<32 + 1}); err == nil || err.Error() != "xgrammar: a compiler: Threads is 4294967297, want at most 2147483647" {
-		t.Errorf("2^32+1 threads: %v", err)
+	for want, o := range map[string]xgrammar.CompilerOptions{
+		"a compiler: Threads is 4294967297, want at most 2147483647": {Threads: 1<<32 + 1},
+		"a compiler: Threads is -1, want 0 or more":                  {Threads: -1},
+		"a compiler: CacheBytes is -2, want -1 or more":              {CacheBytes: -2},
+		"a compiler: Isolation.Processes is -1, want 0 or more":      {Isolation: &xgrammar.Isolation{Processes: -1}},
+		"a compiler: Isolation.MaxMemory is -1, want 0 or more":      {Isolation: &xgrammar.Isolation{MaxMemory: -1}},
+		"a compiler: Isolation.MaxTime is -1ns, want 0s or more":     {Isolation: &xgrammar.Isolation{MaxTime: -1}},
+	} {
+		if _, err := xgrammar.NewCompiler(v, o); err == nil || err.Error() != "xgrammar: "+want {
+			t.Errorf("%+v: %v, want %s", o, err, want)
+		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errTest)
