@@ -2,6 +2,7 @@ package xgrammar
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,19 +16,22 @@ import (
 	"github.com/tvmffi-go/tvmffi/internal/jsonlines"
 )
 
-// Format is a part of a structural tag. It has one of these types, with these fields.
+// Format is a part of a structural tag. It has one of these types, with these fields. A field of another type is an error.
 //
 //	any_text              free text: Excludes, MaxTokens, MaxChars
 //	const_string          a fixed text: Value
-//	json_schema           Schema, Style, AnyOrder, MaxWhitespace
+//	json_schema           Schema, Style, AnyOrder, MaxWhitespace, Excludes
+//	qwen_xml_parameter    json_schema with the Style qwen_xml: its fields without Style
 //	regex, grammar        Pattern; EBNF
 //	sequence, or          Elements
 //	optional, star, plus  Content
-//	repeat                Content, Min, Max
+//	repeat                Content, Min, Max; a Max of -1 is any number
 //	tag                   Begin, Content, End
 //	triggered_tags        free text, in which tags follow Triggers: Tags, AtLeastOne, StopAfterFirst, Excludes
 //	tags_with_separator   Tags, Separator, AtLeastOne, StopAfterFirst
 //	token                 the token with the text of Token
+//	exclude_token         any token
+//	any_tokens            any tokens: MaxTokens
 type Format struct {
 	Type           string          `json:"type"`
 	Value          *string         `json:"value,omitempty"`
@@ -54,6 +58,28 @@ type Format struct {
 	Token          string          `json:"token,omitempty"`
 }
 
+// fieldsOf are the fields that XGrammar reads of each type of format. It ignores others.
+var fieldsOf = map[string][]string{
+	"any_text":            {"Excludes", "MaxTokens", "MaxChars"},
+	"const_string":        {"Value"},
+	"json_schema":         {"Schema", "Style", "AnyOrder", "MaxWhitespace", "Excludes"},
+	"qwen_xml_parameter":  {"Schema", "AnyOrder", "MaxWhitespace", "Excludes"},
+	"regex":               {"Pattern"},
+	"grammar":             {"EBNF"},
+	"sequence":            {"Elements"},
+	"or":                  {"Elements"},
+	"optional":            {"Content"},
+	"star":                {"Content"},
+	"plus":                {"Content"},
+	"repeat":              {"Content", "Min", "Max"},
+	"tag":                 {"Begin", "Content", "End"},
+	"triggered_tags":      {"Triggers", "Tags", "AtLeastOne", "StopAfterFirst", "Excludes"},
+	"tags_with_separator": {"Tags", "Separator", "AtLeastOne", "StopAfterFirst"},
+	"token":               {"Token"},
+	"exclude_token":       nil,
+	"any_tokens":          {"MaxTokens"},
+}
+
 // Tag returns the structural tag of texts that have the format.
 func (f Format) Tag() (StructuralTag, error) {
 	text, err := json.Marshal(map[string]any{"type": "structural_tag", "format": f})
@@ -69,12 +95,27 @@ func (f Format) Tag() (StructuralTag, error) {
 	return StructuralTag(text), nil
 }
 
-// fits returns an error for a number that XGrammar would cut, or leave out.
+// fits returns an error for a number that XGrammar would cut, or refuse, and for a field that it would leave out.
 func (f Format) fits() error {
+	if fields, known := fieldsOf[f.Type]; known { // XGrammar refuses other types
+		for field, value := range reflect.ValueOf(f).Fields() {
+			set := !value.IsZero() && !(value.Kind() == reflect.Slice && value.Len() == 0)
+			if set && field.Name != "Type" && !slices.Contains(fields, field.Name) {
+				return fmt.Errorf("the type %s has no field %s, which XGrammar would leave out: want %s", f.Type, field.Name, cmp.Or(strings.Join(fields, ", "), "none"))
+			}
+		}
+	}
+	limit := f.Max
+	switch {
+	case limit != nil && *limit < -1:
+		return fmt.Errorf("%s is %d, want 0 or more, or -1 for any number", "Max", *limit)
+	case limit != nil && *limit == -1:
+		limit = nil
+	}
 	for _, number := range []struct {
 		name string
 		n    *int
-	}{{"MaxWhitespace", f.MaxWhitespace}, {"Min", f.Min}, {"Max", f.Max}, {"MaxTokens", f.MaxTokens}, {"MaxChars", f.MaxChars}} {
+	}{{"MaxWhitespace", f.MaxWhitespace}, {"Min", f.Min}, {"Max", limit}, {"MaxTokens", f.MaxTokens}, {"MaxChars", f.MaxChars}} {
 		if number.n != nil {
 			if err := fits(number.name, *number.n); err != nil {
 				return err

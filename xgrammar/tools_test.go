@@ -187,10 +187,73 @@ func TestTools_errors(t *testing.T) {
 			t.Errorf("%s: %v", f.Type, err)
 		}
 	}
-	several := xgrammar.Format{Type: "any_text", MaxWhitespace: new(1 << 31), Min: new(1 << 31), Max: new(1 << 31), MaxTokens: new(1 << 31), MaxChars: new(1 << 31)}
-	for range 20 { // the first of all is named, each time
-		if _, err := several.Tag(); err == nil || !strings.Contains(err.Error(), "MaxWhitespace is ") {
-			t.Fatalf("%v, want an error of MaxWhitespace", err)
+	one := &xgrammar.Format{Type: "const_string", Value: new("a")}
+	for want, f := range map[string]xgrammar.Format{
+		"xgrammar: the format any_text: MaxTokens is 2147483648, want at most 2147483647": {Type: "any_text", MaxTokens: new(1 << 31), MaxChars: new(1 << 31)}, // the first of all
+		"xgrammar: the format any_text: MaxChars is -1, want 0 or more":                   {Type: "any_text", MaxChars: new(-1)},
+		"xgrammar: the format json_schema: MaxWhitespace is -1, want 0 or more":           {Type: "json_schema", MaxWhitespace: new(-1)},
+		"xgrammar: the format repeat: Min is -1, want 0 or more":                          {Type: "repeat", Content: one, Min: new(-1), Max: new(3)},
+		"xgrammar: the format repeat: Max is -2, want 0 or more, or -1 for any number":    {Type: "repeat", Content: one, Min: new(0), Max: new(-2)},
+		"xgrammar: the format or: the type star has no field Min, which XGrammar would leave out: want Content": {Type: "or", Elements: []xgrammar.Format{
+			{Type: "star", Content: one, Min: new(0), Max: new(3)}}},
+		"xgrammar: the format regex: the type regex has no field Value, which XGrammar would leave out: want Pattern": {Type: "regex", Value: new("")},
+		"xgrammar: the format exclude_token: the type exclude_token has no field Token, which XGrammar would":         {Type: "exclude_token", Token: "a"},
+	} {
+		if tag, err := f.Tag(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s, %v, want %s", tag, err, want)
+		}
+	}
+}
+
+// TestFormat_fields: a type of format has the fields that XGrammar reads, which are those that change its grammar.
+func TestFormat_fields(t *testing.T) {
+	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	compiler := rawCompiler(t)
+	one := &xgrammar.Format{Type: "regex", Pattern: "x"}
+	schema := json.RawMessage(`{"type": "object", "properties": {"a": {"type": "string"}, "b": {}}}`)
+	tag := xgrammar.Format{Type: "tag", Begin: new("<a"), Content: one, End: []string{"b"}}
+	others := xgrammar.Format{Value: new("v"), Schema: json.RawMessage(`true`), Style: "glm_xml", AnyOrder: true, MaxWhitespace: new(7), Pattern: "p", EBNF: `root ::= "e"`,
+		Elements: []xgrammar.Format{tag}, Content: &tag, Min: new(2), Max: new(9), Begin: new("<c"), End: []string{"z"}, Triggers: []string{"<a"}, Tags: []xgrammar.Format{
+			{Type: "tag", Begin: new("<ax"), Content: one, End: []string{"z"}}}, Separator: new("#"), AtLeastOne: true, StopAfterFirst: true, Excludes: []string{"v"}, MaxTokens: new(4), MaxChars: new(5), Token: "red"}
+	grammar := func(f xgrammar.Format) string {
+		t.Helper()
+		text := must(json.Marshal(map[string]any{"type": "structural_tag", "format": f}))(t)
+		compiled, err := compiler.CompileStructuralTag(string(text))
+		if err != nil {
+			return err.Error()
+		}
+		defer compiled.Release()
+		g := must(compiled.Grammar())(t)
+		defer g.Release()
+		return must(g.SerializeJSON())(t)
+	}
+	for _, f := range []xgrammar.Format{
+		{Type: "any_text"}, {Type: "const_string", Value: new("a")}, {Type: "json_schema", Schema: schema}, {Type: "qwen_xml_parameter", Schema: schema},
+		*one, {Type: "grammar", EBNF: `root ::= "a"`}, {Type: "sequence", Elements: []xgrammar.Format{*one}}, {Type: "or", Elements: []xgrammar.Format{*one}},
+		{Type: "optional", Content: one}, {Type: "star", Content: one}, {Type: "plus", Content: one}, {Type: "repeat", Content: one, Min: new(1), Max: new(-1)}, tag,
+		{Type: "triggered_tags", Triggers: []string{"<"}, Tags: []xgrammar.Format{tag}}, {Type: "tags_with_separator", Tags: []xgrammar.Format{tag}, Separator: new(",")},
+		{Type: "token", Token: "age"}, {Type: "exclude_token"}, {Type: "any_tokens"},
+	} {
+		must(f.Tag())(t)
+		without := grammar(f)
+		if !strings.HasPrefix(without, "{") {
+			t.Errorf("%s: %s", f.Type, without)
+		}
+		for i := 1; i < reflect.TypeFor[xgrammar.Format]().NumField(); i++ { // the first is Type
+			set := f
+			reflect.ValueOf(&set).Elem().Field(i).Set(reflect.ValueOf(others).Field(i))
+			_, err := set.Tag()
+			if read := grammar(set) != without; read != (err == nil) {
+				t.Errorf("%s with %s: XGrammar reads it: %v, and the error is %v", f.Type, reflect.TypeFor[xgrammar.Format]().Field(i).Name, read, err)
+			}
+		}
+	}
+	// Max -1 is any number.
+	m := matcherOf(t, c, must(xgrammar.Format{Type: "repeat", Content: one, Min: new(2), Max: new(-1)}.Tag())(t))
+	defer m.Release()
+	for n := range 20 {
+		if ended := must(m.Complete())(t); ended != (n >= 2) || !must(m.AcceptText("x"))(t) {
+			t.Errorf("2 or more times: the text may end after %d: %v", n, ended)
 		}
 	}
 }

@@ -41,6 +41,15 @@ func compilerOf(t testing.TB, o xgrammar.CompilerOptions) (*xgrammar.Vocabulary,
 	return v, c
 }
 
+// rawCompiler returns a compiler of the bindings for tokens.
+func rawCompiler(t testing.TB) *bind.GrammarCompiler {
+	raw := must(bind.NewTokenizerInfo(tvmffi.Of(tokens...), bind.VocabTypeRaw, bind.StopTokenIDs(tvmffi.Of[int64](0))))(t)
+	defer raw.Release()
+	compiler := must(bind.NewGrammarCompiler(raw, bind.MaxThreads(1)))(t)
+	t.Cleanup(compiler.Release)
+	return compiler
+}
+
 func must[T any](x T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -72,10 +81,7 @@ func matcherOf(t testing.TB, c *xgrammar.Compiler, s xgrammar.Source) *xgrammar.
 // TestMasks follows texts under each kind of source, alone and in a batch, with the masks of the bindings.
 func TestMasks(t *testing.T) {
 	v, c := compilerOf(t, xgrammar.CompilerOptions{Threads: 1})
-	raw := must(bind.NewTokenizerInfo(tvmffi.Of(tokens...), bind.VocabTypeRaw, bind.StopTokenIDs(tvmffi.Of[int64](0))))(t)
-	defer raw.Release()
-	compiler := must(bind.NewGrammarCompiler(raw, bind.MaxThreads(1)))(t)
-	defer compiler.Release()
+	compiler := rawCompiler(t)
 	const schema = `{"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}`
 	tag := must(xgrammar.Format{Type: "sequence", Elements: []xgrammar.Format{
 		{Type: "const_string", Value: new("A: ")}, {Type: "regex", Pattern: "[a-z]{2,4}"}}}.Tag())(t)
