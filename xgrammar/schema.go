@@ -19,8 +19,10 @@ import (
 )
 
 // SchemaOf returns the schema of the JSON that [encoding/json] makes of a pointer to a T, in the order of the fields. Fields
-// without omitempty or omitzero are required. A tag `jsonschema:"..."` describes a field. Pointers, slices and maps may be
-// null. A []byte is a string in base64, a type with MarshalText is any string, and a [json.RawMessage] or an interface is any JSON.
+// without omitempty or omitzero are required, except those of an embedded pointer, which may be nil. A tag `jsonschema:"..."`
+// describes a field. Pointers, slices and maps may be null. A []byte is a string in base64, a type with MarshalText is any string,
+// and a [json.RawMessage] or an interface is any JSON. A name such as a<b stands as it is, and not as a\u003cb, which
+// encoding/json writes unless it is told not to, and reads as the same name.
 //
 // An error names the field whose JSON is not known or has no schema: of a type with MarshalJSON, except json.RawMessage,
 // [big.Int], [slog.Level] and [time.Time]; of a type that contains itself; of a *json.RawMessage; of a map whose keys are neither
@@ -177,6 +179,11 @@ func embeddedFields(within []reflect.Type, index []int, t reflect.Type, at strin
 				deeper, err := embeddedFields(within, f.Index, base, at)
 				if err != nil {
 					return nil, err
+				}
+				if f.Type.Kind() == reflect.Pointer { // encoding/json leaves the fields of a nil pointer out
+					for i := range deeper {
+						deeper[i].options += ",omitempty"
+					}
 				}
 				all = append(all, deeper...)
 			}

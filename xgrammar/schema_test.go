@@ -140,20 +140,34 @@ type (
 		*base
 		Open bool `json:"open,omitempty" jsonschema:"say \"yes\""`
 	}
+	named  struct{ Name string }
+	deeper struct {
+		*named
+		Area int
+	}
 )
 
 // TestSchemaOf_embedded: the schema has the fields that encoding/json writes, which are not those that Go hides.
 func TestSchemaOf_embedded(t *testing.T) {
 	_, c := compilerOf(t, xgrammar.CompilerOptions{})
+	allows := func(text string, s xgrammar.JSONSchema) bool {
+		m := matcherOf(t, c, s)
+		defer m.Release()
+		return must(m.AcceptText(text))(t) && must(m.Complete())(t)
+	}
 	test := func(want string, value any, s xgrammar.JSONSchema, err error) {
-		text := string(must(json.Marshal(value))(t))
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false) // a schema allows names as they are
+		if err := e.Encode(value); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.TrimSpace(b.String())
 		if err != nil || text != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 			return
 		}
-		m := matcherOf(t, c, s)
-		defer m.Release()
-		if ok := must(m.AcceptText(text))(t) && must(m.Complete())(t); !ok {
+		if !allows(text, s) {
 			t.Errorf("%s is not allowed:\n%s", text, s.Text)
 		}
 	}
@@ -192,6 +206,34 @@ func TestSchemaOf_embedded(t *testing.T) {
 	}
 	s, err = xgrammar.SchemaOf[neither]()
 	test(`{"id":false,"open":false}`, neither{base: &base{}, other: &other{}}, s, err)
+	// The fields of a nil pointer are not there.
+	s, err = xgrammar.SchemaOf[hidden]()
+	test(`{"open":true,"name":"","opened":""}`, hidden{within: within{Open: true}}, s, err)
+	type parts struct {
+		*deeper
+		Last map[string]*deeper
+	}
+	s, err = xgrammar.SchemaOf[parts]()
+	test(`{"Last":null}`, parts{}, s, err)
+	test(`{"Area":0,"Last":{"a":null}}`, parts{deeper: &deeper{}, Last: map[string]*deeper{"a": nil}}, s, err)
+	test(`{"Name":"","Area":0,"Last":{"a":{"Area":2}}}`, parts{&deeper{&named{}, 0}, map[string]*deeper{"a": {Area: 2}}}, s, err)
+	if missing := `{"Area":0}`; allows(missing, s) {
+		t.Errorf("%s is allowed:\n%s", missing, s.Text)
+	}
+	type options struct {
+		named
+		Empty  [1]int    `json:",omitempty"` // which omitempty never leaves out
+		Zero   time.Time `json:",omitzero"`
+		Signs  int       `json:"a<b&c>"`
+		Dash   *int      `json:"-1"`
+		Letter bool      `json:"naïve猫 1.5/x"`
+	}
+	s, err = xgrammar.SchemaOf[options]()
+	test(`{"Name":"","Empty":[0],"a<b&c>":0,"-1":null,"naïve猫 1.5/x":false}`, options{}, s, err)
+	test(`{"Name":"","Empty":[0],"Zero":"2026-01-02T00:00:00Z","a<b&c>":0,"-1":null,"naïve猫 1.5/x":false}`, options{Zero: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}, s, err)
+	if missing := `{"Empty":[0],"a<b&c>":0,"-1":null,"naïve猫 1.5/x":false}`; allows(missing, s) {
+		t.Errorf("%s is allowed:\n%s", missing, s.Text)
+	}
 }
 
 type Reader interface{ Read() }
